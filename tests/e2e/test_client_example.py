@@ -1,4 +1,4 @@
-"""The README's Python, as it stands, against a deployment."""
+"""The guide's Python, as it stands, against a deployment."""
 
 import os
 import re
@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from support import surroundings
 from support.deployment import ROOT, deployment
-from support.readme import README
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
-def test_the_readmes_python_runs_as_it_stands(tmp_path: Path) -> None:
-    (example,) = re.findall(r"^```python\n(.*?)^```", README.read_text(), flags=re.DOTALL | re.MULTILINE)
+def test_the_guides_python_runs_as_it_stands(tmp_path: Path) -> None:
+    guide = (ROOT / "docs" / "using.md").read_text()
+    (example,) = re.findall(r"^```python\n(.*?)^```", guide, flags=re.DOTALL | re.MULTILINE)
     with deployment(tmp_path) as running:
         assert example.count('"127.0.0.1:7100"') == 1
         done = subprocess.run(

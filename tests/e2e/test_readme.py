@@ -1,4 +1,4 @@
-"""Every command of the README, verbatim, one after the other, in one plain shell beside the sample documents."""
+"""Every command of README and the guides, verbatim, one after the other, in one shell beside the sample documents."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _missing(line: str) -> str:
 def story(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
     """Run them all."""
     if busy := [port for port in PORTS if _listening(port)]:
-        pytest.skip(f"something listens on {busy}, where the README's commands go")
+        pytest.skip(f"something listens on {busy}, where the commands go")
     folder = tmp_path_factory.mktemp("readme")
     for part in ("deploy/samples", "protos", "tests/polyglot"):
         shutil.copytree(ROOT / part, folder / part)
@@ -141,7 +141,7 @@ def _outcome(shell: Shell, line: str) -> Outcome:
 
 
 @pytest.mark.parametrize("number", range(len(COMMANDS)), ids=lambda n: COMMANDS[n].line[:60])
-def test_a_command_of_the_readme_works_as_it_stands(story: list[Outcome], number: int) -> None:
+def test_a_command_of_the_guides_works_as_it_stands(story: list[Outcome], number: int) -> None:
     outcome, command = story[number], COMMANDS[number]
     if outcome.skipped:
         pytest.skip(outcome.skipped)

@@ -1,4 +1,4 @@
-"""The README's commands, as a reader would copy them."""
+"""The commands of README and of the pages for users, as a reader would copy them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+_ROOT = Path(__file__).resolve().parents[2]
+README = _ROOT / "README.md"
+PAGES = (README, *(_ROOT / "docs" / f"{name}.md" for name in ("models", "using", "stages", "running")))
+"""In the order in which one reads them: later commands use what earlier ones made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ def commands(text: str | None = None) -> list[Command]:
     In a block with prompts what begins with "$ " is a command and the rest is output; in others each line is one.
     """
     found: list[Command] = []
-    for block in re.findall(r"^```console\n(.*?)^```", text or README.read_text(), flags=re.DOTALL | re.MULTILINE):
+    for block in re.findall(r"^```console\n(.*?)^```", text or _pages(), flags=re.DOTALL | re.MULTILINE):
         prompted = "\n$ " in f"\n{block}"
         for line in re.findall(r"(?:.*\\\n)*.*\n", block):
             if not prompted or line.startswith("$ "):
@@ -36,5 +39,9 @@ def commands(text: str | None = None) -> list[Command]:
 
 def inline() -> list[str]:
     """Return the commands of ours that stand in the text."""
-    prose = re.sub(r"^```.*?^```", "", README.read_text(), flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^```.*?^```", "", _pages(), flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"`(footnote [a-z][^`\n]*)`", prose)
+
+
+def _pages() -> str:
+    return "\n".join(page.read_text() for page in PAGES)

@@ -109,7 +109,7 @@ def test_compose_asks_for_keys_and_says_where_the_first_one_is() -> None:
     assert told["FOOTNOTE_EDGE_AUTH"] == "keys"
     file = told["FOOTNOTE_EDGE_FIRST_KEY_FILE"]
     assert file.startswith("/data/")
-    for text in ((ROOT / "docker-compose.yml").read_text(), (ROOT / "README.md").read_text()):
+    for text in ((ROOT / "docker-compose.yml").read_text(), (ROOT / "docs" / "running.md").read_text()):
         assert f"docker compose exec edge cat {file}" in text
     assert "FOOTNOTE_EDGE_KEYLESS" not in told
 

@@ -62,7 +62,7 @@ ERROR_HINTS = {
     "TRACE_NOT_FOUND": "Only the latest traces are kept in memory; run the command again with --trace.",
     "SHUTTING_DOWN": "Try again when the server is back.",
     "SCOPE_INVALID": "Have the operator check that the services share one secret, and that their clocks agree.",
-    "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see the README, 'Where texts may go'.",
+    "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see docs/models.md.",
     "REQUEST_TOO_LARGE": "Send less at a time.",
     "REQUEST_TOO_SLOW": "Try again over a faster connection, or send less at a time.",
     "WATCH_EXPIRED": "Begin the watch again, without its token.",
