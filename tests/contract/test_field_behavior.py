@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from footnote_edge.door import sizes
+from footnote_edge.gateway import sizes
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.field_behavior import behaviors, clear_outputs, is_output_only, is_required

@@ -22,7 +22,7 @@ from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway.keys import offline
 from footnote_edge.system import activity
 from footnote_edge.system.activity import ActivityBook, Counted
 from footnote_kit.edge import EdgeStub

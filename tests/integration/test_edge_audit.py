@@ -19,8 +19,8 @@ from footnote_edge.app import build
 from footnote_edge.audit import bounding, coverage
 from footnote_edge.audit.book import AuditBook
 from footnote_edge.audit.offline import offline as offline_log
-from footnote_edge.door.guard import PUBLIC, ROLES
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway.guard import PUBLIC, ROLES
+from footnote_edge.gateway.keys import offline
 from footnote_kit.edge import METHODS, EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, Unauthenticated, Unavailable
 from footnote_kit.testing import Served, serve_app

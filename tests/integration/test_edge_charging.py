@@ -11,8 +11,8 @@ import httpx
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote_edge.app import build
-from footnote_edge.door import allowances
-from footnote_edge.door.metering import Spent, UsageBook
+from footnote_edge.gateway import allowances
+from footnote_edge.gateway.metering import Spent, UsageBook
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError

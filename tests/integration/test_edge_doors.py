@@ -17,8 +17,8 @@ from footnote.edge.v1.documents_pb2 import WatchDocumentsRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.app import build
-from footnote_edge.door.guard import PUBLIC
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway.guard import PUBLIC
+from footnote_edge.gateway.keys import offline
 from footnote_edge.http.openapi.document import document
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import ResourceExhausted, Unauthenticated

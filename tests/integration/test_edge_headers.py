@@ -12,8 +12,8 @@ from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.scope_pb2 import ROLE_READER
 from footnote_edge.app import build
 from footnote_edge.http.console import pages
-from footnote_edge.http.door.connections import MAX_HEAD_BYTES
 from footnote_edge.http.openapi.document import document
+from footnote_edge.http.serving.connections import MAX_HEAD_BYTES
 from footnote_edge.http.transcoding.rules import rules
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unauthenticated

@@ -26,8 +26,8 @@ from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_edge.app import build
-from footnote_edge.door.guard import PUBLIC, ROLES
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway.guard import PUBLIC, ROLES
+from footnote_edge.gateway.keys import offline
 from footnote_kit import edge
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, ResourceExhausted, Unauthenticated

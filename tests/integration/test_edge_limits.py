@@ -13,8 +13,8 @@ from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.edge.v1.system_pb2 import GetUsageRequest, ListUserUsageRequest
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_edge.app import build
-from footnote_edge.door import allowances
-from footnote_edge.door.metering import Meter, Spent, UsageBook
+from footnote_edge.gateway import allowances
+from footnote_edge.gateway.metering import Meter, Spent, UsageBook
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, ResourceExhausted

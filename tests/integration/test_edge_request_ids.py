@@ -9,7 +9,7 @@ import pytest
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListMessagesRequest
 from footnote_edge.app import build
-from footnote_edge.door import request_ids
+from footnote_edge.gateway import request_ids
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app

@@ -209,7 +209,7 @@ async def test_failed_items_are_tried_again_by_themselves(
     edge: EdgeStub, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from footnote_edge.sources import transfer
-    from footnote_kit.patience import Backoff
+    from footnote_kit.backoff import Backoff
 
     monkeypatch.setattr(transfer, "RETRIES", Backoff(0.1, 0.1))
     write(folder, "a.txt", "first")

@@ -13,12 +13,12 @@ from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role, Scope
 from footnote_edge.app import build
-from footnote_edge.door.admission import Admission, Size
-from footnote_edge.door.callers import Identity, Proof
-from footnote_edge.door.guard import PUBLIC, Door
-from footnote_edge.door.keys import offline
-from footnote_edge.door.limits import Limits, Watches
-from footnote_edge.door.shares import Shares
+from footnote_edge.gateway.admission import Admission, Size
+from footnote_edge.gateway.guard import PUBLIC, Door
+from footnote_edge.gateway.keys import offline
+from footnote_edge.gateway.limits import Limits, Watches
+from footnote_edge.gateway.principals import Identity, Proof
+from footnote_edge.gateway.shares import Shares
 from footnote_edge.settings import Settings
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated

@@ -15,9 +15,9 @@ from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
-from footnote_edge.door import metering
-from footnote_edge.door.guard import PUBLIC
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway import metering
+from footnote_edge.gateway.guard import PUBLIC
+from footnote_edge.gateway.keys import offline
 from footnote_kit.edge import METHODS, SERVICES, EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from footnote_kit.testing import serve_app

@@ -19,7 +19,7 @@ from footnote_cli.admin.places import places
 from footnote_cli.folder import locked
 from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from support import postgres
 from support.conditions import until
 from support.filled_tables import ROWS, counts, fill
@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.full, pytest.mark.slow]
 SCHEMAS = {"edge": "edge", "jobs": "dbos", "indexing": "public", "documents": "ingestion"}
 
 
-def version_table(one: KeptDatabase) -> str:
+def version_table(one: StoredDatabase) -> str:
     return one.library.version_table if one.library is not None else one.migrations.version_table  # type: ignore[union-attr]
 
 

@@ -16,7 +16,7 @@ from footnote_cli.admin.stores import databases
 from footnote_cli.folder import locked
 from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_database.transactions import Database
 from support import postgres
 from typer.testing import CliRunner, Result
@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.full, pytest.mark.slow]
 Migrate = Callable[..., Result]
 
 
-def versions(one: KeptDatabase) -> list[str]:
+def versions(one: StoredDatabase) -> list[str]:
     """Return all versions, the oldest first."""
     assert one.migrations is not None
     return one.migrations.known()
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 async def kept(
     request: pytest.FixtureRequest, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> tuple[KeptDatabase, Path]:
+) -> tuple[StoredDatabase, Path]:
     """Return a database on the engine that the test names, and its deployment's folder."""
     name, engine = request.param
     if engine == "postgresql":
@@ -55,7 +55,7 @@ async def kept(
 
 
 @asynccontextmanager
-async def closing(one: KeptDatabase) -> AsyncIterator[Database]:
+async def closing(one: StoredDatabase) -> AsyncIterator[Database]:
     assert one.traits is not None
     database = Database(one.url, one.traits)
     try:
@@ -64,7 +64,7 @@ async def closing(one: KeptDatabase) -> AsyncIterator[Database]:
         await database.close()
 
 
-async def at(one: KeptDatabase, version: str) -> None:
+async def at(one: StoredDatabase, version: str) -> None:
     """Bring an empty database to a version, and put a row into each of its tables."""
     assert one.traits is not None
     migrations, schema = one.traits.migrations, one.traits.schema
@@ -117,7 +117,7 @@ def counts(connection: sa.Connection) -> dict[str, int]:
     }
 
 
-async def counted(one: KeptDatabase) -> dict[str, int]:
+async def counted(one: StoredDatabase) -> dict[str, int]:
     async with closing(one) as database, database.read() as connection:
         return await connection.run_sync(counts)
 
@@ -129,7 +129,7 @@ def migrate(folder: Path) -> Migrate:
 
 @pytest.mark.parametrize("back", [0, 1, 2, 3])
 @pytest.mark.parametrize("kept", [(name, engine) for name in NAMES for engine in ENGINES], indirect=True, ids=str)
-async def test_data_of_the_last_versions_opens(kept: tuple[KeptDatabase, Path], back: int) -> None:
+async def test_data_of_the_last_versions_opens(kept: tuple[StoredDatabase, Path], back: int) -> None:
     one, _ = kept
     await at(one, versions(one)[-1 - back])
     before = await counted(one)
@@ -150,7 +150,7 @@ async def finding(folder: Path, name: str) -> Finding:
 
 
 @pytest.mark.parametrize("kept", [("edge", "sqlite"), ("edge", "postgresql")], indirect=True, ids=str)
-async def test_an_older_schema_is_told_and_migrated(kept: tuple[KeptDatabase, Path], folder: Path) -> None:
+async def test_an_older_schema_is_told_and_migrated(kept: tuple[StoredDatabase, Path], folder: Path) -> None:
     one, _ = kept
     older, newest = versions(one)[-2:]
     await at(one, older)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_WRITER
-from footnote_edge.door.keys import offline
+from footnote_edge.gateway.keys import offline
 
 from support.deployment import ROOT, Deployment
 

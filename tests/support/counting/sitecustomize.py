@@ -60,7 +60,7 @@ def _calls(module: Any) -> None:
 
 _PATCHES: dict[str, Callable[[Any], None]] = {
     "sqlalchemy": _statements,
-    "footnote_database.undisturbed": _jobs,
+    "footnote_database.cancel_safe": _jobs,
     "footnote_kit.interceptor": _calls,
 }
 

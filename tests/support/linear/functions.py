@@ -40,7 +40,7 @@ from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_kit.collection_settings import resolve
-from footnote_kit.kept import Kept
+from footnote_kit.memoise import Memo
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
 from footnote_retrieval.query import files
@@ -195,9 +195,9 @@ NOT_TEXTS = frozenset(
     footnote_edge.jobs.workflows.remember_messages footnote_edge.jobs.workflows.forget_messages
     footnote_edge.jobs.operation_workflows.delete footnote_edge.jobs.operation_workflows.reindex
     footnote_edge.jobs.workflows.enqueue_document footnote_edge.jobs.workflows.begin_document
-    footnote_generation.verification.derived.from_one_quoted footnote_kit.front.door.listen
+    footnote_generation.verification.derived.from_one_quoted footnote_kit.front.proxy.listen
     footnote_kit.identifiers.checked_name footnote_kit.identifiers.checked_group
-    footnote_kit.testing.stage_channel footnote_edge.door.allowances.raising
+    footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
     footnote_providers.onnx_files.find_files footnote_indexing.adapters.sharing.ambiguous
     footnote_generation.answering.markup.spaced footnote_augmentation.adapters.cosine.embedding_of
@@ -206,7 +206,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
     footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
     footnote_edge.jobs.operation_workflows.step
-    footnote_kit.passing.unavailable footnote_database.soundness.newer footnote_database.keeping.database
+    footnote_kit.transient_errors.unavailable footnote_database.soundness.newer footnote_database.keeping.database
     footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken
     footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
     footnote_kit.renewed_channel.plain_channel""".split()  # noqa: SIM905
@@ -215,12 +215,12 @@ _CACHES = [
     value
     for module in modules()
     for value in vars(module).values()
-    if isinstance(value, _lru_cache_wrapper | Kept) and value.__module__ == module.__name__
+    if isinstance(value, _lru_cache_wrapper | Memo) and value.__module__ == module.__name__
 ]
 _OF_TEXTS = 64
 # What is kept of texts is bounded; the others, and the smallest, hold what is made once: stop words, say.
 _FORGOTTEN = [
-    cache for cache in _CACHES if isinstance(cache, Kept) or (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS
+    cache for cache in _CACHES if isinstance(cache, Memo) or (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS
 ]
 
 

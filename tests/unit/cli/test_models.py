@@ -14,7 +14,7 @@ from footnote_cli.errors import CommandError
 from footnote_cli.main import app
 from footnote_cli.models import catalogue, pulling
 from footnote_cli.models.catalogue import File, Model
-from footnote_kit.patience import Backoff
+from footnote_kit.backoff import Backoff
 from footnote_providers.pair_classifier import PairClassifier
 from support.tiny_nli import write_model
 from typer.testing import CliRunner

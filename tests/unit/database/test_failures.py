@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from footnote_database import failures
 from footnote_database.engine import server
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import Unavailable
 from sqlalchemy import create_engine, make_url, text
 from sqlalchemy.exc import DBAPIError, OperationalError, TimeoutError
@@ -39,10 +39,10 @@ def test_a_lock_and_a_full_disk_pass_and_a_fault_of_ours_does_not(tmp_path: Path
     holder.execute("ROLLBACK")
     holder.close()
     assert locked is not None
-    assert passing.waits_for(locked) == passing.DATABASE
+    assert transient_errors.waits_for(locked) == transient_errors.DATABASE
     full = failures.read(raised(path, "INSERT INTO t VALUES (zeroblob(100000))", "PRAGMA max_page_count=2"))
     assert full is not None
-    assert passing.waits_for(full) == passing.DISK
+    assert transient_errors.waits_for(full) == transient_errors.DISK
     assert failures.read(raised(path, "SELECT * FROM nowhere")) is None
 
 
@@ -53,9 +53,9 @@ def test_a_pool_without_a_free_connection_is_waited_for(tmp_path: Path) -> None:
     with engine.connect(), pytest.raises(TimeoutError) as caught:
         engine.connect()
     engine.dispose()
-    known = passing.read(caught.value)
+    known = transient_errors.read(caught.value)
     assert known is not None
-    assert passing.waits_for(known) == passing.DATABASE
+    assert transient_errors.waits_for(known) == transient_errors.DATABASE
     assert known.retry_after
 
 
@@ -67,8 +67,8 @@ def test_a_pool_without_a_free_connection_is_waited_for(tmp_path: Path) -> None:
 def test_a_server_of_postgresql_that_is_away_is_told_from_a_wrong_statement(state: str, waiting: str | None) -> None:
     driver = Exception("said the server")
     driver.sqlstate = state  # type: ignore[attr-defined]
-    known = passing.read(OperationalError("select", {}, driver))
-    assert (None if known is None else passing.waits_for(known)) == waiting
+    known = transient_errors.read(OperationalError("select", {}, driver))
+    assert (None if known is None else transient_errors.waits_for(known)) == waiting
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_a_server_of_postgresql_that_is_away_is_told_from_a_wrong_statement(stat
     [(errno.ENOSPC, "DISK"), (errno.EDQUOT, "DISK"), (errno.EMFILE, "LOAD"), (errno.ENFILE, "LOAD"), (errno.EIO, None)],
 )
 def test_what_the_system_has_none_left_of_is_waited_for(number: int, waiting: str | None) -> None:
-    known = passing.read(OSError(number, "none left"))
-    assert (None if known is None else passing.waits_for(known)) == waiting
+    known = transient_errors.read(OSError(number, "none left"))
+    assert (None if known is None else transient_errors.waits_for(known)) == waiting
 
 
 async def test_a_server_of_postgresql_that_nobody_listens_for_is_waited_for() -> None:
@@ -90,5 +90,5 @@ async def test_a_server_of_postgresql_that_nobody_listens_for_is_waited_for() ->
                     pass
         finally:
             await engine.dispose()
-    assert passing.waits_for(caught.value) == passing.DATABASE
+    assert transient_errors.waits_for(caught.value) == transient_errors.DATABASE
     assert caught.value.retry_after

@@ -12,7 +12,7 @@ from footnote.types.v1 import answer_pb2 as types
 from footnote_generation.answering import policy
 from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.markers import MarkerScanner
-from footnote_generation.answering.patience import Patience
+from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.writer import Writer
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
 from hypothesis import example, given, settings
@@ -82,7 +82,7 @@ def answer(pieces: Sequence[str], strict: bool = False) -> tuple[types.Answer, s
 
     async def run() -> tuple[types.Answer, str]:
         request = ModelRequest(messages=(), question="?", sources=SOURCES, locale="en")
-        events = [event async for event in Generator(Patience()).run(Speaker(pieces), request, strict)]
+        events = [event async for event in Generator(RetryPolicy()).run(Speaker(pieces), request, strict)]
         assert isinstance(events[-1], Completed)
         return events[-1].answer, "".join(event.text for event in events if isinstance(event, Delta))
 

@@ -13,7 +13,7 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_UNSPECIFIED,
 )
 from footnote_generation.answering.generate import Completed, Delta, Generator
-from footnote_generation.answering.patience import Patience
+from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
 from support.told_rows import with_tables
 
@@ -77,7 +77,7 @@ async def answer(
 ) -> types.Answer:
     request = ModelRequest(messages=(), question="q", sources=sources, locale="fr")
     shown, cited, last = "", [], None
-    async for event in Generator(Patience()).run(Script(parts), request, strict):
+    async for event in Generator(RetryPolicy()).run(Script(parts), request, strict):
         if isinstance(event, Delta):
             shown += event.text
         elif isinstance(event, Completed):

@@ -10,7 +10,7 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote_generation.answering.generate import Completed, Delta, Event, Generator
-from footnote_generation.answering.patience import Patience
+from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
 from footnote_generation.verification.claims import PlacedMarker, segment
 from hypothesis import example, given, settings
@@ -70,7 +70,7 @@ def answer(pieces: Sequence[str]) -> tuple[types.Answer, list[Event]]:
 
     async def run() -> list[Event]:
         request = ModelRequest(messages=(), question="?", sources=SOURCES, locale="fr")
-        return [event async for event in Generator(Patience()).run(Speaker(pieces), request)]
+        return [event async for event in Generator(RetryPolicy()).run(Speaker(pieces), request)]
 
     events = asyncio.run(run())
     assert isinstance(events[-1], Completed)

@@ -11,7 +11,7 @@ from footnote.retrieval.v1.retrieval_service_pb2_grpc import (
     RetrievalServiceStub,
     add_RetrievalServiceServicer_to_server,
 )
-from footnote_kit import clients, passing
+from footnote_kit import clients, transient_errors
 from footnote_kit.app import App, Runtime
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.settings import STAGES, KitSettings
@@ -58,12 +58,12 @@ async def test_a_safe_call_is_repeated_when_the_peer_is_unavailable() -> None:
 async def test_what_a_stage_waited_for_in_vain_is_not_waited_for_four_times(
     seconds: float, calls: int, waiting: str
 ) -> None:
-    flaky = Flaky(99, passing.unavailable("Not now", waiting), seconds)
+    flaky = Flaky(99, transient_errors.unavailable("Not now", waiting), seconds)
     async with serve_app(flaky.app()) as served:
         with pytest.raises(Unavailable) as caught:
             await RetrievalServiceStub(served.channel).Retrieve(RetrieveRequest(scope=SCOPE))
     assert flaky.calls == calls
-    assert passing.waits_for(caught.value) == waiting
+    assert transient_errors.waits_for(caught.value) == waiting
 
 
 async def test_repeats_are_capped_and_the_last_error_is_shown() -> None:

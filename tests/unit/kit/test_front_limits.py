@@ -1,6 +1,6 @@
 import pytest
 from footnote_kit.front.frames import Tally, Violation
-from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrontLimits, Habits, Pace, Peer, Peers
+from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrameRate, FrontLimits, Habits, Peer, Peers
 
 CALL = Tally(frames=2, streams=1)
 
@@ -55,7 +55,7 @@ def test_pings_that_measure_what_is_received_are_free() -> None:
 def test_an_address_is_slowed_down_to_its_pace_however_many_connections_it_has() -> None:
     clock = Clock()
     of = peers(clock, calls_per_second=100, connections_per_peer=1000, connections=1000)
-    begun = [Pace(enter(of), clock.now) for _ in range(10)]
+    begun = [FrameRate(enter(of), clock.now) for _ in range(10)]
     due = dict.fromkeys(begun, clock.now)
     passed = 0
     while (pace := min(due, key=lambda one: due[one])) and due[pace] < 110:
@@ -69,11 +69,11 @@ def test_an_address_is_slowed_down_to_its_pace_however_many_connections_it_has()
 def test_a_calm_connection_keeps_its_part_beside_hasty_ones() -> None:
     clock = Clock()
     of = peers(clock, calls_per_second=100)
-    calm = Pace(enter(of), clock.now)
+    calm = FrameRate(enter(of), clock.now)
     calm.wait(CALL, clock.now)
     clock.now += 10
     flood = Tally(frames=20, streams=20)
-    hasty = {Pace(enter(of), clock.now): clock.now for _ in range(100)}
+    hasty = {FrameRate(enter(of), clock.now): clock.now for _ in range(100)}
     slow = 0.0
     for _ in range(200):
         clock.now += 0.1
@@ -84,7 +84,7 @@ def test_a_calm_connection_keeps_its_part_beside_hasty_ones() -> None:
                 except Violation:  # it comes again
                     pace.leave()
                     del hasty[pace]
-                    hasty[Pace(of._known["a"], clock.now)] = clock.now
+                    hasty[FrameRate(of._known["a"], clock.now)] = clock.now
         slow = max(slow, calm.wait(CALL, clock.now))
     assert slow == 0
     assert of._known["a"].calm == 1
@@ -99,10 +99,10 @@ def test_a_calm_connection_keeps_its_part_beside_hasty_ones() -> None:
 
 def test_who_asks_for_more_than_can_be_waited_for_is_sent_away() -> None:
     clock = Clock()
-    pace = Pace(enter(peers(clock, calls_per_second=10)), clock.now)
+    pace = FrameRate(enter(peers(clock, calls_per_second=10)), clock.now)
     with pytest.raises(Violation, match="too_many_calls"):
         pace.wait(Tally(streams=1000), clock.now)
-    other = Pace(enter(peers(clock, calls_per_second=10)), clock.now)
+    other = FrameRate(enter(peers(clock, calls_per_second=10)), clock.now)
     assert 0 < other.wait(Tally(streams=30), clock.now) < MAX_WAIT_SECONDS
 
 

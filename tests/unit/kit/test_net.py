@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from footnote_kit.front.door import listen
+from footnote_kit.front.proxy import listen
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

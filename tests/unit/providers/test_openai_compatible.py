@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 from footnote.types.v1 import collection_pb2
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
@@ -112,8 +112,8 @@ async def test_who_is_not_let_in_waits_and_what_is_wrong_with_a_text_does_not(
     server.fail_with(ms.broken(status, "Sorry"))
     with pytest.raises(Unavailable, match=f"refused: HTTP {status}") as caught:
         await provider.embed_documents(TEXTS)
-    waits = passing.PROVIDER_REFUSED if status in (401, 402, 403) else ""
-    assert passing.waits_for(caught.value) == waits
+    waits = transient_errors.PROVIDER_REFUSED if status in (401, 402, 403) else ""
+    assert transient_errors.waits_for(caught.value) == waits
 
 
 async def test_vectors_of_another_length_are_refused_with_both_numbers(

@@ -15,7 +15,7 @@ from footnote.edge.v1.documents_pb2 import (
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Progress
-from footnote_kit.patience import Backoff
+from footnote_kit.backoff import Backoff
 
 from footnote_cli.errors import CommandError
 from footnote_cli.session import Session

@@ -133,12 +133,12 @@ class Supervisor:
         """Start the vector engine, where this process has one."""
         if not self._target.engine or self._settings.vector_store_uri:
             return
-        from footnote_store.registry import Place
+        from footnote_store.registry import StoreLocation
 
         registration = _store(self._settings)
         if registration is None or registration.engine is None:
             return
-        place = Place(
+        place = StoreLocation(
             self.runtime.data_dir / STORE,
             # A port only where one is asked for: a socket keeps the other users of this machine out.
             port=None if self._target.services else self._port,

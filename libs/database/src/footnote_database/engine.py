@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from sqlalchemy import URL, Connection, event, make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
-from footnote_database import failures, presence, tls, undisturbed, zero_bytes
+from footnote_database import cancel_safe, failures, liveness, tls, zero_bytes
 from footnote_database.sqlite import pragmas
 from footnote_database.traits import Pool, Traits, Writers
 
@@ -49,7 +49,7 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
             cursor.execute(f"PRAGMA {statement}")
         cursor.close()
 
-    undisturbed.use(engine)
+    cancel_safe.use(engine)
     event.listen(engine.sync_engine, "connect", connected)
     if immediate:
         event.listen(engine.sync_engine, "begin", begin)
@@ -62,7 +62,7 @@ def begin(connection: Connection) -> None:
     Changes of the schema are inside of it, which they are not of those that the driver begins.
     """
     opened = connection.connection.driver_connection
-    assert isinstance(opened, undisturbed.Connection)
+    assert isinstance(opened, cancel_safe.Connection)
     opened.begin(writes=bool(connection.get_execution_options().get("writes")))
 
 
@@ -71,7 +71,7 @@ def _postgres(url: URL, traits: Traits) -> AsyncEngine:
     if traits.schema is not None:
         arguments["server_settings"] = {"search_path": traits.schema}
     engine = server(url, arguments, **_pool(traits.postgres_pool))
-    presence.watch(engine)
+    liveness.watch(engine)
     return engine
 
 
@@ -92,7 +92,7 @@ def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
             known: FootnoteError | None = tls.refused(url, error) if secured is not None else None
             if known is None and isinstance(error, OSError):  # nobody listens there, or hangs up at once
                 _log.warning("database_not_reached", host=url.host, port=url.port, reason=str(error))
-                known = passing.read(error) or failures.not_reached()
+                known = transient_errors.read(error) or failures.not_reached()
             if known is None:
                 raise
             raise known from error

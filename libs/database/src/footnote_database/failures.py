@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import Unavailable
 from sqlalchemy.exc import DBAPIError, TimeoutError
 
@@ -21,14 +21,16 @@ _AWAY_WORDS = "The database does not answer now"
 def read(error: Exception) -> Unavailable | None:
     """Return the typed error of what passes by itself, None for a fault of ours."""
     if isinstance(error, TimeoutError):
-        return passing.unavailable("All connections to the database are in use", passing.DATABASE)
+        return transient_errors.unavailable("All connections to the database are in use", transient_errors.DATABASE)
     if not isinstance(error, DBAPIError):
         return None
     driver = error.orig
     code = getattr(driver, "sqlite_errorcode", None)
     state = str(getattr(driver, "sqlstate", "") or "")
     if (code is not None and code & 0xFF in _FULL) or state in _FULL_STATES:
-        return passing.unavailable("There is no room left on the disk of the database", passing.DISK, 10.0)
+        return transient_errors.unavailable(
+            "There is no room left on the disk of the database", transient_errors.DISK, 10.0
+        )
     gone = code is not None and code & 0xFF in _AWAY
     if gone or state.startswith(_AWAY_STATES) or error.connection_invalidated:
         return away()
@@ -41,12 +43,16 @@ class NotReached(Unavailable):
 
 def away() -> Unavailable:
     """Return the error of a database that is not there now."""
-    return passing.unavailable(_AWAY_WORDS, passing.DATABASE)
+    return transient_errors.unavailable(_AWAY_WORDS, transient_errors.DATABASE)
 
 
 def not_reached() -> NotReached:
     """Return the error of a connection to a database that cannot be had now."""
-    return NotReached(_AWAY_WORDS, metadata={passing.WAITING: passing.DATABASE}, retry_after=passing.RETRY_SECONDS)
+    return NotReached(
+        _AWAY_WORDS,
+        metadata={transient_errors.WAITING: transient_errors.DATABASE},
+        retry_after=transient_errors.RETRY_SECONDS,
+    )
 
 
-passing.register(read)
+transient_errors.register(read)

@@ -23,7 +23,7 @@ class Library:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptDatabase:
+class StoredDatabase:
     """A database: either `traits` or `library` says whose tables are in it, `witness` is what is not there without it.
 
     `variable` is the setting that holds its URL, and the URLs of those databases that have no setting of their own.
@@ -68,7 +68,7 @@ class AppendOnly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredData:
     """What one service keeps.
 
     `files` is its folder of files, None where they are at `files_url` or it has none; `named` is a statement that its
@@ -77,7 +77,7 @@ class Kept:
     answers with the ids of the collections that rows of the vector store are of; `log` is its log, if it keeps one.
     """
 
-    databases: tuple[KeptDatabase, ...] = ()
+    databases: tuple[StoredDatabase, ...] = ()
     files: Path | None = None
     files_url: str = ""
     named: str = ""
@@ -95,7 +95,7 @@ def database(
     *,
     library: Library | None = None,
     variable: str = "",
-) -> KeptDatabase:
+) -> StoredDatabase:
     """Return the database that a setting names; without one it is that SQLite file."""
     found = make_url(url) if url else URL.create("sqlite", database=str(file))
-    return KeptDatabase(name=name, url=found, traits=traits, library=library, witness=witness, variable=variable)
+    return StoredDatabase(name=name, url=found, traits=traits, library=library, witness=witness, variable=variable)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 
 from footnote_database.sqlite import FORGET
 
@@ -18,7 +18,7 @@ _BUSY = 2.0
 _log = get_logger("footnote.sqlite")
 
 
-def log_keeper(*paths: Path) -> Rounds:
+def log_keeper(*paths: Path) -> PeriodicTasks:
     """Return the rounds that empty the logs of some files now and then: until it is reused, a log keeps old pages.
 
     Files that are not there are left alone, so that those of other databases may be named as well.
@@ -27,7 +27,7 @@ def log_keeper(*paths: Path) -> Rounds:
     async def keep() -> None:
         await asyncio.to_thread(empty_logs, paths)
 
-    return Rounds("sqlite-logs", keep, EVERY, at_once=False, jitter=0.0)
+    return PeriodicTasks("sqlite-logs", keep, EVERY, at_once=False, jitter=0.0)
 
 
 def empty_logs(paths: Sequence[Path]) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition, Unavailable
-from footnote_kit.passing import DATABASE, unavailable
 from footnote_kit.tls import Renewed
+from footnote_kit.transient_errors import DATABASE, unavailable
 from sqlalchemy import URL
 
 MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")

@@ -9,10 +9,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcon
 from dataclasses import replace
 from pathlib import Path
 
-from footnote_kit import passing
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -84,8 +84,12 @@ class Database:
                 try:
                     return await self._upgrade(slow)
                 except Exception as error:
-                    known = error if isinstance(error, FootnoteError) else passing.read(error)
-                    if known is None or passing.waits_for(known) != passing.DATABASE or time.monotonic() > ends:
+                    known = error if isinstance(error, FootnoteError) else transient_errors.read(error)
+                    if (
+                        known is None
+                        or transient_errors.waits_for(known) != transient_errors.DATABASE
+                        or time.monotonic() > ends
+                    ):
                         raise
                 failed += 1
                 _log.warning("database_waited_for", database=self._traits.name, seconds=round(ends - time.monotonic()))
@@ -183,7 +187,7 @@ class Database:
             if not self._traits.refused:
                 raise
             known = error if isinstance(error, NotReached) else read(error)
-            metadata = {passing.WAITING: passing.DATABASE} if known is None else known.metadata
+            metadata = {transient_errors.WAITING: transient_errors.DATABASE} if known is None else known.metadata
             raise Unavailable(self._traits.refused, retry_after=_RETRY_SECONDS, metadata=metadata) from error
 
 

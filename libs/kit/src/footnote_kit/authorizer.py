@@ -18,9 +18,9 @@ from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
+from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
-from footnote_kit.told import Told
 
 FRESH_SECONDS = 1.0
 """How long an answer counts as given just now."""
@@ -43,7 +43,7 @@ class Asking:
 
     def __init__(self, stub: Any, epochs: EpochReader) -> None:
         self._stub = stub
-        self._told: Told[tuple[bytes, str], Mapping[str, Access]] = Told(epochs, _MOST_KEPT)
+        self._told: EpochCache[tuple[bytes, str], Mapping[str, Access]] = EpochCache(epochs, _MOST_KEPT)
 
     async def __call__(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
         """Return what a scope may do in collections; of a single one without asking, if nothing was changed since."""

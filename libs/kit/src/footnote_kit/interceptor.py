@@ -22,7 +22,7 @@ from opentelemetry.trace import Span, SpanKind
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from footnote_kit import context as call_context
-from footnote_kit import names, passing, status, telemetry, validation
+from footnote_kit import names, status, telemetry, transient_errors, validation
 from footnote_kit.credential import refused
 from footnote_kit.errors import (
     DeadlineExceeded,
@@ -116,7 +116,7 @@ class _Call:
             log("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
         self.end(code, error)
         trailing = ((REQUEST_ID_KEY, call_context.request_id()), *status.trailing_metadata(known))
-        if passing.waits_for(known) and time.perf_counter() - self._started > _LONG_SECONDS:
+        if transient_errors.waits_for(known) and time.perf_counter() - self._started > _LONG_SECONDS:
             trailing = (*trailing, _NOT_AGAIN)
         await self._context.abort(code, known.message, trailing)
         raise AssertionError("abort raises")
@@ -131,7 +131,7 @@ class _Call:
             return status.from_rpc_error(error)
         if isinstance(error, TimeoutError) and call_context.time_remaining() == 0:
             return DeadlineExceeded("The time given to the call ran out")
-        if (passes := passing.read(error)) is not None:
+        if (passes := transient_errors.read(error)) is not None:
             return passes
         request_id = call_context.request_id()
         return Internal(f"Internal error; request id {request_id}", metadata={"request_id": request_id})

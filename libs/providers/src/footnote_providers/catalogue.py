@@ -14,7 +14,7 @@ from footnote_providers.e5 import provider as e5
 from footnote_providers.egress.egress import Egress
 from footnote_providers.endpoints import SERVICES, endpoint
 from footnote_providers.onnx_files import find_files, invalid
-from footnote_providers.resilience import Gate, Policy
+from footnote_providers.resilience import EndpointLimiter, Policy
 from footnote_providers.settings import DefaultSettings, E5Settings, OnnxSettings
 
 _CAPABILITIES = ("embeddings",)
@@ -59,9 +59,9 @@ def _e5(wanted: Wanted[e5.Settings]) -> EmbeddingProvider:
 
 
 @cache
-def _gate(name: str, policy: Policy) -> Gate:
+def _gate(name: str, policy: Policy) -> EndpointLimiter:
     """One gate for each endpoint and way of calling it."""
-    return Gate(name, policy)
+    return EndpointLimiter(name, policy)
 
 
 def _remote(id: str, default_model: str) -> Registration[BaseModel, EmbeddingProvider]:

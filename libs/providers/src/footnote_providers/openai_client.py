@@ -14,8 +14,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import httpx2
+from footnote_kit.backoff import retry_after
 from footnote_kit.errors import Unavailable
-from footnote_kit.patience import retry_after
 from footnote_kit.redact import redact
 
 from footnote_providers.dialects import Dialect, dialect_of, taught

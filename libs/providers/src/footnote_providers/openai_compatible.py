@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import FootnoteError, Unavailable
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -11,7 +11,7 @@ from footnote_providers.base import Health, Vectors, normalized
 from footnote_providers.endpoints import Endpoint
 from footnote_providers.failures import RetryableFailure
 from footnote_providers.openai_client import OpenAIClient
-from footnote_providers.resilience import Gate
+from footnote_providers.resilience import EndpointLimiter
 
 KNOWN_DIMENSIONS = {
     "text-embedding-3-small": 1536,
@@ -47,7 +47,9 @@ class OpenAICompatibleEmbeddings:
     # As measured with all-MiniLM; larger models bear more, set on the collection.
     recommended_dense_weight = 0.5
 
-    def __init__(self, endpoint: Endpoint, gate: Gate, model: str, dimensions: int, settings: Settings) -> None:
+    def __init__(
+        self, endpoint: Endpoint, gate: EndpointLimiter, model: str, dimensions: int, settings: Settings
+    ) -> None:
         self.id = endpoint.service.id
         self.model = model
         self.max_batch = endpoint.settings.max_batch
@@ -92,7 +94,7 @@ class OpenAICompatibleEmbeddings:
             return await self._gate.call(lambda: self._attempt(texts))
         except Unavailable as error:
             if error.metadata.get("status") in _NOT_LET_IN:
-                error.metadata.setdefault(passing.WAITING, passing.PROVIDER_REFUSED)
+                error.metadata.setdefault(transient_errors.WAITING, transient_errors.PROVIDER_REFUSED)
             raise
 
     async def _attempt(self, texts: list[str]) -> Vectors:

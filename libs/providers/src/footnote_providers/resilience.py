@@ -1,7 +1,6 @@
 """What stands between us and a remote provider: attempts, backoff, a shared pause, a rate limit, a circuit breaker.
 
-One `Gate` is shared by everything that calls the same endpoint in this process, so a "slow down" told to one worker
-slows all.
+All callers of an endpoint in this process share one `EndpointLimiter`, so a "slow down" to one slows all.
 """
 
 import asyncio
@@ -10,10 +9,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import TypeVar
 
-from footnote_kit import passing
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff, no_sooner
 from footnote_kit.breaker import Breaker
 from footnote_kit.errors import FootnoteError, Unavailable
-from footnote_kit.patience import Backoff, no_sooner
 
 from footnote_providers.failures import RetryableFailure
 
@@ -33,7 +32,7 @@ class Policy:
     breaker_open: float = 15.0
 
 
-class Gate:
+class EndpointLimiter:
     """Lets calls to one endpoint through at the right pace, and stops them while it is known to be down."""
 
     def __init__(self, name: str, policy: Policy, clock: Callable[[], float] = monotonic) -> None:
@@ -76,14 +75,14 @@ class Gate:
                 f"{self.name} is left alone for {wait:.0f} s after repeated failures, the last: {self._last_error}",
                 reason="PROVIDER_FAILED",
                 retry_after=wait,
-                metadata={passing.WAITING: passing.PROVIDER},
+                metadata={transient_errors.WAITING: transient_errors.PROVIDER},
             )
 
     def _failed(self, message: str, attempts: int) -> Unavailable:
         return Unavailable(
             f"{self.name} failed after {attempts} attempts: {message}",
             reason="PROVIDER_FAILED",
-            metadata={passing.WAITING: passing.PROVIDER},
+            metadata={transient_errors.WAITING: transient_errors.PROVIDER},
         )
 
     async def _wait_for_turn(self) -> None:

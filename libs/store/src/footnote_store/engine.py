@@ -19,10 +19,10 @@ import sys
 import time
 from pathlib import Path
 
+from footnote_kit.backoff import Backoff
 from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 
 from footnote_store import belonging
 from footnote_store.compaction import age, compact, needs_compaction

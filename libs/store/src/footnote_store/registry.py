@@ -24,7 +24,7 @@ _CAPABILITIES = ("collections", "search", "full_text", "metadata_filtering", "tt
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class StoreLocation:
     """Where an engine keeps its data and listens; `compact_after` is seconds.
 
     With a `port` it listens on loopback, 0 for a free one; without, on a socket in the folder.
@@ -40,7 +40,7 @@ class StoreRegistration(Registration[NoSettings, Store]):
     """A store that this deployment itself keeps: `found_at` says its address by the folder, `engine` runs it there."""
 
     found_at: Callable[[Path], str] | None = None
-    engine: Callable[[Place], Engine] | None = None
+    engine: Callable[[StoreLocation], Engine] | None = None
 
 
 def _milvus(wanted: Wanted[NoSettings]) -> Store:
@@ -62,7 +62,7 @@ def _found_at(folder: Path) -> str:
     return socket_uri(folder)
 
 
-def _engine(place: Place) -> Engine:
+def _engine(place: StoreLocation) -> Engine:
     from footnote_store.engine import EmbeddedEngine
 
     return EmbeddedEngine(place.folder, port=place.port, compact_after=place.compact_after)

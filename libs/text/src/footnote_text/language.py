@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 
 from footnote_text.scripts import ARMENIAN, GEORGIAN, GREEK, HAN, HANGUL, HANGUL_LETTERS, HEBREW, KANA, TAMIL, THAI
 from footnote_text.stopwords import STOP_WORDS

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1 import reasons_pb2 as reasons
 from footnote.types.v1.reasons_pb2 import SuspicionReason
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 
 from footnote_augmentation import template_marks
 from footnote_augmentation.neutralise import INVISIBLE, is_invisible

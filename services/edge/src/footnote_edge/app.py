@@ -15,9 +15,9 @@ from footnote_kit.edge import additions
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.front.addresses import address_of
 from footnote_kit.front.limits import FrontLimits
-from footnote_kit.loads import Loads
 from footnote_kit.net import is_loopback
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
+from footnote_kit.process_load import ProcessLoads
 from footnote_kit.server import ListenError
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
@@ -46,6 +46,7 @@ from footnote_edge.conversations.feedback import FeedbackBook
 from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.conversations.origins import Origins
 from footnote_edge.conversations.withholding import Withholding
+from footnote_edge.documents.adaptive_polling import Seldom
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
@@ -57,21 +58,20 @@ from footnote_edge.documents.leftovers import Leftovers
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
-from footnote_edge.documents.seldom import Seldom
 from footnote_edge.documents.watch import Watch
-from footnote_edge.door.admission import Admission, Size
-from footnote_edge.door.allowances import Allowances
-from footnote_edge.door.auditing import Auditor
-from footnote_edge.door.first_key import first_key
-from footnote_edge.door.guard import Door, guard
-from footnote_edge.door.identity import authenticator
-from footnote_edge.door.keys import ApiKeys
-from footnote_edge.door.limiting import Limiting
-from footnote_edge.door.limits import Limits, Watches
-from footnote_edge.door.metering import Meter, UsageBook
-from footnote_edge.door.operators import Operators
-from footnote_edge.door.request_ids import RequestIds
-from footnote_edge.door.shares import Shares
+from footnote_edge.gateway.admission import Admission, Size
+from footnote_edge.gateway.allowances import Allowances
+from footnote_edge.gateway.auditing import Auditor
+from footnote_edge.gateway.first_key import first_key
+from footnote_edge.gateway.guard import Door, guard
+from footnote_edge.gateway.identity import authenticator
+from footnote_edge.gateway.keys import ApiKeys
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.limits import Limits, Watches
+from footnote_edge.gateway.metering import Meter, UsageBook
+from footnote_edge.gateway.operators import Operators
+from footnote_edge.gateway.request_ids import RequestIds
+from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.web import Web
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
@@ -121,7 +121,7 @@ async def build(runtime: Runtime) -> App:
     answers = Answers(database, withholding, settings.answer_days)
     request_ids = RequestIds(database)
     limits = Limits(settings)
-    loads = Loads(runtime.data_dir, STAGES)
+    loads = ProcessLoads(runtime.data_dir, STAGES)
     shares = Shares(
         settings.crowded_calls_per_tenant,
         settings.crowded_waiting_per_tenant,
@@ -240,18 +240,18 @@ async def build(runtime: Runtime) -> App:
     )
     backlog = Backlog(stages, jobs, settings)
     rounds = (
-        Rounds("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
-        Rounds("forgetting", partial(_forget, forgetting, jobs), settings.reconcile_seconds, service="edge"),
-        Rounds("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
-        Rounds("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
-        Rounds("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
-        Rounds("audit-kept", Retention(database, settings.audit_days).sweep, _SWEEP_SECONDS, service="edge"),
-        Rounds("operations", operations.tend, settings.reconcile_seconds, service="edge"),
-        Rounds("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
-        Rounds("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
-        Rounds("sources", sources.schedule.look, settings.source_look_seconds, service="edge"),
-        Rounds("source-keys", sources.schedule.rekey, _SWEEP_SECONDS, service="edge"),
-        Rounds("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
+        PeriodicTasks("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("forgetting", partial(_forget, forgetting, jobs), settings.reconcile_seconds, service="edge"),
+        PeriodicTasks("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("audit-kept", Retention(database, settings.audit_days).sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("operations", operations.tend, settings.reconcile_seconds, service="edge"),
+        PeriodicTasks("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
+        PeriodicTasks("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
+        PeriodicTasks("sources", sources.schedule.look, settings.source_look_seconds, service="edge"),
+        PeriodicTasks("source-keys", sources.schedule.rekey, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
         *(() if database.is_sqlite else questions.rounds),  # which one process has for itself
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
@@ -323,10 +323,10 @@ def _version() -> str:
         return "0"
 
 
-def kept(data_dir: Path) -> keeping.Kept:
+def kept(data_dir: Path) -> keeping.StoredData:
     """Return what this service keeps, below a data folder or where its settings say."""
     settings, folder = Settings(), data_dir / "edge"
-    return keeping.Kept(
+    return keeping.StoredData(
         databases=(
             keeping.database(
                 "edge",

@@ -28,7 +28,7 @@ from footnote_edge.api.sources import SourcesApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.usage import UsageApi
 from footnote_edge.api.vectors import VectorsApi
-from footnote_edge.door.sizes import bounded
+from footnote_edge.gateway.sizes import bounded
 
 
 @bounded

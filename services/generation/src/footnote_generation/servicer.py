@@ -40,9 +40,9 @@ from opentelemetry.util.types import AttributeValue
 
 from footnote_generation.answering import verify
 from footnote_generation.answering.generate import Completed, Delta, Generator, Spent
-from footnote_generation.answering.patience import Patience
 from footnote_generation.answering.permitted import Permitted
 from footnote_generation.answering.readers import Readers
+from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.titles import make_title
 from footnote_generation.answering.windows import Windows
@@ -73,7 +73,7 @@ class Servicer(GenerationServiceServicer):
         if deployment is not None:
             self._deployment.CopyFrom(deployment)
         self._deployment.provider = providers.default
-        self._patience = Patience(
+        self._patience = RetryPolicy(
             first_token=settings.first_token_timeout,
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
@@ -158,7 +158,7 @@ class Servicer(GenerationServiceServicer):
         model = settings.model
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        patience = Patience(first_token=5.0, between_tokens=5.0, attempts=1)
+        patience = RetryPolicy(first_token=5.0, between_tokens=5.0, attempts=1)
         with self._windows.asking(provider, model):
             title, usage = await make_title(provider, request.first_message, model, patience)
         return pb.GenerateTitleResponse(title=title, usage=usage)
@@ -171,7 +171,7 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        patience = Patience(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
+        patience = RetryPolicy(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
         with self._windows.asking(provider, model):
             question, usage = await rewrite(provider, request.question, request.history, model, patience)
         return pb.RewriteQuestionResponse(question=question, usage=usage)

@@ -13,7 +13,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import AUTO, DefaultSettings
@@ -44,10 +44,10 @@ from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.owed_vectors import OwedVectors
 from footnote_indexing.upkeep.recovery import Recovery
 from footnote_indexing.upkeep.sweeper import Sweeper
+from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.messages import Messages
 from footnote_indexing.writing.permitted import Permitted
 from footnote_indexing.writing.store_writer import StoreWriter
-from footnote_indexing.writing.turns import Turns
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
@@ -83,16 +83,16 @@ async def build(runtime: Runtime) -> App:
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
     switching = Switching(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
-    turns = Turns()
+    turns = DocumentLocks()
     indexing = Indexing(
         collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters, turns
     )
     sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
-    sweeps = Rounds("sweep", sweeper.round, settings.sweep_interval, service="indexing")
+    sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     owing = Owing(database)
     await owing.forget_claims()
     owed = OwedVectors(owing, generations, writer, vectorizers, turns)
-    payments = Rounds("owed_vectors", owed.round, settings.owed_interval, service="indexing")
+    payments = PeriodicTasks("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
         indexing,
         collections,
@@ -134,11 +134,11 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def kept(data_dir: Path) -> keeping.Kept:
+def kept(data_dir: Path) -> keeping.StoredData:
     """Return what this service keeps, below a data folder or where its settings say; its cache is filled again."""
     settings, folder = Settings(), data_dir / "indexing"
     cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()
-    return keeping.Kept(
+    return keeping.StoredData(
         databases=(
             keeping.database(
                 "indexing", settings.database_url, folder / FILE, TRAITS, variable="FOOTNOTE_INDEXING_DATABASE_URL"

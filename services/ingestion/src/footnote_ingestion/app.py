@@ -16,7 +16,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 
 from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
@@ -69,7 +69,9 @@ async def build(runtime: Runtime) -> App:
     collections = Authorizer(Asking(IndexingServiceStub(runtime.channel("indexing")), collection_epochs))
     permissions = Permissions(documents, collections)
     changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
-    sweeps = Rounds("sweep", Sweeper(documents, changes, files).sweep, settings.sweep_seconds, service="ingestion")
+    sweeps = PeriodicTasks(
+        "sweep", Sweeper(documents, changes, files).sweep, settings.sweep_seconds, service="ingestion"
+    )
     catalog = Catalog(
         documents,
         permissions,
@@ -142,7 +144,7 @@ def _say_why_not(warming: asyncio.Task[None]) -> None:
         _log.warning("workers_did_not_start", error=str(error))
 
 
-def kept(data_dir: Path) -> keeping.Kept:
+def kept(data_dir: Path) -> keeping.StoredData:
     """Return what this service keeps, below a data folder or where its settings say."""
     settings, folder = Settings(), data_dir / "ingestion"
     blobs = folder / "blobs"
@@ -150,7 +152,7 @@ def kept(data_dir: Path) -> keeping.Kept:
     documents = keeping.database(
         "documents", settings.database_url, folder / FILE, TRAITS, witness, variable="FOOTNOTE_INGESTION_DATABASE_URL"
     )
-    return keeping.Kept(
+    return keeping.StoredData(
         databases=(documents,),
         files=None if settings.blob_url else blobs,
         files_url=settings.blob_url,

@@ -11,7 +11,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.paging import Page
 
-from footnote_ingestion.model.quota import Kept, Quota, Used
+from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Request, RequestKey
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
 from footnote_ingestion.worker.wire import Job
@@ -52,10 +52,10 @@ class Documents(Protocol):
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
         """Return what a tenant keeps."""
 
-    async def kept(self, tenant_id: str, owner_id: str) -> Kept:
+    async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return what one owner keeps."""
 
-    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[Kept]:
+    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
         """Return what owners keep, by id."""
 
     async def change(

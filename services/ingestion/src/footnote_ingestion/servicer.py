@@ -25,7 +25,7 @@ from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction, PagesRead
 from footnote_ingestion.model.lifecycle import Move
 from footnote_ingestion.model.listing import CONTROL, list_query
-from footnote_ingestion.model.quota import Kept, Quota
+from footnote_ingestion.model.quota import Quota, StoredTotals
 from footnote_ingestion.model.values import now_micros
 from footnote_ingestion.worker.isolation import Isolation
 
@@ -313,7 +313,7 @@ def _metadata(name: str, value: Struct) -> Struct:
     return value
 
 
-def _kept(kept: Kept) -> pb.Kept:
+def _kept(kept: StoredTotals) -> pb.Kept:
     return pb.Kept(owner_id=kept.owner_id, documents=kept.documents, bytes=kept.bytes)
 
 

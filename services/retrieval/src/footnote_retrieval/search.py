@@ -19,9 +19,9 @@ from footnote_kit.timings import Stopwatch
 from opentelemetry import trace
 
 from footnote_retrieval.channels import insisting
-from footnote_retrieval.channels.ahead import Ahead
 from footnote_retrieval.channels.channels import Channels
 from footnote_retrieval.channels.plan import Plan, filter_of
+from footnote_retrieval.channels.speculation import Ahead
 from footnote_retrieval.model import Candidate, Effective, Group, SearchRequest, SearchResult, grouped
 from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved, Searchable
 from footnote_retrieval.query import own_vectors, understanding

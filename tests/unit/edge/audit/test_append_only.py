@@ -14,8 +14,8 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.audit.book import ALL_TENANTS, AuditBook, Filters
 from footnote_edge.audit.events import Event, Principal, Way
 from footnote_edge.audit.retention import BATCH, Retention
-from footnote_edge.door.allowances import offline as offline_limits
-from footnote_edge.door.keys import offline as offline_keys
+from footnote_edge.gateway.allowances import offline as offline_limits
+from footnote_edge.gateway.keys import offline as offline_keys
 from footnote_kit.paging import Page
 from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError

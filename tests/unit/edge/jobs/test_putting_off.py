@@ -7,8 +7,8 @@ from itertools import pairwise
 import pytest
 from footnote_edge.jobs.putting_off import PuttingOff, may_be_of_one
 from footnote_edge.jobs.waiting import until_available
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, Unavailable
-from footnote_kit.patience import Backoff
 
 
 @pytest.mark.parametrize(

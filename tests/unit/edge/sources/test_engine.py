@@ -24,8 +24,8 @@ from footnote_edge.sources.ports import (
     SourceKind,
     SourceRefused,
 )
+from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
-from footnote_kit.patience import Backoff
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
 from support.stage_doubles import World, serve_doubles

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from footnote_database import snapshots, soundness
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_kit import private
 
 from footnote_cli.admin import manifest
@@ -56,7 +56,7 @@ async def backup(where: Places, target: Path) -> Manifest:
     return made
 
 
-def _database(one: KeptDatabase, where: Places, folder: Path, made: Manifest) -> None:
+def _database(one: StoredDatabase, where: Places, folder: Path, made: Manifest) -> None:
     if one.name in made.databases:
         return
     if one.file is None:
@@ -80,7 +80,7 @@ def _database(one: KeptDatabase, where: Places, folder: Path, made: Manifest) ->
     made.databases[one.name] = Database(file=target, schema_version=schema_of(folder / target, one))
 
 
-def schema_of(file: Path, one: KeptDatabase) -> str:
+def schema_of(file: Path, one: StoredDatabase) -> str:
     """Return the version of the schema of a SQLite file; empty where none is noted."""
     if one.migrations is None:
         return ""

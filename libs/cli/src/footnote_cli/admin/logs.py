@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
 from footnote_database.engine import server
-from footnote_database.keeping import AppendOnly, KeptDatabase
+from footnote_database.keeping import AppendOnly, StoredDatabase
 from sqlalchemy import text
 
 from footnote_cli.admin.findings import Finding, broken, ok, warning
@@ -74,7 +74,7 @@ def _in_file(file: str, log: AppendOnly) -> _Seen:
     return _Seen(triggers, rows, oldest)
 
 
-async def _on_server(one: KeptDatabase, log: AppendOnly) -> _Seen:
+async def _on_server(one: StoredDatabase, log: AppendOnly) -> _Seen:
     schema = (one.traits.schema if one.traits is not None else None) or "public"
     engine = server(one.url, {"timeout": _SECONDS, "server_settings": {"search_path": schema}})
     try:

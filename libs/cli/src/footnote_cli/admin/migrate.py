@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from footnote_database import soundness
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_database.migrations import Migrations, Newer
 from footnote_database.transactions import Database
 from footnote_kit import private
@@ -61,7 +61,7 @@ async def _upgrade(where: Places, names: list[str]) -> None:
             await database.close()
 
 
-async def _step(one: KeptDatabase, migrations: Migrations) -> Step:
+async def _step(one: StoredDatabase, migrations: Migrations) -> Step:
     assert one.traits is not None
     shown, newest = one.url.render_as_string(hide_password=True), migrations.known()[-1]
     if one.file is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from footnote_database import moving
 from footnote_database.engine import server
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_database.moving import Copied, Part
 from footnote_database.transactions import Database
 from footnote_kit import private
@@ -75,14 +75,14 @@ def _target(to: str) -> URL:
     return url.set(drivername="postgresql")
 
 
-async def _check(ours: list[KeptDatabase], target: URL) -> None:
+async def _check(ours: list[StoredDatabase], target: URL) -> None:
     for one in ours:
         found = await examine(replace(one, url=target, variable="--to"))
         if found.state == "broken":
             raise CommandError(f"{found.check}: {found.found}.", found.advice)
 
 
-async def _prepare(ours: list[KeptDatabase], target: URL) -> None:
+async def _prepare(ours: list[StoredDatabase], target: URL) -> None:
     """Make the tables in PostgreSQL, and bring those of libraries up to date in their files."""
     for one in ours:
         assert one.file is not None
@@ -98,7 +98,7 @@ async def _prepare(ours: list[KeptDatabase], target: URL) -> None:
             await asyncio.to_thread(one.library.migrate, target.render_as_string(hide_password=False))
 
 
-def _part(one: KeptDatabase) -> Part:
+def _part(one: StoredDatabase) -> Part:
     assert one.file is not None
     if one.traits is not None:
         tables, migrations = frozenset(one.traits.migrations.metadata.tables), one.traits.migrations
@@ -119,5 +119,5 @@ async def _copy(parts: list[Part], target: URL, progress: Callable[[Copied], Non
         await engine.dispose()
 
 
-def _variables(where: Places, ours: list[KeptDatabase]) -> list[str]:
+def _variables(where: Places, ours: list[StoredDatabase]) -> list[str]:
     return [one.variable for one in where.databases if one in ours and one.variable]

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_database.keeping import Kept, KeptDatabase
+from footnote_database.keeping import StoredData, StoredDatabase
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_store.endpoint import socket_path, socket_uri
 from footnote_store.engine import EmbeddedEngine
@@ -28,9 +28,9 @@ class Places:
 
     folder: Path
     settings: KitSettings
-    services: dict[str, Kept]
+    services: dict[str, StoredData]
 
-    def database(self, name: str) -> KeptDatabase:
+    def database(self, name: str) -> StoredDatabase:
         """Return the database of a name; KeyError for none."""
         for kept in self.services.values():
             for one in kept.databases:
@@ -39,7 +39,7 @@ class Places:
         raise KeyError(name)
 
     @property
-    def databases(self) -> list[KeptDatabase]:
+    def databases(self) -> list[StoredDatabase]:
         """All databases."""
         return [one for kept in self.services.values() for one in kept.databases]
 
@@ -49,10 +49,10 @@ class Places:
         return self.folder / STORE / VECTORS
 
 
-def kept_by(name: str) -> Callable[[Path], Kept]:
+def kept_by(name: str) -> Callable[[Path], StoredData]:
     """Return how a service says what it keeps; it does so in the module that puts it together, by `kept`."""
     build = found(SERVICES, name)
-    says: Callable[[Path], Kept] = getattr(sys.modules[build.__module__], "kept", lambda _folder: Kept())
+    says: Callable[[Path], StoredData] = getattr(sys.modules[build.__module__], "kept", lambda _folder: StoredData())
     return says
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from footnote_database import snapshots, soundness
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_kit import private
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.transfer import PAGE, Transfer, of_line
@@ -64,14 +64,14 @@ def check(where: Places, name: str, one: Database) -> None:
         raise soundness.newer(one.file, name, one.schema_version)
 
 
-def known(place: KeptDatabase) -> set[str]:
+def known(place: StoredDatabase) -> set[str]:
     """Return the versions of a database's schema that this release knows."""
     if place.migrations is None:
         return set()
     return set(place.migrations.known())
 
 
-def _database(place: KeptDatabase, copy: Path) -> None:
+def _database(place: StoredDatabase, copy: Path) -> None:
     if place.file is None:
         snapshots.load(place.url, copy)
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from footnote_database import soundness
 from footnote_database.engine import server
 from footnote_database.failures import NotReached
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_database.migrations import Newer
 from footnote_kit.errors import FootnoteError
 from sqlalchemy import text
@@ -30,7 +30,7 @@ _FORBIDDEN = text(
 )
 
 
-async def examine(one: KeptDatabase) -> Finding:
+async def examine(one: StoredDatabase) -> Finding:
     """Return what was found of a database on a server."""
     check = f"{one.name} database"
     schema = one.traits.schema if one.traits is not None else None
@@ -48,7 +48,7 @@ async def examine(one: KeptDatabase) -> Finding:
         await engine.dispose()
 
 
-def _unreached(check: str, one: KeptDatabase, error: BaseException) -> Finding:
+def _unreached(check: str, one: StoredDatabase, error: BaseException) -> Finding:
     """Return why nothing could be asked; the driver's own words are left out, they may quote."""
     where = f"{one.url.host}:{one.url.port or 5432}"
     variable = one.variable or "its URL"
@@ -83,11 +83,11 @@ def _sqlstate(error: BaseException) -> str:
     return str(getattr(error, "sqlstate", None) or "")
 
 
-def _shown(one: KeptDatabase) -> str:
+def _shown(one: StoredDatabase) -> str:
     return one.url.render_as_string(hide_password=True)
 
 
-async def _connected(check: str, one: KeptDatabase, schema: str, connection: AsyncConnection) -> Finding:
+async def _connected(check: str, one: StoredDatabase, schema: str, connection: AsyncConnection) -> Finding:
     shown = _shown(one)
     theirs = (await connection.execute(text("SELECT extract(epoch FROM clock_timestamp())"))).scalar_one()
     apart = abs(float(theirs) - time.time())
@@ -108,7 +108,7 @@ async def _connected(check: str, one: KeptDatabase, schema: str, connection: Asy
     return ok(check, f"{shown} answers, schema {version}")
 
 
-async def _lacking(check: str, one: KeptDatabase, schema: str, connection: AsyncConnection) -> Finding | None:
+async def _lacking(check: str, one: StoredDatabase, schema: str, connection: AsyncConnection) -> Finding | None:
     """Return which right the user lacks of those that a service needs."""
     named = {"schema": schema}
     user = (await connection.execute(text("SELECT current_user"))).scalar_one()

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from footnote_database import soundness
-from footnote_database.keeping import KeptDatabase
+from footnote_database.keeping import StoredDatabase
 from footnote_kit.errors import FootnoteError
 from footnote_store.engine import engine_folder
 from footnote_store.transfer import Transfer
@@ -31,7 +31,7 @@ async def databases(where: Places) -> AsyncIterator[Finding]:
             yield await asyncio.to_thread(_file, one, one.file)
 
 
-def _file(one: KeptDatabase, file: Path) -> Finding:
+def _file(one: StoredDatabase, file: Path) -> Finding:
     check = f"{one.name} database"
     if not file.exists():
         if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
-from footnote_kit.patience import Backoff
+from footnote_kit.backoff import Backoff
 
 from footnote_cli.errors import CommandError
 from footnote_cli.models.catalogue import File, Model

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from footnote_kit.backoff import Backoff, no_sooner
 from footnote_kit.edge import METHODS, PATHS
 from footnote_kit.errors import FootnoteError, ResourceExhausted, Unavailable
-from footnote_kit.patience import Backoff, no_sooner
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 from google.protobuf.message import Message

@@ -2,8 +2,8 @@
 
 Two kinds of limit. What no client in good faith does ends the connection (`Habits`). What many clients of one address
 may do together only slows down: an address may be a company's, or an ingress's; nobody in it may lock out the others.
-So an address is never banned; its connections share a pace (`Pace`), of which each has a part that none of the others
-can take, and begin the more slowly the more of them had to be ended (`Peer.begin`).
+So an address is never banned. Its connections share a rate (`FrameRate`) with a guaranteed part for each, and
+start more slowly the more of them had to be ended (`Peer.begin`).
 """
 
 from collections.abc import Callable
@@ -138,7 +138,7 @@ class Peer:
         return all(bucket.level >= bucket.burst for bucket in (self.shared, self.begins))
 
 
-class Pace:
+class FrameRate:
     """How fast one connection's frames are passed on: from what its address has in common, else from its own part."""
 
     __slots__ = ("_calm", "_calm_at", "_own", "_peer")

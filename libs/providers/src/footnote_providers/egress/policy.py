@@ -108,7 +108,8 @@ class PolicySettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", frozen=True)
 
     provider_policy_file: Path | None = Field(
-        default=None, description="Which providers may be used by whom and for what, as TOML or JSON; see docs/models.md."
+        default=None,
+        description="Which providers may be used by whom and for what, as TOML or JSON; see docs/models.md.",
     )
     local_only: bool = Field(default=False, description="No text leaves this machine, whatever is configured.")
     local_hosts: Annotated[tuple[str, ...], NoDecode] = Field(

@@ -6,7 +6,7 @@ from footnote_kit.paging import LARGEST_SIZE, PAGE_BYTES
 from footnote_kit.settings import KitSettings
 from footnote_kit.timings import duration
 
-from footnote_edge.door.sizes import CHARACTERS
+from footnote_edge.gateway.sizes import CHARACTERS
 from footnote_edge.settings import Settings
 
 _WAYS = {"keys": pb.AUTHENTICATION_KEY, "jwt": pb.AUTHENTICATION_TOKEN}

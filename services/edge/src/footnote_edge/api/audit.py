@@ -6,7 +6,7 @@ from footnote_kit.paging import Page, long_sequence
 
 from footnote_edge.api.parts import Parts
 from footnote_edge.audit.shown import filters, message
-from footnote_edge.door import callers
+from footnote_edge.gateway import principals
 
 
 class AuditApi:
@@ -16,7 +16,7 @@ class AuditApi:
 
     async def ListAuditEvents(self, request: ListAuditEventsRequest, context: Call) -> ListAuditEventsResponse:
         """List events."""
-        identity = callers.identity()
+        identity = principals.identity()
         tenant = self.parts.operators.tenant(identity, request.tenant_id)
         found, token = await self.parts.audit.page(
             filters(request, tenant), Page.of(identity.scope, request, kinds=(long_sequence,))

@@ -16,8 +16,8 @@ from footnote_kit.paging import Page
 
 from footnote_edge.api.parts import Parts
 from footnote_edge.api.usage import limits_shown
-from footnote_edge.door import callers
-from footnote_edge.door.allowances import Own
+from footnote_edge.gateway import principals
+from footnote_edge.gateway.allowances import Own
 
 NAMES = {
     "documents": "documents",
@@ -36,20 +36,20 @@ class LimitsApi:
 
     async def GetTenantLimits(self, request: GetTenantLimitsRequest, context: Call) -> GetTenantLimitsResponse:
         """Say what a tenant may keep and use."""
-        tenant = self.parts.operators.tenant(callers.identity(), request.tenant_id)
+        tenant = self.parts.operators.tenant(principals.identity(), request.tenant_id)
         own = await self.parts.limiting.allowances.own(checked_name("tenant_id", tenant))
         return GetTenantLimitsResponse(allowance=await self._whole(own))
 
     async def ListTenantLimits(self, request: ListTenantLimitsRequest, context: Call) -> ListTenantLimitsResponse:
         """List the tenants that have limits of their own."""
-        identity = callers.identity()
+        identity = principals.identity()
         self.parts.operators.check(identity)
         found, token = await self.parts.limiting.allowances.page(Page.of(identity.scope, request))
         return ListTenantLimitsResponse(allowances=map(_shown, found), next_page_token=token)
 
     async def UpdateTenantLimits(self, request: UpdateTenantLimitsRequest, context: Call) -> UpdateTenantLimitsResponse:
         """Change limits of a tenant's own."""
-        self.parts.operators.check(callers.identity())
+        self.parts.operators.check(principals.identity())
         own = await self.parts.limiting.allowances.set(request.tenant_id, _changes(request))
         return UpdateTenantLimitsResponse(allowance=await self._whole(own))
 

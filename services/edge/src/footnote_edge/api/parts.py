@@ -19,9 +19,9 @@ from footnote_edge.documents.editing import Editing
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.watch import Watch
-from footnote_edge.door.limiting import Limiting
-from footnote_edge.door.operators import Operators
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.operators import Operators
+from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.settings import Settings
 from footnote_edge.sources.service import Sources

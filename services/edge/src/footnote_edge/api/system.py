@@ -22,7 +22,7 @@ from footnote_kit.timings import duration
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
-from footnote_edge.door import callers
+from footnote_edge.gateway import principals
 
 
 class SystemApi:
@@ -49,7 +49,7 @@ class SystemApi:
         """Say how every stage and the vector store are; to a caller that nothing is known of, whether all are well."""
         parts = await self.parts.health.parts()
         healthy = not any(part.error for part in parts)
-        if not callers.is_admitted():
+        if not principals.is_admitted():
             return GetHealthResponse(healthy=healthy)
         return GetHealthResponse(
             healthy=healthy,

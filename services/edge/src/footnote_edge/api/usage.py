@@ -7,9 +7,9 @@ from footnote_kit.paging import Page
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
-from footnote_edge.door import callers
-from footnote_edge.door.allowances import Allowance
-from footnote_edge.door.callers import Proof
+from footnote_edge.gateway import principals
+from footnote_edge.gateway.allowances import Allowance
+from footnote_edge.gateway.principals import Proof
 from footnote_edge.settings import Settings
 from footnote_edge.system.usage import Counts, day_end
 
@@ -27,7 +27,7 @@ class UsageApi:
 
     async def WhoAmI(self, request: pb.WhoAmIRequest, context: Call) -> pb.WhoAmIResponse:
         """Say who calls."""
-        identity = callers.identity()
+        identity = principals.identity()
         scope = identity.scope
         response = pb.WhoAmIResponse(
             tenant_id=scope.tenant_id,

@@ -19,7 +19,7 @@ def degrades(error: FootnoteError) -> bool:
     return isinstance(error, Unavailable | DeadlineExceeded | Internal | ResourceExhausted)
 
 
-class Ledger(Stopwatch):
+class QuestionTimings(Stopwatch):
     """Times and degradations of one question, counted from its arrival."""
 
     def __init__(self) -> None:

@@ -42,27 +42,27 @@ from footnote_kit.timings import duration
 from footnote_providers.egress.bounds import together
 from opentelemetry import trace
 
-from footnote_edge.asking import past, precedence, wishes
-from footnote_edge.asking.answering import Ledger, degrades
+from footnote_edge.asking import past, precedence, request_limits
+from footnote_edge.asking.answering import QuestionTimings, degrades
 from footnote_edge.asking.binding import memory_for
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.missing_collections import still_there
 from footnote_edge.asking.past import Past
-from footnote_edge.asking.presence import still_there
 from footnote_edge.asking.steps import Found, Steps, lead_to_origins, name_collections, prompt_tokens
 from footnote_edge.asking.tools import Tools
 from footnote_edge.collections.bounds import CONVERSATION
 from footnote_edge.conversations.origins import Origin, of_sources
-from footnote_edge.conversations.turns import Turn
-from footnote_edge.door.limiting import Tab
-from footnote_edge.door.request_ids import Claim
+from footnote_edge.conversations.regeneration import Regeneration
+from footnote_edge.gateway.limiting import UsageMeter
+from footnote_edge.gateway.request_ids import Claim
 
 T = TypeVar("T")
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class EarlierAnswer:
     """What an answer was made with before, in place of what would be found out now."""
 
     plan: augmentation.PlanQueryResponse
@@ -81,8 +81,8 @@ class Run:
         question: str,
         deadline: Deadline,
         claim: Claim,
-        again: Again | None,
-        turn: Turn | None,
+        again: EarlierAnswer | None,
+        turn: Regeneration | None,
     ) -> None:
         self._claim = claim
         self._again = again
@@ -93,9 +93,9 @@ class Run:
         self._request = request
         self._question = question
         self._deadline = deadline
-        self._ledger = Ledger()
+        self._ledger = QuestionTimings()
         self._steps = Steps(tools.stages, tools.windows, scope, self._ledger, deadline)
-        self._tab = Tab(tools.limiting, scope.tenant_id, scope.user_id)
+        self._tab = UsageMeter(tools.limiting, scope.tenant_id, scope.user_id)
         self._tasks: list[asyncio.Task[Any]] = []
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
@@ -447,7 +447,7 @@ class Run:
             )
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
         # Rules about collections hold whichever way these were named: by id, by the conversation, or not at all.
-        wishes.check(self._tools.egress, self._scope, self._request, bounds.collections)
+        request_limits.check(self._tools.egress, self._scope, self._request, bounds.collections)
         parts = [bounds, await finder.about(self._scope, self._past.collections)]
         return settings, together([*parts, CONVERSATION] if self._kept_here else parts)
 

@@ -13,8 +13,8 @@ from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.asking import wishes
-from footnote_edge.asking.ask import Again, Run
+from footnote_edge.asking import request_limits
+from footnote_edge.asking.ask import EarlierAnswer, Run
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper, told
@@ -24,9 +24,9 @@ from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.conversations import Conversations
-from footnote_edge.conversations.turns import Turn, Turns
-from footnote_edge.door.limiting import Limiting
-from footnote_edge.door.request_ids import Claim, RequestIds
+from footnote_edge.conversations.regeneration import Regeneration, Regenerations
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.request_ids import Claim, RequestIds
 from footnote_edge.settings import Settings
 from footnote_edge.system.activity import Counted
 
@@ -65,10 +65,10 @@ class Asker:
         self._tools = Tools(
             stages, bounds, windows, conversations, self.recall, keeper, limiting, settings, egress, activity, entitled
         )
-        self._turns = Turns(conversations.messages)
+        self._turns = Regenerations(conversations.messages)
 
     async def ask(
-        self, scope: Scope, request: AskRequest, seconds: float, again: Again | None = None
+        self, scope: Scope, request: AskRequest, seconds: float, again: EarlierAnswer | None = None
     ) -> AsyncGenerator[AskResponse]:
         """Answer a question within `seconds` as a stream of events, `completed` last.
 
@@ -122,7 +122,7 @@ class Asker:
         limit = self.settings.max_question_characters
         if len(request.question) > limit:
             raise InvalidArgument.field(field, f"must have at most {limit} characters")
-        wishes.check(self.egress, scope, request, request.collections)
+        request_limits.check(self.egress, scope, request, request.collections)
 
     async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
         """Return the answer that the same call was given before."""
@@ -135,8 +135,8 @@ class Asker:
         seconds: float,
         claim: Claim | None,
         *,
-        again: Again | None = None,
-        turn: Turn | None = None,
+        again: EarlierAnswer | None = None,
+        turn: Regeneration | None = None,
     ) -> AsyncGenerator[AskResponse]:
         await self.limiting.admit(scope.tenant_id)
         deadline = Deadline.after(seconds)

@@ -10,8 +10,8 @@ from footnote_kit.errors import FootnoteError, NotFound, Unauthenticated
 
 from footnote_edge.conversations.origins import Origin
 from footnote_edge.conversations.withholding import Withholding
-from footnote_edge.door import callers
-from footnote_edge.door.identity import Authenticator
+from footnote_edge.gateway import principals
+from footnote_edge.gateway.identity import Authenticator
 
 LOOK_SECONDS = 1.0
 """How often an answer under way is looked after; a revocation on another replica takes as long as for every call."""
@@ -26,7 +26,7 @@ class Entitled:
 
     async def check(self, scope: Scope, origins: set[Origin]) -> None:
         """Raise Unauthenticated where the key has ended, NotFound where something of the origins is withdrawn."""
-        await self._authenticator.check(callers.identity())
+        await self._authenticator.check(principals.identity())
         await self._withholding.check(scope, origins)
 
     async def watch(self, scope: Scope, origins: set[Origin], end: Callable[[FootnoteError], object]) -> None:

@@ -13,13 +13,13 @@ from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.asking.answering import Ledger
+from footnote_edge.asking.answering import QuestionTimings
 from footnote_edge.collections.bounds import UNKNOWN
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.conversations.origins import Origin
-from footnote_edge.conversations.turns import Turn, Turns
+from footnote_edge.conversations.regeneration import Regeneration, Regenerations
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
@@ -45,7 +45,7 @@ class Keeper:
         self._withholding = withholding
         self._forgetting = forgetting
         self._conversations = conversations
-        self._turns = Turns(conversations.messages)
+        self._turns = Regenerations(conversations.messages)
         self._answers = answers
         self._jobs = jobs
 
@@ -76,7 +76,7 @@ class Keeper:
         completed: AskCompleted,
         topic: str,
         origins: set[Origin],
-        ledger: Ledger,
+        ledger: QuestionTimings,
     ) -> AskCompleted:
         """Store an answer under its id with what it was made of, by itself or in its conversation, and return it.
 
@@ -113,13 +113,13 @@ class Keeper:
     async def anew(
         self,
         scope: Scope,
-        turn: Turn,
+        turn: Regeneration,
         asked: AskRequest,
         completed: AskCompleted,
         topic: str,
         bounds: TextBounds,
         origins: set[Origin],
-        ledger: Ledger,
+        ledger: QuestionTimings,
     ) -> AskCompleted:
         """Put an answer in the place of what its turn replaces, and return it.
 
@@ -165,7 +165,7 @@ async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
     return await until_available(operation, _LONGEST_PAUSE, give_up=enough)
 
 
-def _message(completed: AskCompleted, ledger: Ledger) -> ConversationMessage:
+def _message(completed: AskCompleted, ledger: QuestionTimings) -> ConversationMessage:
     return ConversationMessage(
         id=completed.answer.id,
         text=completed.answer.text,
@@ -183,7 +183,7 @@ def _stays(bounds: TextBounds) -> bool:
     return bounds.local_only and bounds != UNKNOWN
 
 
-def _not_stored(completed: AskCompleted, ledger: Ledger, error: Exception) -> None:
+def _not_stored(completed: AskCompleted, ledger: QuestionTimings, error: Exception) -> None:
     """Say that an answer is not kept: the caller has it already, and that must not take it away again."""
     _log.error("answer_not_stored", answer_id=completed.answer.id, error=type(error).__name__)
     ledger.degrade(

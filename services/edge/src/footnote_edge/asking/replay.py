@@ -20,7 +20,7 @@ from footnote_kit.errors import FailedPrecondition, Internal
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
-from footnote_edge.asking.ask import Again
+from footnote_edge.asking.ask import EarlierAnswer
 from footnote_edge.asking.asker import Asker
 from footnote_edge.conversations.answers import Answers
 
@@ -64,7 +64,7 @@ async def replay(
         rewriting=then.query_rewriting,
         question=then.full_question,
     )
-    again = Again(plan, then.memory_message_ids, then.local_only)
+    again = EarlierAnswer(plan, then.memory_message_ids, then.local_only)
     async with aclosing(asker.ask(scope, request, seconds, again)) as events:
         async for event in events:
             if event.HasField("completed"):

@@ -32,7 +32,7 @@ from footnote_kit.origins import leading_to, origin_of
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import fallback
-from footnote_edge.asking.answering import Ledger, degrades
+from footnote_edge.asking.answering import QuestionTimings, degrades
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.windows import Windows
 
@@ -51,7 +51,9 @@ class Found:
 class Steps:
     """Plan, retrieve, build: for one question, whose times and degradations go to its ledger."""
 
-    def __init__(self, stages: Stages, windows: Windows, scope: Scope, ledger: Ledger, deadline: Deadline) -> None:
+    def __init__(
+        self, stages: Stages, windows: Windows, scope: Scope, ledger: QuestionTimings, deadline: Deadline
+    ) -> None:
         self._stages = stages
         self._windows = windows
         self._scope = scope

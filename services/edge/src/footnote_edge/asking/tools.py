@@ -13,7 +13,7 @@ from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.conversations.conversations import Conversations
-from footnote_edge.door.limiting import Limiting
+from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.settings import Settings
 from footnote_edge.system.activity import Counted
 

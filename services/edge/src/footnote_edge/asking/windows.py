@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader
-from footnote_kit.told import Told
 
 from footnote_edge.adapters.stages import Stages
 
@@ -23,7 +23,7 @@ class Windows:
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
         self._generation = stages.generation
-        self._told: Told[bytes, _Room] = Told(epochs, _MOST_KEPT)
+        self._told: EpochCache[bytes, _Room] = EpochCache(epochs, _MOST_KEPT)
 
     async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> tuple[int, int]:
         """Return a model's tokens altogether and those of its answer, 0 where not known; raises what it is refused."""

@@ -10,7 +10,7 @@ import asyncio
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
 
 from footnote_edge.audit.book import AuditBook, Filters
@@ -38,7 +38,7 @@ class Recorder:
         self._lock = asyncio.Lock()
         self._failing = False
         self._writes: set[asyncio.Task[None]] = set()
-        self.rounds = Rounds("audit", self._round, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
+        self.rounds = PeriodicTasks("audit", self._round, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
         """Writes what waits, in the background; the rest is written by `close`."""
 
     def ready(self) -> None:

@@ -12,9 +12,9 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import FootnoteError, InvalidArgument
-from footnote_kit.told import Told
 from footnote_providers.egress.bounds import of_collection, together
 
 from footnote_edge.adapters.stages import Stages
@@ -45,7 +45,7 @@ class Bounds:
         self._indexing = stages.indexing
         self._timeout = timeout
         self._last: OrderedDict[_Key, TextBounds] = OrderedDict()
-        self._told: Told[_Key, _Found] = Told(
+        self._told: EpochCache[_Key, _Found] = EpochCache(
             epochs, _MOST_KEPT, most_parts=_MOST_COLLECTIONS, parts=lambda found: len(found[0])
         )
 

@@ -11,6 +11,7 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
 from footnote_kit.access import Access, check_create
+from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import (
     AlreadyExists,
@@ -20,7 +21,6 @@ from footnote_kit.errors import (
     ResourceExhausted,
     Unavailable,
 )
-from footnote_kit.told import Told
 from footnote_providers.own_vectors import brings_own, no_document
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
@@ -31,8 +31,8 @@ from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import KnownCollectionRow
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
-from footnote_edge.door.allowances import Allowances
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.allowances import Allowances
+from footnote_edge.gateway.request_ids import RequestIds
 
 DEFAULT = "default"
 _RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")
@@ -61,7 +61,7 @@ class Catalog:
         self._sessions = database.sessions
         self._request_ids = request_ids
         self._timeout = timeout
-        self._told: Told[tuple[bytes, str], Collection] = Told(epochs, _MOST_NOTED)
+        self._told: EpochCache[tuple[bytes, str], Collection] = EpochCache(epochs, _MOST_NOTED)
         """What indexing told in its current epoch of collections, of each caller and name; without counts."""
         self._noted: dict[tuple[str, str, str], Collection] = {}
 

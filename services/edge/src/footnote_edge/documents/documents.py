@@ -22,7 +22,7 @@ from footnote_kit.origins import refuse_reserved, with_origin
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.catalog import Catalog, expiry
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.door.limiting import Limiting
+from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus

@@ -23,8 +23,8 @@ from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents
-from footnote_edge.door.limiting import Limiting
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome, operation_row

@@ -17,10 +17,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.permissions import Permissions
+from footnote_edge.documents.adaptive_polling import Due, Seldom
 from footnote_edge.documents.documents import Documents, is_final
-from footnote_edge.documents.looks import SharedLooks
+from footnote_edge.documents.polls import SharedLooks
 from footnote_edge.documents.public import document_of
-from footnote_edge.documents.seldom import Due, Seldom
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, Watcher
 

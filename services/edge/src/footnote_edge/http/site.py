@@ -14,20 +14,20 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 from starlette.types import ASGIApp
 
-from footnote_edge.door.auditing import Auditor
-from footnote_edge.door.identity import Authenticator
-from footnote_edge.door.shares import Shares
+from footnote_edge.gateway.auditing import Auditor
+from footnote_edge.gateway.identity import Authenticator
+from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.console import pages
-from footnote_edge.http.dialects.mcp_door import McpDoor
+from footnote_edge.http.dialects.mcp_server import McpDoor
 from footnote_edge.http.dialects.openai import OpenAiApi
 from footnote_edge.http.dialects.wrapper import Wrapper
-from footnote_edge.http.door.bodies import Bodies, LimitOf
-from footnote_edge.http.door.caller import Caller
-from footnote_edge.http.door.entrance import Entrance
-from footnote_edge.http.door.gate import PUBLIC, ActionOf, Gate
-from footnote_edge.http.door.origins import Origins
-from footnote_edge.http.door.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.openapi import document as openapi
+from footnote_edge.http.serving.authentication import PUBLIC, ActionOf, AuthenticationLayer
+from footnote_edge.http.serving.bodies import Bodies, LimitOf
+from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.entrance import Entrance
+from footnote_edge.http.serving.origins import Origins
+from footnote_edge.http.serving.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.transcoding import exports, transcoder, uploads
 from footnote_edge.http.transcoding.rules import rules
 from footnote_edge.settings import Settings
@@ -59,7 +59,7 @@ def site(
     # Who calls, and only then how much it sends.
     middleware += [
         Middleware(
-            Gate,
+            AuthenticationLayer,
             authenticator=authenticator,
             shares=shares,
             auditor=auditor,

@@ -4,11 +4,11 @@ from footnote_kit import tls
 from footnote_kit.app import Runtime
 from footnote_kit.logs import get_logger
 
-from footnote_edge.door.auditing import Auditor
-from footnote_edge.door.identity import Authenticator
-from footnote_edge.door.shares import Shares
-from footnote_edge.http.door.connections import Connections
-from footnote_edge.http.door.server import HttpServer
+from footnote_edge.gateway.auditing import Auditor
+from footnote_edge.gateway.identity import Authenticator
+from footnote_edge.gateway.shares import Shares
+from footnote_edge.http.serving.connections import Connections
+from footnote_edge.http.serving.server import HttpServer
 from footnote_edge.http.site import site
 from footnote_edge.settings import Settings
 

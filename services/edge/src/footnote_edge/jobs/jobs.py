@@ -20,9 +20,9 @@ from footnote_database import soundness
 from footnote_database.keeping import Library
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_database.transactions import START_PATIENCE
+from footnote_kit.backoff import Backoff
 from footnote_kit.fair_slots import SPARE
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import current_traceparent
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
@@ -31,8 +31,8 @@ from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.conversations.forgetting import Forgotten
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
-from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.processing import job_of
+from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.records import ACTIVE, Records
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
@@ -170,7 +170,7 @@ class Jobs:
 
     async def _pace(self, queue: Queue, busy: float, idle: float) -> None:
         name, change = queue.name, queue.set_polling_interval_sec_async
-        pace = Pace(name, change, busy=busy, idle=idle)
+        pace = QueuePolling(name, change, busy=busy, idle=idle)
         self._work.paces[name] = pace
         await pace.start()
 

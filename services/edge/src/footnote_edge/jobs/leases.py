@@ -12,7 +12,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 from dbos import DBOS
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_edge.adapters.database import Database
@@ -51,7 +51,7 @@ class Leases:
         self._last = self._since = -LEASE_SECONDS
         self._seen: dict[str, tuple[int, float]] = {}
         """By replica: what it said last, and when that was first seen here."""
-        self._rounds = Rounds("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
+        self._rounds = PeriodicTasks("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
 
     async def start(self) -> None:
         """Begin to say that this replica is alive."""

@@ -26,7 +26,7 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit import passing
+from footnote_kit import transient_errors
 from footnote_kit.errors import (
     Aborted,
     DeadlineExceeded,
@@ -41,8 +41,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.door.metering import Meter, Spent
-from footnote_edge.door.shares import Shares
+from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.shares import Shares
 from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
@@ -192,7 +192,7 @@ class Processor:
         except FailedPrecondition as error:
             if error.reason != "PROVIDER_UNCONFIGURED":
                 raise
-            waits = {passing.WAITING: passing.PROVIDER_REFUSED}
+            waits = {transient_errors.WAITING: transient_errors.PROVIDER_REFUSED}
             raise Unavailable(error.message, reason="PROVIDER_FAILED", metadata=waits) from error
 
     async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest | None) -> str:

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 
 from footnote.types.v1.document_pb2 import WAITING_REASON_PROVIDER_REFUSED, WAITING_REASON_PROVIDER_UNAVAILABLE
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 
 from footnote_edge.jobs.waiting import waiting_for
 

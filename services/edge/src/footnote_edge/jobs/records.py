@@ -8,7 +8,7 @@ from typing import Any
 
 from dbos import DBOS
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 _ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
@@ -26,7 +26,7 @@ class Records:
     def __init__(self, keep_hours: float) -> None:
         self._keep = timedelta(hours=keep_hours)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._rounds = Rounds("job-records", self.sweep, _SWEEP_EVERY, service="edge", at_once=False)
+        self._rounds = PeriodicTasks("job-records", self.sweep, _SWEEP_EVERY, service="edge", at_once=False)
 
     async def start(self) -> None:
         """Begin to sweep."""

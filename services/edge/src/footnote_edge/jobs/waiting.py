@@ -15,18 +15,18 @@ from footnote.types.v1.document_pb2 import (
     WAITING_REASON_STORE_UNAVAILABLE,
     WaitingReason,
 )
-from footnote_kit import passing
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
-from footnote_kit.patience import Backoff
 
 T = TypeVar("T")
 
 FIRST_PAUSE = 0.2
 _BY_CAUSE = {
-    passing.PROVIDER: WAITING_REASON_PROVIDER_UNAVAILABLE,
-    passing.PROVIDER_REFUSED: WAITING_REASON_PROVIDER_REFUSED,
-    passing.DATABASE: WAITING_REASON_DATABASE_UNAVAILABLE,
-    passing.DISK: WAITING_REASON_DISK_FULL,
+    transient_errors.PROVIDER: WAITING_REASON_PROVIDER_UNAVAILABLE,
+    transient_errors.PROVIDER_REFUSED: WAITING_REASON_PROVIDER_REFUSED,
+    transient_errors.DATABASE: WAITING_REASON_DATABASE_UNAVAILABLE,
+    transient_errors.DISK: WAITING_REASON_DISK_FULL,
 }
 
 
@@ -35,12 +35,14 @@ def is_passing(error: FootnoteError) -> bool:
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
     # A provider that refuses a text does not say that it is waited for; one that fails, or lets nobody in, does.
-    return isinstance(error, Unavailable) and (error.reason != "PROVIDER_FAILED" or bool(passing.waits_for(error)))
+    return isinstance(error, Unavailable) and (
+        error.reason != "PROVIDER_FAILED" or bool(transient_errors.waits_for(error))
+    )
 
 
 def waiting_for(error: FootnoteError) -> WaitingReason.ValueType:
     """Return what a document waits for that a passing failure has stopped."""
-    if (known := _BY_CAUSE.get(passing.waits_for(error))) is not None:
+    if (known := _BY_CAUSE.get(transient_errors.waits_for(error))) is not None:
         return known
     if error.reason == "STORE_UNAVAILABLE":
         return WAITING_REASON_STORE_UNAVAILABLE
@@ -68,7 +70,7 @@ async def until_available(
         try:
             return await operation()
         except Exception as error:
-            known = error if isinstance(error, FootnoteError) else passing.read(error)  # our own database, say
+            known = error if isinstance(error, FootnoteError) else transient_errors.read(error)  # our own database, say
             if known is None or not (is_passing(known) or (also_timeouts and isinstance(known, DeadlineExceeded))):
                 raise
             if on_wait is not None:

@@ -24,9 +24,9 @@ from footnote_kit.telemetry import remote_context, span
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.operation_book import OperationBook
-from footnote_edge.jobs.pace import Pace
 from footnote_edge.jobs.processing import Processor, job_of
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff
+from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.waiting import until_available
 
@@ -70,7 +70,7 @@ class Work:
         """Documents noted in the queue by this process and not begun yet, by tenant and owner."""
         self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
-        self.paces: dict[str, Pace] = {}
+        self.paces: dict[str, QueuePolling] = {}
         """By queue, where it has a pace of its own."""
         self._closing = False
 

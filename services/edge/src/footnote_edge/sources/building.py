@@ -11,7 +11,7 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.operations import Operations
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.progress import ProgressBus

@@ -20,7 +20,7 @@ from footnote_edge.adapters.tables import SourceRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.operations import Operations
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.operation_book import OperationBook, operation_row
 from footnote_edge.jobs.progress import ProgressBus

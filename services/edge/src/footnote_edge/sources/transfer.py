@@ -13,9 +13,9 @@ from typing import Any, TypeVar, cast
 from uuid import uuid4
 
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import counter
 
 from footnote_edge.adapters.tables import SourceItemRow, SourceRow

@@ -18,7 +18,7 @@ from footnote.types.v1.answer_pb2 import (
     Answer,
 )
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -98,7 +98,7 @@ class Counted:
         self._pending: dict[Key, int] = {}
         self._lock = asyncio.Lock()
         self._full = False
-        self.rounds = Rounds("activity", self._write, FLUSH_SECONDS, service="edge", at_once=False)
+        self.rounds = PeriodicTasks("activity", self._write, FLUSH_SECONDS, service="edge", at_once=False)
         """Write down what was counted, in the background; the rest is `flush`ed at the end."""
 
     def add(self, tenant: str, amounts: Mapping[str, int], moment: datetime | None = None) -> None:

@@ -13,7 +13,7 @@ from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
 from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
-from footnote_kit.loads import Loads
+from footnote_kit.process_load import ProcessLoads
 
 from footnote_edge.adapters.stages import STAGE_NAMES, Stages
 
@@ -46,7 +46,7 @@ class Health:
         stages: Stages,
         check: Callable[[str], Awaitable[str | None]],
         own: Callable[[], Awaitable[str | None]],
-        loads: Loads,
+        loads: ProcessLoads,
     ) -> None:
         self._loads = loads
         self._indexing = stages.indexing

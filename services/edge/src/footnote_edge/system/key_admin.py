@@ -8,8 +8,8 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Role, Scope
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, moment, text
 
-from footnote_edge.door.keys import ApiKey, ApiKeys
-from footnote_edge.door.request_ids import RequestIds
+from footnote_edge.gateway.keys import ApiKey, ApiKeys
+from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.settings import Settings
 
 

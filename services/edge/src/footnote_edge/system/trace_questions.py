@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
-from footnote_kit.rounds import Rounds
+from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry_service import TelemetryServicer
 from google.protobuf.message import DecodeError
 from sqlalchemy.exc import SQLAlchemyError
@@ -50,8 +50,8 @@ class TraceQuestions:
         self._there: set[str] = set()
         """Questions that were there at the last sweep."""
         self.rounds = (
-            Rounds("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
-            Rounds("trace-questions-kept", self.sweep, SWEEP_SECONDS, service="edge"),
+            PeriodicTasks("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
+            PeriodicTasks("trace-questions-kept", self.sweep, SWEEP_SECONDS, service="edge"),
         )
 
     async def ask(self, request: GetTraceRequest) -> list[Sequence[TraceSpan] | None]:

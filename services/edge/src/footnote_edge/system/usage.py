@@ -10,7 +10,7 @@ from footnote_kit.access import sees_all
 from footnote_kit.paging import Page
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.door.metering import Meter, Spent
+from footnote_edge.gateway.metering import Meter, Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,9 +36,9 @@ from footnote_generation.answering import policy
 from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import unheard
-from footnote_generation.answering.patience import Patience, patient_events
 from footnote_generation.answering.readers import NOBODY, Chosen
 from footnote_generation.answering.reading import Reading
+from footnote_generation.answering.retries import RetryPolicy, patient_events
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Thought
@@ -107,7 +107,7 @@ class _Answering:
 class Generator:
     """Runs answers: model, policy, markers, checks, verdicts."""
 
-    def __init__(self, patience: Patience, prices: Prices | None = None) -> None:
+    def __init__(self, patience: RetryPolicy, prices: Prices | None = None) -> None:
         self._patience = patience
         self._prices = prices or {}
 

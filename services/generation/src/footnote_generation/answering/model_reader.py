@@ -19,7 +19,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_text import tokens
 
 from footnote_generation.answering import billing
-from footnote_generation.answering.patience import Patience, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, patient_stream
 from footnote_generation.language import quotes
 from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, SecondOpinion, Stop, Words
 
@@ -168,7 +168,7 @@ class ModelReader:
         self._add(Usage(prompt_tokens=asked, estimated=True))
         words: list[str] = []
         length = 0
-        patience = Patience(first_token=self._budget.seconds, between_tokens=self._budget.seconds, attempts=1)
+        patience = RetryPolicy(first_token=self._budget.seconds, between_tokens=self._budget.seconds, attempts=1)
         finished: Finished | None = None
         try:
             async with aclosing(patient_stream(self._provider, request, patience)) as stream:

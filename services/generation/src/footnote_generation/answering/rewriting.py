@@ -15,7 +15,7 @@ from footnote.types.v1.answer_pb2 import (
 
 from footnote_generation.answering import policy
 from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.patience import Patience, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 _MESSAGES, _CHARACTERS = 8, 600  # of the history, and of each of its messages
@@ -31,7 +31,7 @@ _INSTRUCTION = (
 
 
 async def rewrite(
-    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, patience: Patience
+    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, patience: RetryPolicy
 ) -> tuple[str, Usage]:
     """Return the question in full by the model, "" where what it says is none, and what it cost.
 

@@ -11,7 +11,7 @@ from footnote_text.speaking import locale_of
 
 from footnote_generation.answering import policy
 from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.patience import Patience, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 LONGEST = 60
@@ -46,7 +46,7 @@ def short_title(message: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-async def make_title(provider: ModelProvider, message: str, model: str, patience: Patience) -> tuple[str, Usage]:
+async def make_title(provider: ModelProvider, message: str, model: str, patience: RetryPolicy) -> tuple[str, Usage]:
     """Return a title by the model, and what it cost.
 
     It is the message's own words when the model is the extractive one, fails, or gives an unfit one.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text.lexical import fold
 
 from footnote_generation.language import quantities

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text import locales
 from footnote_text.lexical import fold
 

@@ -7,7 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text.lexical import is_unspaced, terms
 
 from footnote_generation.language.units import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text.lexical import fold
 
 from footnote_generation.language import amounts, unspaced

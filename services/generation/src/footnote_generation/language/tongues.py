@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text import language as languages
 from footnote_text.stopwords import STOP_WORDS
 

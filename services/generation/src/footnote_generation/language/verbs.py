@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 
 from footnote_generation.language.grammar import Grammar, load, stem
 from footnote_generation.language.reading import Item, read

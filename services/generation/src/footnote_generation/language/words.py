@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text.lexical import fold, is_unspaced, terms
 
 from footnote_generation.language.lexicon import irregular, polarity

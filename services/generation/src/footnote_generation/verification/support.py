@@ -23,7 +23,7 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_TOO_LONG,
     CLAIM_REASON_VALUE_OF_ANOTHER,
 )
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text import sentences
 
 from footnote_generation.language import grammar as grammars

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from footnote_database.again import again_on_conflict
+from footnote_database.insert_conflicts import again_on_conflict
 from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection

@@ -20,9 +20,9 @@ from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
+from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
-from footnote_indexing.writing.turns import Turns
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
@@ -66,7 +66,7 @@ class Indexing:
         database: Database,
         permitted: Permitted,
         cutters: Cutters,
-        turns: Turns,
+        turns: DocumentLocks,
     ) -> None:
         self._cutters = cutters
         self._permitted = permitted

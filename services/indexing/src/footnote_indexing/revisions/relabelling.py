@@ -12,8 +12,8 @@ from footnote_indexing.adapters.generations import Generation, Generations
 from footnote_indexing.adapters.ledger import Entry, Ledger, RevisionKey
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.revisions.index_document import dated
+from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
-from footnote_indexing.writing.turns import Turns
 
 _PAGE = 500
 
@@ -28,7 +28,7 @@ class Relabelling:
         ledger: Ledger,
         writer: StoreWriter,
         store: Store,
-        turns: Turns,
+        turns: DocumentLocks,
     ) -> None:
         self._collections = collections
         self._generations = generations

@@ -16,8 +16,8 @@ from footnote_indexing.adapters.generations import Generation, Generations
 from footnote_indexing.adapters.ledger import RevisionKey
 from footnote_indexing.adapters.owing import Owing
 from footnote_indexing.chunking.drafts import embedded_text
+from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
-from footnote_indexing.writing.turns import Turns
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
 
 _log = get_logger("footnote.indexing.owed")
@@ -31,7 +31,12 @@ class OwedVectors:
     """Pays what is owed, a revision after the other; one that cannot be paid now is left for the next round."""
 
     def __init__(
-        self, owing: Owing, generations: Generations, writer: StoreWriter, vectorizers: Vectorizers, turns: Turns
+        self,
+        owing: Owing,
+        generations: Generations,
+        writer: StoreWriter,
+        vectorizers: Vectorizers,
+        turns: DocumentLocks,
     ) -> None:
         self._owing = owing
         self._generations = generations

@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
-from footnote_kit.patience import Backoff
 from footnote_kit.telemetry import counter
 from footnote_store.compiler import quote
 from footnote_store.rows import Row

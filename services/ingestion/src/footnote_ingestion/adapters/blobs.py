@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 import obstore
-from footnote_database.undisturbed import outcome
+from footnote_database.cancel_safe import outcome
 from footnote_kit.errors import Unavailable
 from obstore.exceptions import BaseError
 from obstore.store import LocalStore, ObjectStore, from_url

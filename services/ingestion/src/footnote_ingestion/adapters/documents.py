@@ -18,7 +18,7 @@ from footnote_ingestion.adapters.listing import Listing
 from footnote_ingestion.adapters.records import from_row, to_row
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model.lifecycle import check_seen
-from footnote_ingestion.model.quota import Kept, Quota, Used
+from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Repeated, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros
 
@@ -76,15 +76,15 @@ class DocumentTable:
         async with self._database.read() as connection:
             return await self._used(connection, tenant_id, collection_id)
 
-    async def kept(self, tenant_id: str, owner_id: str) -> Kept:
+    async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return what one owner of a tenant keeps."""
         mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
         query = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*mine)
         async with self._database.read() as connection:
             count, size = (await connection.execute(query)).one()
-        return Kept(owner_id, count, int(size))
+        return StoredTotals(owner_id, count, int(size))
 
-    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[Kept]:
+    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
         """Return what owners keep: at most so many, in the order of their ids, those that come after one."""
         # By code points, whatever the database's own language.
         owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")
@@ -96,7 +96,7 @@ class DocumentTable:
             .limit(most)
         )
         async with self._database.read() as connection:
-            return [Kept(name, count, int(size)) for name, count, size in await connection.execute(query)]
+            return [StoredTotals(name, count, int(size)) for name, count, size in await connection.execute(query)]
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
         """Return a document of the tenant; raises `NotFound`."""

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_database.undisturbed import outcome
+from footnote_database.cancel_safe import outcome
 from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger

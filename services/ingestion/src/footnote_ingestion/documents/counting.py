@@ -8,7 +8,7 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 
-from footnote_ingestion.model.quota import Kept
+from footnote_ingestion.model.quota import StoredTotals
 from footnote_ingestion.ports import Documents
 
 MOST_OWNERS = 1001
@@ -19,9 +19,9 @@ MOST_OWNERS = 1001
 class Counted:
     """What the caller keeps; for those who see all of the tenant's, what that keeps, and its owners."""
 
-    own: Kept
-    tenant: Kept | None
-    owners: list[Kept]
+    own: StoredTotals
+    tenant: StoredTotals | None
+    owners: list[StoredTotals]
 
 
 class Counting:
@@ -41,4 +41,4 @@ class Counting:
             return Counted(own, None, [])
         used = await self._documents.used(scope.tenant_id)
         listed = await self._documents.kept_by_owner(scope.tenant_id, after, owners) if owners else []
-        return Counted(own, Kept("", used.tenant_documents, used.tenant_bytes), listed)
+        return Counted(own, StoredTotals("", used.tenant_documents, used.tenant_bytes), listed)

@@ -18,7 +18,7 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredTotals:
     """Documents of one owner, "" of all, and the bytes of their files."""
 
     owner_id: str

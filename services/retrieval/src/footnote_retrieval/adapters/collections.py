@@ -12,9 +12,9 @@ from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsRequest,
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
+from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
-from footnote_kit.told import Told
 
 from footnote_retrieval.adapters.recent import Recent
 from footnote_retrieval.ports import Resolved, Searchable
@@ -58,7 +58,7 @@ class IndexingCollections:
     ) -> None:
         self._stub = IndexingServiceStub(channel)
         self._epochs = epochs
-        self._told: Told[_Question, _Answer] = Told(
+        self._told: EpochCache[_Question, _Answer] = EpochCache(
             of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=lambda answer: len(answer.visible)
         )
         """What was answered since anything was written but of documents on their way."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from footnote_edge.http.dialects.mcp_door import McpDoor
+from footnote_edge.http.dialects.mcp_server import McpDoor
 from footnote_kit.errors import Unavailable
 
 

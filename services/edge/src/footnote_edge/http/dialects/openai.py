@@ -15,9 +15,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from footnote_edge.http.dialects.chat_request import EVERYTHING, ChatRequest, parse
-from footnote_edge.http.door.caller import Caller
-from footnote_edge.http.door.leaving import while_here
-from footnote_edge.http.door.problems import headers_of, openai_error, status_of
+from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.leaving import while_here
+from footnote_edge.http.serving.problems import headers_of, openai_error, status_of
 from footnote_edge.http.transcoding import streams
 from footnote_edge.http.transcoding.binding import to_json
 from footnote_edge.http.transcoding.transcoder import read_json

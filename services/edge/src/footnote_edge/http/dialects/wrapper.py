@@ -30,7 +30,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from footnote_edge.http.dialects.wrapper_vectors import addition
-from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.transcoding.binding import fill
 from footnote_edge.http.transcoding.transcoder import read_json
 

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.door.guard import PUBLIC, ROLES
-from footnote_edge.http.door.problems import MEDIA_TYPE
+from footnote_edge.gateway.guard import PUBLIC, ROLES
 from footnote_edge.http.openapi.extras import PATHS
 from footnote_edge.http.openapi.schemas import Schema, Schemas
+from footnote_edge.http.serving.problems import MEDIA_TYPE
 from footnote_edge.http.transcoding.rules import Rule, rules
 
 _PROBLEM: Schema = {

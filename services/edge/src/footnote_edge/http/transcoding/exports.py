@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.transcoding.binding import bind, to_json
 from footnote_edge.http.transcoding.rules import Rule, rules
 

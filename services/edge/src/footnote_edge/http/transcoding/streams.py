@@ -12,7 +12,7 @@ from typing import Any
 from footnote_kit.errors import FootnoteError
 from starlette.responses import StreamingResponse
 
-from footnote_edge.http.door.problems import problem
+from footnote_edge.http.serving.problems import problem
 
 PING_SECONDS = 15.0
 FIRST_SECONDS = 1.0

@@ -11,9 +11,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from footnote_edge.http.door.caller import Caller
-from footnote_edge.http.door.gate import WORKING
-from footnote_edge.http.door.leaving import while_here
+from footnote_edge.http.serving.authentication import WORKING
+from footnote_edge.http.serving.caller import Caller
+from footnote_edge.http.serving.leaving import while_here
 from footnote_edge.http.transcoding import json_body, streams
 from footnote_edge.http.transcoding.binding import bind, to_json
 from footnote_edge.http.transcoding.rules import Rule, rules

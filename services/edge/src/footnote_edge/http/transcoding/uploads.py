@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from footnote_edge.http.door.caller import Caller
+from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.transcoding import json_body
 from footnote_edge.http.transcoding.binding import field_of, fill, to_json
 from footnote_edge.http.transcoding.forms import read_form

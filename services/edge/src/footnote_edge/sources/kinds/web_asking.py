@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from footnote_kit.patience import retry_after
+from footnote_kit.backoff import retry_after
 
 from footnote_edge.sources import robots
 from footnote_edge.sources.net.client import Answer, Client

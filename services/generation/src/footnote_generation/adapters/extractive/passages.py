@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text import locales, sentences, signals
 
 from footnote_generation.adapters.extractive import forms

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 
-from footnote_kit.kept import kept
+from footnote_kit.memoise import kept
 from footnote_text import language as languages
 from footnote_text import leaning, locales, signals
 from footnote_text.lexical import fold, is_unspaced

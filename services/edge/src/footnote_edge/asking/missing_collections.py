@@ -1,0 +1,33 @@
+"""Which collections of a conversation are still there: one that is gone must not end the conversation."""
+
+import asyncio
+from collections.abc import Sequence
+
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, NotFound
+
+from footnote_edge.asking.answering import QuestionTimings
+from footnote_edge.collections.bounds import Bounds
+
+
+async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], ledger: QuestionTimings) -> list[str]:
+    """Return the collections that are neither deleted nor out of the caller's sight; what is missing is reported.
+
+    All of them where they cannot be looked up.
+    """
+    try:
+        await finder.find(scope, names)
+    except NotFound:
+        pass
+    except FootnoteError:
+        return list(names)
+    else:
+        return list(names)
+    looks = await asyncio.gather(*(finder.find(scope, [name]) for name in names), return_exceptions=True)
+    left = [name for name, look in zip(names, looks, strict=True) if not isinstance(look, NotFound)]
+    effect = "Collections of this conversation that are gone were left out."
+    if not left:
+        effect = "No collection of this conversation is there any more: name others, or begin a new one."
+    ledger.degrade(PIPELINE_STAGE_EDGE, "COLLECTION_GONE", effect)
+    return left

@@ -1,0 +1,182 @@
+"""Puts calls of the public API into the audit log: who made them, what they acted upon, how they ended."""
+
+import re
+from collections.abc import AsyncIterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from footnote.edge.v1.system_pb2 import AUTHENTICATION_KEY, AUTHENTICATION_NONE, AUTHENTICATION_TOKEN
+from footnote_kit import context as call_context
+from footnote_kit import status
+from footnote_kit.errors import PermissionDenied, Unauthenticated
+from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY
+from google.protobuf.message import Message
+from opentelemetry import trace
+
+from footnote_edge.audit import resources
+from footnote_edge.audit.coverage import AUDITED
+from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.recorder import Recorder
+from footnote_edge.audit.ways import Ways
+from footnote_edge.gateway import principals
+from footnote_edge.gateway.principals import Identity, Proof
+
+AUTHENTICATE = "Authenticate"
+"""The action of a request over HTTP that was refused before it was known which RPC it means."""
+LIMITS = "UpdateTenantLimits"
+_AUTHENTICATION = {
+    Proof.NONE: AUTHENTICATION_NONE,
+    Proof.KEY: AUTHENTICATION_KEY,
+    Proof.TOKEN: AUTHENTICATION_TOKEN,
+}
+_TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+
+
+class Auditor:
+    """Surrounds handlers, and hears of calls that never reached one."""
+
+    def __init__(self, recorder: Recorder, ways: Ways) -> None:
+        self._recorder = recorder
+        self.ways = ways
+
+    def unary(self, name: str, handler: Any) -> Any:
+        """Return a handler of one response that is in the log as `coverage` says."""
+        audited = name in AUDITED
+
+        async def call(request: Any, context: Any) -> Any:
+            way = self._way(context)
+            if audited:
+                self._recorder.ready()
+            first = None if isinstance(request, Message) else _First(request)
+            try:
+                response = await handler(request if first is None else first, context)
+            except BaseException as error:
+                self._failed(name, way, request if first is None else first.seen, error)
+                raise
+            if audited:
+                await self._recorder.record(self._done(name, way, request if first is None else first.seen, response))
+            return response
+
+        return call
+
+    def stream(self, name: str, handler: Any) -> Any:
+        """Return a handler of a stream that is in the log; a success from its first response on."""
+        audited = name in AUDITED
+
+        async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+            way = self._way(context)
+            if audited:
+                self._recorder.ready()
+            begun = False
+            try:
+                async with aclosing(handler(request, context)) as responses:
+                    async for response in responses:
+                        if audited and not begun:
+                            await self._recorder.record(self._done(name, way, request, response))
+                        begun = True
+                        yield response
+            except GeneratorExit:
+                raise
+            except BaseException as error:
+                if not (audited and begun):
+                    self._failed(name, way, request, error)
+                raise
+
+        return call
+
+    def refused(self, method: str, error: Exception, headers: Mapping[str, str], peer: str) -> None:
+        """Take a call over gRPC that was refused by its headers; `method` is its full name."""
+        self.turned_away(method.rpartition("/")[2], error, headers, self.ways.of(headers, peer), principals.known())
+
+    def turned_away(
+        self, action: str, error: Exception, headers: Mapping[str, str], way: Way, identity: Identity | None = None
+    ) -> None:
+        """Take an attempt that was refused before a handler saw it, if it is one of authentication or permission."""
+        if not isinstance(error, Unauthenticated | PermissionDenied):
+            return
+        who = _principal(identity)
+        if isinstance(error, principals.KeyRefused):
+            who = Principal(tenant_id=error.tenant_id, key_id=error.key_id)
+        given = _TRACE_PARENT.fullmatch(headers.get("traceparent", ""))
+        request_id = headers.get(REQUEST_ID_KEY, "")
+        self._recorder.attempt(
+            Event(
+                who,
+                way,
+                action,
+                status=error.code,
+                reason=error.reason,
+                trace_id=_trace_id() or (given[1] if given else ""),
+                request_id=request_id if REQUEST_ID.fullmatch(request_id) else call_context.request_id(),
+            )
+        )
+
+    def _way(self, context: Any) -> Way:
+        # At the beginning: of a caller that has gone nobody knows the address any more.
+        headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+        return self.ways.of(headers, context.peer())
+
+    def _done(self, name: str, way: Way, request: Any, response: Any) -> Event:
+        declared = AUDITED[name]
+        event = Event(
+            _principal(principals.known()),
+            way,
+            name,
+            resources.resource(declared, request, response),
+            changed_fields=resources.changed_fields(declared, request),
+            providers=resources.providers(declared, request),
+            trace_id=_trace_id(),
+            request_id=call_context.request_id(),
+        )
+        if name == LIMITS and event.resource != f"limits/{event.who.tenant_id}":
+            return event.of_tenant(event.resource.partition("/")[2])
+        return event
+
+    def _failed(self, name: str, way: Way, request: Any, error: BaseException) -> None:
+        code, reason = status.ending(error)
+        declared = AUDITED.get(name)
+        if declared is None and not isinstance(error, Unauthenticated | PermissionDenied):
+            return
+        message = request if isinstance(request, Message) else None
+        self._recorder.attempt(
+            Event(
+                _principal(principals.known()),
+                way,
+                name,
+                resources.resource(declared, message, None) if declared is not None else "",
+                status=code,
+                reason=reason,
+                changed_fields=resources.changed_fields(declared, message) if declared is not None else (),
+                trace_id=_trace_id(),
+                request_id=call_context.request_id(),
+            )
+        )
+
+
+class _First:
+    """A stream of requests whose first one is remembered: it names what the call is about."""
+
+    def __init__(self, requests: AsyncIterator[Any]) -> None:
+        self._requests = requests
+        self.seen: Any = None
+
+    def __aiter__(self) -> "_First":
+        return self
+
+    async def __anext__(self) -> Any:
+        request = await anext(self._requests)
+        if self.seen is None:
+            self.seen = request
+        return request
+
+
+def _principal(identity: Identity | None) -> Principal:
+    if identity is None:
+        return Principal()
+    scope = identity.scope
+    return Principal(scope.tenant_id, scope.user_id, _AUTHENTICATION[identity.proof], identity.key_id)
+
+
+def _trace_id() -> str:
+    found = trace.get_current_span().get_span_context().trace_id
+    return trace.format_trace_id(found) if found else ""

@@ -1,0 +1,177 @@
+"""The door of the public API: every call is authenticated and its role checked here, by its headers alone."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
+from typing import Any
+
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote_kit.context import bind_scope
+from footnote_kit.edge import METHODS, SERVICES
+from footnote_kit.errors import PermissionDenied
+
+from footnote_edge.gateway import principals
+from footnote_edge.gateway.admission import Admission
+from footnote_edge.gateway.auditing import Auditor
+from footnote_edge.gateway.identity import Authenticator
+from footnote_edge.gateway.limits import Limits, Watches
+from footnote_edge.gateway.principals import Identity
+from footnote_edge.gateway.shares import Hold, Shares
+
+PUBLIC = frozenset({"GetHealth"})
+"""Calls that need no identity."""
+
+_WRITER = frozenset(
+    {
+        *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments"),
+        "CancelDocument",
+        *("AddVectors", "DeleteVectors"),
+        # Of their own private collections; the rest is for the handler, which knows which collection it is.
+        *("CreateCollection", "UpdateCollection", "DeleteCollection"),
+        "CancelOperation",
+        *("CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource"),
+        *("ListSourceItems", "WatchSource"),
+    }
+)
+_ADMIN = frozenset({"CheckProvider", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity"}) | {
+    *("ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits")
+}
+
+ROLES: dict[str, Role.ValueType] = {
+    method.name: ROLE_WRITER if method.name in _WRITER else ROLE_ADMIN if method.name in _ADMIN else ROLE_READER
+    for method in METHODS
+    if method.name not in PUBLIC
+}
+"""The least role that each call needs."""
+
+_SERVICES = frozenset(service.full_name for service in SERVICES)
+_WATCH = "Watch"
+_OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
+
+
+def allows(scope: Scope, least: Role.ValueType) -> bool:
+    """Tell whether a scope's roles include `least`, or one above it; without a role that we know it may nothing."""
+    return any(role >= least for role in scope.roles if role in Role.values())
+
+
+def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
+    """Return an object with every public RPC, each behind the door; raises AttributeError if one is missing.
+
+    Who comes in was decided by `Door.admit` before the request was read; the handlers refuse whoever was not asked.
+    """
+    guarded = type("GuardedEdge", (), {})()
+    for method in METHODS:
+        handler = getattr(servicer, method.name)
+        make = _unary
+        if method.server_streaming:
+            make = _watch if method.name.startswith(_WATCH) else _stream
+        call = make(method.name, handler, door)
+        if method.name not in PUBLIC:
+            call = (auditor.stream if method.server_streaming else auditor.unary)(method.name, call)
+        setattr(guarded, method.name, call)
+    return guarded
+
+
+class Door:
+    """Lets a caller in, or not."""
+
+    def __init__(
+        self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares, admission: Admission
+    ) -> None:
+        self._authenticator = authenticator
+        self._limits = limits
+        self._watches = watches
+        self._shares = shares
+        self._admission = admission
+
+    async def admit(self, method: str, headers: Mapping[str, str]) -> None:
+        """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
+
+        `method` is the full name, "/footnote.edge.v1.AnswersService/Ask"; `headers` have names in lower case.
+        """
+        service, _, name = method[1:].rpartition("/")
+        if service not in _SERVICES or (name in PUBLIC and self._authenticator.anonymous(headers)):
+            return
+        identity = await self._authenticator.authenticate(headers)
+        principals.recognise(identity)
+        scope = identity.scope
+        if not _OF_CALLERS.issuperset(scope.roles):
+            raise PermissionDenied("No caller has the role of a service.")
+        if name in PUBLIC:
+            principals.admit(identity)
+            return
+        if not allows(scope, ROLES[name]):
+            least = Role.Name(ROLES[name]).removeprefix("ROLE_").lower()
+            none = "" if scope.roles else "; the credentials name no role"
+            raise PermissionDenied(f"This needs the role {least}{none}.")
+        self._limits.enter(scope.tenant_id, name)
+        self._shares.check(scope.tenant_id)
+        if name.startswith(_WATCH):
+            self._watches.check(scope.tenant_id, scope.user_id)
+        else:
+            self._admission.lane(name).check(scope.tenant_id)
+        principals.admit(identity)
+
+    def enter(self, method: str) -> Identity | None:
+        """Bind the scope of an admitted call to it and return who makes it; None for a public one."""
+        if method in PUBLIC:
+            return None
+        identity = principals.identity()
+        bind_scope(identity.scope)
+        return identity
+
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when the key of a call that goes on has ended meanwhile."""
+        await self._authenticator.check(identity)
+
+    def working(self, identity: Identity | None) -> AbstractAsyncContextManager[Hold | None]:
+        """Wait for the caller's turn, while the service is crowded, and count what is done for it."""
+        if identity is None:
+            return nullcontext()
+        return self._shares.working(identity.scope.tenant_id, identity.scope.user_id)
+
+    def placed(self, method: str, identity: Identity | None) -> AbstractAsyncContextManager[None]:
+        """Wait for a place among the calls of its kind, and hold it."""
+        if identity is None:
+            return nullcontext()
+        return self._admission.lane(method).working(identity.scope.tenant_id)
+
+    def watching(self, identity: Identity) -> AbstractContextManager[None]:
+        """Count a call that goes on until its caller leaves."""
+        return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
+
+
+def _unary(name: str, handler: Any, door: Door) -> Any:
+    async def call(request: Any, context: Any) -> Any:
+        identity = door.enter(name)
+        async with door.placed(name, identity), door.working(identity):
+            return await handler(request, context)
+
+    return call
+
+
+def _stream(name: str, handler: Any, door: Door) -> Any:
+    async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+        identity = door.enter(name)
+        async with (
+            door.placed(name, identity),
+            door.working(identity),
+            aclosing(handler(request, context)) as responses,
+        ):
+            async for response in responses:
+                yield response
+
+    return call
+
+
+def _watch(name: str, handler: Any, door: Door) -> Any:
+    async def call(request: Any, context: Any) -> AsyncIterator[Any]:
+        identity = principals.identity()
+        with door.watching(identity):
+            async with door.working(door.enter(name)) as hold, aclosing(handler(request, context)) as responses:
+                async for response in responses:
+                    if hold is not None:
+                        hold.end()  # what follows comes when something happens
+                    await door.check(identity)
+                    yield response
+
+    return call

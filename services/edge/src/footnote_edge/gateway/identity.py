@@ -1,0 +1,101 @@
+"""Who calls: the one place where a call's credentials become a tenant, a user and roles."""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote_kit.errors import Unauthenticated
+from footnote_kit.identifiers import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
+
+from footnote_edge.gateway.keys import PREFIX, ApiKeys
+from footnote_edge.gateway.principals import REFUSAL, Identity, Proof
+from footnote_edge.gateway.tokens import Tokens
+from footnote_edge.settings import Settings
+
+TENANT_HEADER = "x-footnote-tenant"
+USER_HEADER = "x-footnote-user"
+ROLE_HEADER = "x-footnote-role"
+GROUPS_HEADER = "x-footnote-groups"
+KEY_HEADER = "x-api-key"
+
+ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
+"""The roles that callers may have, by the words they are given in."""
+
+
+class Authenticator(Protocol):
+    """Turns a call's metadata into the caller, with the scope of everything done for it."""
+
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the caller; raises Unauthenticated without saying what is known and what is not."""
+        ...
+
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Tell whether a caller shows nothing by which it could be known, where callers have to be."""
+        ...
+
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when a caller whose call goes on has lost its key since."""
+        ...
+
+
+class Off:
+    """No authentication, for loopback only: the caller may name its tenant, user, role and groups."""
+
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the caller that the headers name, else tenant "default", user "local", role admin and no group."""
+        tenant, user = metadata.get(TENANT_HEADER, "default"), metadata.get(USER_HEADER, "local")
+        for header, value in ((TENANT_HEADER, tenant), (USER_HEADER, user)):
+            if not NAME.fullmatch(value):
+                raise Unauthenticated(f"{header} {RULE}")
+        role = metadata.get(ROLE_HEADER, "admin")
+        if role not in ROLES:
+            raise Unauthenticated(f"{ROLE_HEADER} must be reader, writer or admin")
+        groups = sorted({group.strip() for group in metadata.get(GROUPS_HEADER, "").split(",") if group.strip()})
+        if len(groups) > MOST_GROUPS or not all(map(GROUP.fullmatch, groups)):
+            raise Unauthenticated(f"{GROUPS_HEADER} must be at most {MOST_GROUPS}, and each {GROUP_RULE}")
+        scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLES[role]], groups=groups)
+        return Identity(scope, Proof.NONE)
+
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Return False: every caller is taken for what it says."""
+        return False
+
+    async def check(self, identity: Identity) -> None:
+        """Let everybody go on."""
+
+
+class Credentials:
+    """Keys and tokens, whichever of the two are switched on; a key is told from a token by how it begins."""
+
+    def __init__(self, keys: ApiKeys | None, tokens: Tokens | None) -> None:
+        self._keys = keys
+        self._tokens = tokens
+
+    async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
+        """Return the holder of the key or token in `authorization: Bearer …` or in `x-api-key`."""
+        scheme, _, bearer = metadata.get("authorization", "").partition(" ")
+        text = bearer.strip() if scheme.lower() == "bearer" else metadata.get(KEY_HEADER, "")
+        if text.startswith(f"{PREFIX}_") and self._keys is not None:
+            return await self._keys.identify(text)
+        if text.count(".") == 2 and self._tokens is not None:
+            return await self._tokens.identify(text)
+        raise Unauthenticated(REFUSAL)
+
+    def anonymous(self, metadata: Mapping[str, str]) -> bool:
+        """Tell whether there is neither key nor token."""
+        return not (metadata.get("authorization") or metadata.get(KEY_HEADER))
+
+    async def check(self, identity: Identity) -> None:
+        """Raise Unauthenticated when a caller's key has ended since; a token holds until its call ends."""
+        if identity.key_id and self._keys is not None:
+            await self._keys.check(identity.key_id)
+
+
+def authenticator(settings: Settings, keys: ApiKeys) -> Authenticator:
+    """Return what the settings ask for."""
+    if not settings.auth:
+        return Off()
+    return Credentials(
+        keys if "keys" in settings.auth else None,
+        Tokens(settings) if "jwt" in settings.auth else None,
+    )

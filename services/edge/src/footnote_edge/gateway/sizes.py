@@ -1,0 +1,180 @@
+"""How long what a caller sends may be: one table for every text and every list of the public API.
+
+It protects the work that is done on them: no field reaches a stage, a pattern or the database longer than said here.
+Narrower rules (what a name may hold, how many tags a document has) are those of the services, and checked there.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
+from functools import wraps
+from typing import Any, TypeVar
+
+from footnote_kit.edge import METHODS
+from footnote_kit.errors import InvalidArgument
+from footnote_kit.field_behavior import clear_outputs, is_output_only
+from footnote_kit.text_work import beside
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from footnote_edge.gateway import values
+
+T = TypeVar("T", bound=type)
+
+ID = 256
+LIST = 1000
+CHARACTERS: dict[str, int] = {
+    # Names and ids.
+    **dict.fromkeys(
+        ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
+          "operation_id", "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag",
+          "provider", "model", "source_type", "tags", "key_id", "groups", "action", "resource",
+          "source_id", "kind"), ID
+    ),
+    **dict.fromkeys(("document_types", "languages", "order_by"), 64),
+    "filename": 1024, "filename_contains": ID, "locale": 64, "chunker": 64, "language": 64, "title": 1000, "label": 200,
+    **dict.fromkeys(("page_token", "resume_token"), 4096),
+    "sha256": 64, "request_id": 64, "chunk_id": 512,
+    # Texts.
+    "query": 8000, "question": 100_000, "text": 100_000, "description": 20_000, "comment": 20_000,
+    "system_prompt": 20_000, "instructions": 20_000, "values": 1000,
+    "json": 16_384, "field": 16_384, "string_value": 16_384,
+}  # fmt: skip
+"""Characters of a text by the name of its field, wherever it stands; of a list, of each of its texts.
+
+Of a question the setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS decides, 8000 by default.
+"""
+BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024, "secrets": 64 * 1024}
+"""Bytes of a JSON object (google.protobuf.Struct), encoded."""
+ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200, "history": LIST}
+"""Items of a list by the name of its field; LIST where none is said."""
+HISTORY = 1_000_000
+"""Characters of all messages of a history together."""
+_UNBOUNDED = frozenset({"data"})  # parts of a file, whose sum is what is bounded
+_JSON = "google.protobuf.Struct"
+
+
+def bounded(servicer: T) -> T:
+    """Put `check`, and that of `values`, in front of every RPC of a servicer class; OUTPUT_ONLY fields are cleared."""
+    for method in METHODS:
+        handler = getattr(servicer, method.name)
+        if method.client_streaming:
+            checked = _of_stream(handler)
+        else:
+            checked = _streaming(handler) if method.server_streaming else _unary(handler)
+        setattr(servicer, method.name, checked)
+    return servicer
+
+
+def check(request: Message) -> None:
+    """Raise InvalidArgument for the first field of a request, or of a message inside it, that is too long."""
+    for field, value in request.ListFields():
+        _field(field, value, field.name)
+
+
+def _field(field: FieldDescriptor, value: Any, path: str) -> None:
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        return  # there is none in a request
+    if not field.is_repeated:
+        _single(field, value, path)
+        return
+    most = ITEMS.get(field.name, LIST)
+    if _counted(field) and len(value) > most:
+        raise InvalidArgument.field(path, f"must have at most {most} items")
+    if field.type == FieldDescriptor.TYPE_STRING or field.message_type is not None:
+        for index, item in enumerate(value):
+            _single(field, item, f"{path}[{index}]")
+    if field.name == "history" and sum(len(item.text) for item in value) > HISTORY:
+        raise InvalidArgument.field(path, f"must have at most {HISTORY} characters together")
+
+
+def _counted(field: FieldDescriptor) -> bool:
+    """Tell whether a list is one of texts or messages; vectors are as long as their model makes them."""
+    return field.type == FieldDescriptor.TYPE_STRING or field.message_type is not None
+
+
+def _single(field: FieldDescriptor, value: Any, path: str) -> None:
+    if field.type == FieldDescriptor.TYPE_STRING:
+        most = CHARACTERS[field.name]
+        if len(value) > most:
+            raise InvalidArgument.field(path, f"must have at most {most} characters")
+    elif field.message_type is not None and field.message_type.full_name == _JSON:
+        if value.ByteSize() > BYTES[field.name]:
+            raise InvalidArgument.field(path, f"must have at most {BYTES[field.name]} bytes")
+    elif field.message_type is not None and not field.message_type.full_name.startswith("google.protobuf."):
+        for inner, part in value.ListFields():
+            _field(inner, part, f"{path}.{inner.name}")
+    elif isinstance(value, Message) and hasattr(value, "paths") and len(value.paths) > ITEMS["paths"]:
+        raise InvalidArgument.field(path, f"must name at most {ITEMS['paths']} fields")
+
+
+def fields() -> Iterator[FieldDescriptor]:
+    """Yield every text and JSON field that a caller may fill in, those inside other messages too."""
+    waiting = [method.input_type for method in METHODS]
+    seen = set()
+    while waiting:
+        message = waiting.pop()
+        if message.full_name in seen:
+            continue
+        seen.add(message.full_name)
+        for field in message.fields:
+            if is_output_only(field):
+                continue
+            if field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES):
+                yield field
+            elif field.message_type is not None:
+                if field.message_type.full_name == _JSON:
+                    yield field
+                elif not field.message_type.full_name.startswith("google."):
+                    waiting.append(field.message_type)
+
+
+def bound_of(field: FieldDescriptor) -> int | None:
+    """Return how long a field may be; None for the parts of a file."""
+    if field.name in _UNBOUNDED and field.type == FieldDescriptor.TYPE_BYTES:
+        return None
+    return (BYTES if field.message_type is not None else CHARACTERS)[field.name]
+
+
+def _effort(request: Message) -> int:
+    """Return how much work it is to check a request, as characters of a text that would be as much to analyse."""
+    return sum(20 * len(value) for field, value in request.ListFields() if field.is_repeated and _counted(field))
+
+
+def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(handler)
+    async def checked(self: Any, request: Any, context: Any) -> Any:
+        clear_outputs(request)
+        await beside(_effort(request), check, request)
+        await values.check(request)
+        return await handler(self, request, context)
+
+    return checked
+
+
+def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(handler)
+    async def checked(self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
+        clear_outputs(request)
+        await beside(_effort(request), check, request)
+        await values.check(request)
+        async with aclosing(handler(self, request, context)) as responses:
+            async for response in responses:
+                yield response
+
+    return checked
+
+
+def _of_stream(handler: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(handler)
+    async def checked(self: Any, requests: AsyncIterator[Any], context: Any) -> Any:
+        return await handler(self, _each(requests), context)
+
+    return checked
+
+
+async def _each(requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async for request in requests:
+        clear_outputs(request)
+        check(request)
+        await values.check(request)
+        yield request

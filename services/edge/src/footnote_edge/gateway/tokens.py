@@ -1,0 +1,103 @@
+"""JSON web tokens (OIDC): checked by the issuer's keys, audience and time; claims say tenant, user and roles."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import jwt
+from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote_kit.errors import Unauthenticated, Unavailable
+from footnote_kit.identifiers import GROUP, MOST_GROUPS, NAME
+from footnote_kit.logs import get_logger
+
+from footnote_edge.gateway.principals import REFUSAL, Identity, Proof
+from footnote_edge.settings import Settings
+
+ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
+"""Signatures with public keys only: a secret shared with the issuer would let every replica issue tokens."""
+
+_OF_KEYS = {
+    "RSA": [name for name in ALGORITHMS if name.startswith(("RS", "PS"))],
+    "EC": [name for name in ALGORITHMS if name.startswith("ES")],
+    "OKP": ["EdDSA"],
+}
+"""By the type of the key that the issuer publishes; the library fails on a signature of another type."""
+_MALFORMED = (TypeError, ValueError, OverflowError, RecursionError)
+"""What the library raises of headers and claims whose values are of a kind that it does not expect."""
+_LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+
+_ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
+
+_log = get_logger(__name__)
+
+
+class Tokens:
+    """Checks tokens of one issuer."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, cache_keys=True, lifespan=600, timeout=5)
+
+    async def identify(self, text: str) -> Identity:
+        """Return the caller that a token's claims name; raises Unauthenticated for a token that is not valid here."""
+        try:
+            key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, text)
+            claims = jwt.decode(
+                text,
+                key.key,
+                algorithms=_OF_KEYS.get(key.key_type or "", []),
+                audience=self._settings.jwt_audience,
+                issuer=self._settings.jwt_issuer or None,
+                leeway=self._settings.jwt_leeway_seconds,
+                options={"require": ["exp", "sub"]},
+            )
+        except jwt.PyJWKClientConnectionError as error:
+            _log.error("jwks_unreachable", error=type(error).__name__)
+            raise Unavailable("Tokens cannot be checked just now.", retry_after=5.0) from None
+        except (jwt.PyJWTError, *_MALFORMED):
+            raise Unauthenticated(REFUSAL) from None
+        return Identity(self._scope(claims), Proof.TOKEN, expire_time=_end(claims["exp"]))
+
+    def _scope(self, claims: Mapping[str, Any]) -> Scope:
+        tenant = _claim(claims, self._settings.jwt_tenant_claim) or self._settings.jwt_default_tenant
+        user = claims.get("sub")
+        if not isinstance(tenant, str) or not isinstance(user, str):
+            raise Unauthenticated(REFUSAL)
+        if not NAME.fullmatch(tenant) or not NAME.fullmatch(user):
+            raise Unauthenticated(REFUSAL)
+        named = _words(_claim(claims, self._settings.jwt_roles_claim))
+        roles = sorted({_ROLES[name] for name in named if name in _ROLES})
+        if not named and self._settings.jwt_default_role:
+            roles = [_ROLES[self._settings.jwt_default_role]]
+        # Without one that we know the caller may do nothing.
+        return Scope(tenant_id=tenant, user_id=user, roles=roles, groups=self._groups(claims))
+
+    def _groups(self, claims: Mapping[str, Any]) -> list[str]:
+        """Return the groups that collections can be shared with; the others open nothing, and only that is lost."""
+        named = sorted(set(_words(_claim(claims, self._settings.jwt_groups_claim))))
+        groups = [name for name in named if GROUP.fullmatch(name)][:MOST_GROUPS]
+        if len(groups) < len(named):
+            _log.warning("groups_left_out", left_out=len(named) - len(groups), most=MOST_GROUPS)
+        return groups
+
+
+def _end(seconds: object) -> datetime:
+    """Return when a token ends, at the latest the last second that a calendar has."""
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise Unauthenticated(REFUSAL)
+    return datetime.fromtimestamp(seconds, UTC) if seconds < _LAST.timestamp() else _LAST
+
+
+def _words(given: Any) -> list[str]:
+    """Return the words of a claim that is a list, or one text with spaces between."""
+    named = given.split() if isinstance(given, str) else given if isinstance(given, Sequence) else []
+    return [name for name in named if isinstance(name, str)]
+
+
+def _claim(claims: Mapping[str, Any], path: str) -> Any:
+    """Return a claim by its dotted path ("realm_access.roles"), None where there is none."""
+    value: Any = claims
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

@@ -1,0 +1,76 @@
+"""Who calls, known before a byte of a request's body is read: one layer around every route."""
+
+from collections.abc import Callable, Set
+from functools import partial
+
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from footnote_edge.audit.ways import http_way
+from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
+from footnote_edge.gateway.identity import Authenticator
+from footnote_edge.gateway.principals import REFUSAL
+from footnote_edge.gateway.shares import Shares
+from footnote_edge.http.serving.caller import PASSED_ON, WAY
+from footnote_edge.http.serving.refusals import refuse
+
+WORKING = "footnote.working"
+"""Where a request's scope has what surrounds work on its body: the caller's turn."""
+
+ActionOf = Callable[[str, str], str]
+"""The RPC that a method and a path mean, "" for none."""
+
+PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
+"""Paths that need no identity."""
+
+
+class AuthenticationLayer:
+    """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        authenticator: Authenticator,
+        shares: Shares,
+        auditor: Auditor,
+        action_of: ActionOf,
+        public: Set[str] = PUBLIC,
+    ) -> None:
+        self._app = app
+        self._auditor = auditor
+        self._action_of = action_of
+        self._public = public
+        self._shares = shares
+        self._authenticator = authenticator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        way = http_way(scope["path"], scope.get("client"))
+        scope[WAY] = self._auditor.ways.header(way)
+        if scope["path"] not in self._public:
+            headers = Headers(scope=scope)
+            try:
+                caller = (await self._authenticator.authenticate(_credentials(headers))).scope
+                self._shares.check(caller.tenant_id)
+                scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
+            except FootnoteError as error:
+                action = self._action_of(scope["method"], scope["path"]) or AUTHENTICATE
+                self._auditor.turned_away(action, error, headers, way)
+                await refuse(error, scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def _credentials(headers: Headers) -> dict[str, str]:
+    """Return the headers that say who calls; raises for one that cannot be passed on."""
+    found = {name: headers[name] for name in PASSED_ON if name in headers}
+    for name, value in found.items():
+        if not (value.isascii() and value.isprintable()):
+            if name.startswith("x-footnote-"):
+                raise InvalidArgument.field(name, "must be printable ASCII")
+            raise Unauthenticated(REFUSAL)
+    return found

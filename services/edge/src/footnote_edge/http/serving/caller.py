@@ -1,0 +1,74 @@
+"""Calls of the edge's own gRPC API on behalf of an HTTP request: the one door for every way in."""
+
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import InvalidArgument
+from google.protobuf.message import Message
+from starlette.requests import Request
+
+from footnote_edge.audit.ways import HEADER as WAY_HEADER
+from footnote_edge.gateway.limits import ASKS
+from footnote_edge.settings import Settings
+
+PASSED_ON = (
+    "authorization",
+    "x-api-key",
+    "x-footnote-tenant",
+    "x-footnote-user",
+    "x-footnote-role",
+    "x-footnote-groups",
+)
+"""Headers that say who calls."""
+
+WAY = "footnote.way"
+"""Where a request's scope has what is said of where it came from."""
+
+TIMEOUT_HEADER = "x-footnote-timeout"
+"""Seconds that the caller gives the request."""
+
+_TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument"})
+
+
+class Caller:
+    """Passes requests on with the caller's credentials and deadline."""
+
+    def __init__(self, channel: Any, settings: Settings) -> None:
+        self._stub = EdgeStub(channel)
+        self._settings = settings
+
+    async def unary(self, name: str, message: Any, request: Request) -> Any:
+        """Call an RPC with one response; `message` may be a stream of requests."""
+        call = getattr(self._stub, name)
+        return await call(message, metadata=credentials(request), timeout=self._timeout(name, request))
+
+    async def stream(self, name: str, message: Message, request: Request) -> AsyncGenerator[Any]:
+        """Call an RPC that streams its responses; closing the stream cancels the call."""
+        call = getattr(self._stub, name)(message, metadata=credentials(request), timeout=self._timeout(name, request))
+        try:
+            async for response in call:
+                yield response
+        finally:
+            call.cancel()
+
+    def _timeout(self, name: str, request: Request) -> float | None:
+        given = request.headers.get(TIMEOUT_HEADER)
+        if given is not None:
+            try:
+                seconds = float(given)
+            except ValueError:
+                seconds = -1.0
+            if not 0 < seconds <= self._settings.job_timeout_seconds:
+                limit = self._settings.job_timeout_seconds
+                raise InvalidArgument.field(TIMEOUT_HEADER, f"must be seconds between 0 and {limit:.0f}")
+            return seconds
+        if name in _TRANSFERS:
+            return self._settings.job_timeout_seconds
+        return self._settings.ask_timeout_seconds if name in ASKS else None
+
+
+def credentials(request: Request) -> tuple[tuple[str, str], ...]:
+    """Return the headers that say who calls, and from where, as metadata."""
+    who = ((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
+    return (*who, (WAY_HEADER, request.scope.get(WAY, "")))

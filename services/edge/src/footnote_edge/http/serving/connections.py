@@ -1,0 +1,253 @@
+"""HTTP connections with limits that uvicorn leaves to a proxy: how many, how long a head, how long each of it takes.
+
+A request's head is given to the parser when it is there whole, and the body piece by piece as the application asks for
+it: what has not shown who it is costs no more than its head.
+"""
+
+import asyncio
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import h11
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from footnote_edge.http.serving.problems import raw
+
+MAX_HEAD_BYTES = 32 * 1024
+MAX_HEADERS = 100
+PIECE = 4096
+"""Bytes of a body in chunks that are parsed at once: they may be a thousand."""
+LONG_PIECE = 64 * 1024
+"""The same of a body whose length is known."""
+LINGER_SECONDS = 2.0
+LINGER_BYTES = 32 * 1024 * 1024
+"""What is still read, unseen, of a body that nobody wanted: a caller that is cut off would miss the answer."""
+
+_HEAD_END = re.compile(rb"\n\r?\n")
+
+
+@dataclass(slots=True)
+class Connections:
+    """The limits of a server, and how many connections it has: in all and by peer. Times in seconds."""
+
+    most: int
+    most_per_peer: int
+    head_seconds: float
+    write_seconds: float
+    open: Counter[str] = field(default_factory=Counter)
+
+    def enter(self, peer: str) -> bool:
+        """Count a connection of a peer; False when there are too many."""
+        if self.open.total() >= self.most or self.open[peer] >= self.most_per_peer:
+            return False
+        self.open[peer] += 1
+        return True
+
+    def leave(self, peer: str) -> None:
+        """Forget a connection."""
+        self.open[peer] -= 1
+        if self.open[peer] <= 0:
+            del self.open[peer]
+
+
+class _Flow(FlowControl):
+    """Flow control that tells when the application wants more of a body."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: "Connection") -> None:
+        super().__init__(transport)
+        self._protocol = protocol
+
+    def resume_reading(self) -> None:
+        """Read on; uvicorn calls this whenever the application waits for the body, and after each response."""
+        super().resume_reading()
+        self._protocol.wanted()
+
+
+class Connection(H11Protocol):
+    """One connection; `limits` are shared by all of a server."""
+
+    def __init__(self, *arguments: Any, limits: Connections, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._limits = limits
+        self.peer = ""
+        """Whose connection it is; counted for it already, and given back at the end."""
+        self.counted = False
+        self._arrived = bytearray()
+        self._searched = 0
+        self._in_request = self._lingering = False
+        self._body_left: int | None = None
+        self._discarded = 0
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._linger_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self)
+        self.counted = True
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        for timer in (self._head_timer, self._write_timer, self._linger_timer):
+            if timer is not None:
+                timer.cancel()
+        if self.counted:
+            self._limits.leave(self.peer)
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in."""
+        if self.transport.is_closing():
+            return
+        if self._lingering:
+            self._discard(data)
+            return
+        self._arrived += data
+        if not self._in_request:
+            self._read_head()
+        elif self._body_expected():
+            self._pass_body()
+        elif len(self._arrived) > MAX_HEAD_BYTES:
+            self.flow.pause_reading()  # further requests wait for the answer to this one
+
+    def wanted(self) -> None:
+        """Pass on more of the body: the application waits for it."""
+        if self._in_request and self._arrived and self._body_expected():
+            self._pass_body()
+
+    def on_response_complete(self) -> None:
+        """Go on to the next request, or see off a caller whose body nobody wanted."""
+        if self.transport.is_closing():
+            super().on_response_complete()
+        elif self._body_expected():
+            self.server_state.total_requests += 1
+            self._lingering = True
+            self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+            rest, self._arrived = self._arrived, bytearray()
+            self.flow.resume_reading()
+            self._discard(rest)
+        elif self.conn.trailing_data[0]:
+            self.transport.close()  # a request in the tail of a chunked one, whose head we have not measured
+        else:
+            super().on_response_complete()
+            self._next_request()
+
+    def pause_writing(self) -> None:
+        """Give a caller that does not read its answer some time to begin again."""
+        super().pause_writing()
+        self._write_timer = self.loop.call_later(self._limits.write_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """Note that it reads."""
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _next_request(self) -> None:
+        self._in_request = False
+        if self._arrived and not self.transport.is_closing():
+            self._read_head()
+
+    def _discard(self, data: bytes | bytearray) -> None:
+        """Drop the rest of a body, and keep the connection if its end comes soon."""
+        self._discarded += len(data)
+        if self._discarded > LINGER_BYTES:
+            self.transport.close()
+        elif self._body_left is not None:
+            self._arrived += data
+            while self._arrived and self._body_expected():
+                self._feed()
+            if not self._body_expected():
+                self._lingering = False
+                self._discarded = 0
+                if self._linger_timer is not None:
+                    self._linger_timer.cancel()
+                self.timeout_keep_alive_task = self.loop.call_later(
+                    self.timeout_keep_alive, self.timeout_keep_alive_handler
+                )
+                self._next_request()
+
+    def _feed(self) -> None:
+        """Give the parser a piece of the body, and nothing of what may follow it."""
+        size = PIECE if self._body_left is None else min(LONG_PIECE, self._body_left)
+        piece = bytes(self._arrived[:size])
+        del self._arrived[:size]
+        if self._body_left is not None:
+            self._body_left -= len(piece)
+        super().data_received(piece)
+
+    def _read_head(self) -> None:
+        self._unset_keepalive_if_required()
+        end = _HEAD_END.search(self._arrived, max(0, self._searched - 3))
+        self._searched = len(self._arrived)
+        size = end.end() if end is not None else len(self._arrived)
+        if size > MAX_HEAD_BYTES or self._arrived.count(b"\n", 0, size) > MAX_HEADERS + 2:
+            self._refuse(
+                431,
+                "REQUEST_TOO_LARGE",
+                f"The headers must have at most {MAX_HEAD_BYTES} bytes and be at most {MAX_HEADERS}; send fewer.",
+            )
+        elif end is None:
+            self._expect_head()
+        else:
+            self._got_head()
+            head = bytes(self._arrived[:size])
+            del self._arrived[:size]
+            self._searched = 0
+            self._in_request = True
+            super().data_received(head)
+            if self._body_expected():
+                self._body_left = next((int(value) for name, value in self.headers if name == b"content-length"), None)
+                self.flow.pause_reading()
+
+    def _pass_body(self) -> None:
+        """Give the parser what the application has room for."""
+        while self._arrived and self._body_expected() and not self.cycle.message_event.is_set():
+            self._feed()
+        if self._arrived:
+            self.flow.pause_reading()
+
+    def _body_expected(self) -> bool:
+        return self.conn.their_state is h11.SEND_BODY
+
+    def _expect_head(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self._limits.head_seconds, self._late)
+
+    def _got_head(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _late(self) -> None:
+        self._head_timer = None
+        if not self._arrived:
+            self.transport.close()
+            return
+        seconds = f"{self._limits.head_seconds:g}"
+        self._refuse(408, "REQUEST_TOO_SLOW", f"The headers did not come within {seconds} seconds; send them at once.")
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP; where an answer is on its way already, hang up."""
+        if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
+            self.transport.close()
+            return
+        self._refuse(400, "INVALID_FIELD", "This is no request of HTTP/1.1; check the request line and the headers.")
+
+    def _refuse(self, status: int, reason: str, detail: str) -> None:
+        """Answer without any of the application and hang up."""
+        self._got_head()
+        self._arrived.clear()
+        self._body_left = None
+        self._lingering = True
+        self._linger_timer = self.loop.call_later(LINGER_SECONDS, self.transport.close)
+        self.transport.write(raw(status, reason, detail))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()

@@ -1,0 +1,141 @@
+"""Failures over HTTP: status codes, and problem details (RFC 9457) as bodies."""
+
+import json
+import math
+from http import HTTPStatus
+from typing import Any
+
+from footnote_kit.context import request_id
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Match, Route
+
+from footnote_edge.http.serving.headers import LINES
+
+MEDIA_TYPE = "application/problem+json"
+
+STATUS = {
+    "INVALID_ARGUMENT": 400,
+    "UNAUTHENTICATED": 401,
+    "PERMISSION_DENIED": 403,
+    "NOT_FOUND": 404,
+    "ALREADY_EXISTS": 409,
+    "FAILED_PRECONDITION": 409,
+    "ABORTED": 409,
+    "RESOURCE_EXHAUSTED": 429,
+    "INTERNAL": 500,
+    "UNAVAILABLE": 503,
+    "DEADLINE_EXCEEDED": 504,
+}
+_BY_REASON = {"FILE_TOO_LARGE": 413, "REQUEST_TOO_LARGE": 413, "FILE_UNSUPPORTED": 415, "REQUEST_TOO_SLOW": 408}
+_OPENAI_TYPES = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+
+_log = get_logger(__name__)
+
+
+def status_of(error: FootnoteError) -> int:
+    """Return the HTTP status that says the same as the error."""
+    return _BY_REASON.get(error.reason) or STATUS.get(error.code, 500)
+
+
+def problem(error: FootnoteError) -> dict[str, Any]:
+    """Return an error as problem details; `detail` is its message, verbatim."""
+    status = status_of(error)
+    body: dict[str, Any] = {
+        "type": f"urn:footnote:error:{error.reason}",
+        "title": error.reason.replace("_", " ").capitalize(),
+        "status": status,
+        "detail": error.message,
+        "reason": error.reason,
+        "request_id": request_id(),
+    }
+    if error.violations:
+        body["errors"] = [{"field": one.field, "description": one.description} for one in error.violations]
+    if error.metadata:
+        body["metadata"] = error.metadata
+    return body
+
+
+def openai_error(error: FootnoteError) -> dict[str, Any]:
+    """Return an error in OpenAI's form."""
+    status = status_of(error)
+    kind = _OPENAI_TYPES.get(status, "server_error" if status >= 500 else _OPENAI_TYPES[400])
+    param = error.violations[0].field if error.violations else None
+    return {"error": {"message": error.message, "type": kind, "param": param, "code": error.reason.lower()}}
+
+
+def headers_of(error: FootnoteError) -> dict[str, str]:
+    """Return the headers that belong to an error."""
+    headers = {}
+    if error.retry_after is not None:
+        headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
+    if error.code == "UNAUTHENTICATED":
+        headers["www-authenticate"] = 'Bearer realm="footnote"'
+    return headers
+
+
+def raw(status: int, reason: str, detail: str) -> bytes:
+    """Return a whole response with problem details, for connections that no application will serve; it ends them."""
+    body = json.dumps(
+        {
+            "type": f"urn:footnote:error:{reason}",
+            "title": reason.replace("_", " ").capitalize(),
+            "status": status,
+            "detail": detail,
+            "reason": reason,
+        }
+    ).encode()
+    phrase = HTTPStatus(status).phrase
+    lines = f"content-type: {MEDIA_TYPE}\r\ncontent-length: {len(body)}\r\n{LINES}connection: close\r\n\r\n"
+    return f"HTTP/1.1 {status} {phrase}\r\n{lines}".encode() + body
+
+
+async def on_footnote_error(_: Request, error: Exception) -> Response:
+    """Answer a failure of ours."""
+    assert isinstance(error, FootnoteError)
+    return JSONResponse(problem(error), status_of(error), headers_of(error), media_type=MEDIA_TYPE)
+
+
+async def on_http_exception(request: Request, error: Exception) -> Response:
+    """Answer what Starlette itself refuses: an unknown path, a method that is not served."""
+    assert isinstance(error, HTTPException)
+    body = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": error.detail}
+    headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+    return JSONResponse(body, error.status_code, headers, media_type=MEDIA_TYPE)
+
+
+def _allowed(request: Request) -> str:
+    """Return the methods of a path; Starlette names those of one of its routes only."""
+    routes = [route for route in request.app.routes if isinstance(route, Route)]
+    matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    # "…/{id}:download" is a path of its own, though an id might end like that.
+    verbs = [route for route in matching if ":" in route.path.rsplit("/", 1)[-1]]
+    return ", ".join(sorted({method for route in verbs or matching for method in route.methods or ()}))
+
+
+async def on_disconnect(_: Request, __: Exception) -> Response:
+    """Answer nobody: the caller went away, or was sent away, in the middle of its body."""
+    return Response(status_code=400)
+
+
+async def on_fault(_: Request, error: Exception) -> Response:
+    """Answer a fault of ours without telling anything of it but the request id."""
+    _log.error("http_failed", exc_info=error)
+    body = {
+        "type": "urn:footnote:error:INTERNAL",
+        "title": "Internal",
+        "status": 500,
+        "detail": f"Internal error; request id {request_id()}",
+        "reason": "INTERNAL",
+        "request_id": request_id(),
+    }
+    return JSONResponse(body, 500, media_type=MEDIA_TYPE)

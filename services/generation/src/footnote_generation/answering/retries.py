@@ -1,0 +1,117 @@
+"""Time limits and attempts around a model's stream: tries again before the first word only, and never cuts silently."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from footnote_kit.backoff import Backoff, no_sooner
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
+
+from footnote_generation.answering.arrivals import Arrivals
+from footnote_generation.ports import (
+    Finished,
+    ModelEvent,
+    ModelProvider,
+    ModelRequest,
+    RetryableFailure,
+    Thought,
+    Words,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to wait for a model, in seconds, and how often to try."""
+
+    first_token: float = 30.0
+    between_tokens: float = 20.0
+    attempts: int = 3
+    first_backoff: float = 0.5
+    longest_backoff: float = 8.0
+    longest_retry_after: float = 30.0
+
+
+async def patient_stream(
+    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
+) -> AsyncGenerator[Words | Finished, None]:
+    """Stream an answer without the model's thoughts, else as `patient_events`."""
+    async with aclosing(patient_events(provider, request, patience, remaining)) as stream:
+        async for event in stream:
+            if not isinstance(event, Thought):
+                yield event
+
+
+async def patient_events(
+    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
+) -> AsyncGenerator[ModelEvent, None]:
+    """Stream an answer within the time limits; `remaining` seconds are left to the whole call, None for no limit.
+
+    A thought shows that the model is at work: waiting begins anew with each. Raises Unavailable(PROVIDER_FAILED) after
+    the last attempt or when the stream dies midway, DeadlineExceeded with metadata stage and waiting_for when the model
+    is too slow.
+    """
+    loop = asyncio.get_running_loop()
+    end = None if remaining is None else loop.time() + remaining
+    for attempt in range(1, patience.attempts + 1):
+        started = False
+        try:
+            async with aclosing(_limited(provider, request, patience)) as stream:
+                async for event in stream:
+                    started = started or not isinstance(event, Thought)
+                    yield event
+            return
+        except RetryableFailure as error:
+            if started:
+                raise _failed(provider, f"stopped in the middle of the answer: {error.message}", error) from error
+            wait = _wait(error, attempt, patience)
+            out_of_time = end is not None and loop.time() + wait >= end
+            too_long = error.retry_after is not None and error.retry_after > patience.longest_retry_after
+            if attempt == patience.attempts or out_of_time or too_long:
+                raise _failed(provider, f"failed after {attempt} attempts: {error.message}", error) from error
+            await asyncio.sleep(wait)
+
+
+async def _limited(
+    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy
+) -> AsyncGenerator[ModelEvent, None]:
+    """One attempt: a limit to the first word, one between words, and an error when it ends without a Finished."""
+    words = False
+    async with Arrivals(provider.stream(request)) as arrivals:
+        while True:
+            limit = patience.between_tokens if words else patience.first_token
+            try:
+                events = await arrivals.take(limit)
+            except TimeoutError as error:
+                waiting_for = "next token" if words else "first token"
+                raise DeadlineExceeded(
+                    f"Generation: the model {provider.id} sent no {waiting_for} within {limit:g} s.",
+                    metadata={"stage": "generation", "waiting_for": waiting_for, "provider": provider.id},
+                ) from error
+            if not events:
+                raise RetryableFailure("the connection closed before the answer was complete")
+            for event in events:
+                if isinstance(event, Words) and event.text:
+                    words = True
+                yield event
+                if isinstance(event, Finished):
+                    return
+
+
+def _wait(error: RetryableFailure, attempt: int, patience: RetryPolicy) -> float:
+    if error.retry_after is not None:
+        return no_sooner(error.retry_after)
+    return Backoff(patience.first_backoff, patience.longest_backoff).pause(attempt)
+
+
+def _failed(provider: ModelProvider, what: str, error: RetryableFailure) -> FootnoteError:
+    metadata = {"provider": provider.id, "stage": "generation"}
+    if error.status:
+        metadata["status"] = str(error.status)
+    # Whoever asks too much is told so, and for how long to wait, whichever door they came through.
+    kind = ResourceExhausted if error.throttled else Unavailable
+    return kind(
+        f"The model {provider.id} {what}", reason="PROVIDER_FAILED", metadata=metadata, retry_after=error.retry_after
+    )

@@ -1,0 +1,60 @@
+"""When watches look: at once after a move, ever more seldom where all is told, as often as ever where others work."""
+
+import itertools
+
+import pytest
+from footnote_edge.documents.adaptive_polling import MOST_TIMES, Due, Seldom
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def looks(due: Due, clock: Clock, seconds: int, works_here: bool = False) -> list[int]:
+    """Return the seconds at which it looks while nothing moves, asked ten times a second."""
+    found = []
+    for tenth in range(seconds * 10):
+        clock.now = 100.0 + tenth / 10
+        if due.look(99.0, works_here):
+            found.append(tenth // 10)
+    return found
+
+
+def test_alone_it_looks_at_once_and_then_ever_more_seldom() -> None:
+    clock = Clock()
+    found = looks(Seldom(1.0, alone=True, clock=clock).begin(), clock, 40)
+    pauses = [after - before for before, after in itertools.pairwise(found)]
+    assert found[0] == 0
+    assert pauses[:4] == [1, 2, 4, 8]
+    assert max(pauses) <= MOST_TIMES + 1
+
+
+@pytest.mark.parametrize(("here", "least"), [(False, 19), (True, 4)])
+def test_with_other_replicas_only_who_works_here_is_believed(here: bool, least: int) -> None:
+    clock = Clock()
+    found = looks(Seldom(1.0, alone=False, clock=clock).begin(), clock, 20, works_here=here)
+    assert len(found) >= least
+    assert here == (len(found) < 8)
+
+
+def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
+    clock = Clock()
+    due = Seldom(1.0, alone=True, clock=clock).begin()
+    looks(due, clock, 20)
+    assert not due.look(99.0)
+    clock.now += 0.2
+    assert due.look(clock.now)
+    clock.now += 1.0
+    assert due.look(99.0)
+
+
+def test_whoever_must_know_now_looks_now() -> None:
+    clock = Clock()
+    due = Seldom(1.0, alone=True, clock=clock).begin()
+    assert due.look(99.0)
+    assert not due.look(99.0)
+    due.now()
+    assert due.look(99.0)

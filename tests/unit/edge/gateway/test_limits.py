@@ -1,0 +1,82 @@
+import pytest
+from footnote_edge.gateway.limits import Bucket, Limits
+from footnote_edge.settings import Settings
+from footnote_kit.errors import ResourceExhausted
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_bucket_gives_its_burst_then_its_rate() -> None:
+    clock = Clock()
+    bucket = Bucket(rate=2, burst=4, clock=clock)
+    assert [bucket.wait("t") for _ in range(4)] == [0] * 4
+    assert bucket.wait("t") == 0.5
+    clock.now += 0.5
+    assert bucket.wait("t") == 0
+    assert bucket.wait("other") == 0
+
+
+def test_a_bucket_without_rate_never_waits() -> None:
+    assert all(Bucket(0, 0).wait("t") == 0 for _ in range(1000))
+
+
+def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
+    clock = Clock()
+    limits = Limits(Settings(tokens_per_minute=600), clock)
+    limits.enter("t", "Ask")
+    limits.spend("t", 900)
+    limits.enter("t", "Search")
+    with pytest.raises(ResourceExhausted) as caught:
+        limits.enter("t", "Ask")
+    assert caught.value.retry_after == pytest.approx(30)
+    clock.now += 31
+    limits.enter("t", "Ask")
+
+
+def test_bytes_are_charged_as_they_come_and_hold_up_the_next_upload() -> None:
+    clock = Clock()
+    limits = Limits(Settings(upload_bytes_per_minute=6000), clock)
+    limits.enter("t", "UploadDocument")
+    for _ in range(9):
+        limits.receive("t", 1000)
+    limits.enter("other", "UploadDocument")
+    limits.enter("t", "Ask")
+    with pytest.raises(ResourceExhausted, match="bytes uploaded") as caught:
+        limits.enter("t", "ReplaceDocument")
+    assert caught.value.retry_after == pytest.approx(30)
+    clock.now += 31
+    limits.enter("t", "ReplaceDocument")
+
+
+def test_replicas_that_divide_a_limit_keep_it_together() -> None:
+    """Two replicas are asked in turn for a minute; what they let in is what one alone would have."""
+    now = 0.0
+    settings = Settings(requests_per_minute=60)
+    one, two = Limits(settings, lambda: now), Limits(settings, lambda: now)
+    for limits in (one, two):
+        limits.divide(2)
+    taken = 0
+    for step in range(600):
+        now = step / 10
+        try:
+            (one, two)[step % 2].enter("acme", "Search")
+            taken += 1
+        except ResourceExhausted:
+            pass
+    assert 60 <= taken <= 60 + 10  # what ten quiet seconds have saved comes on top
+
+
+def test_a_replica_that_is_left_alone_has_the_whole_limit_again() -> None:
+    now = 0.0
+    bucket = Bucket(10.0, 20.0, lambda: now)
+    bucket.divide(2)
+    assert sum(not bucket.wait("acme") for _ in range(50)) == 10
+    bucket.divide(1)
+    now = 10.0
+    assert sum(not bucket.wait("acme") for _ in range(50)) == 20

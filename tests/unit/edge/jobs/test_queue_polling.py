@@ -1,0 +1,85 @@
+"""A queue is looked at often while it has work and for a while after, seldom when it has none."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from footnote_edge.jobs import queue_polling as module
+from footnote_edge.jobs.queue_polling import BUSY_SECONDS, QueuePolling
+
+
+class Queue:
+    """Notes the paces it is told."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.broken = False
+        self.told: list[float] = []
+        self.pace = QueuePolling("q", self.change, busy=0.05, idle=0.25, clock=lambda: self.now)
+
+    async def change(self, seconds: float) -> None:
+        await asyncio.sleep(0)
+        if self.broken:
+            raise OSError("database is locked")
+        self.told.append(seconds)
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_it_rests_after_a_while_and_hurries_at_once() -> None:
+    queue = Queue()
+    await queue.pace.look()
+    assert queue.told == []
+    queue.now = BUSY_SECONDS
+    await queue.pace.look()
+    await queue.pace.look()
+    assert queue.told == [0.25]
+    for _ in range(3):
+        queue.pace.hurry()
+    await settle()
+    assert queue.told == [0.25, 0.05]
+    queue.now += BUSY_SECONDS - 0.1
+    await queue.pace.look()
+    assert queue.told == [0.25, 0.05]
+
+
+async def test_it_rests_while_a_long_job_is_at_work_and_none_begins() -> None:
+    queue = Queue()
+    queue.pace.hurry()
+    queue.now = BUSY_SECONDS + 0.1
+    await queue.pace.look()
+    assert queue.told == [0.25]
+
+
+async def test_a_job_that_comes_while_it_goes_to_rest_wakes_it() -> None:
+    queue = Queue()
+    queue.now = BUSY_SECONDS
+    resting = asyncio.create_task(queue.pace.look())
+    await asyncio.sleep(0)
+    queue.pace.hurry()
+    await resting
+    await settle()
+    assert queue.told[-1] == 0.05
+
+
+async def test_what_could_not_be_told_is_told_later() -> None:
+    queue = Queue()
+    queue.now, queue.broken = BUSY_SECONDS, True
+    await queue.pace.look()
+    queue.broken = False
+    await queue.pace.look()
+    assert queue.told == [0.25]
+
+
+async def test_its_rounds_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CHECK_SECONDS", 0.01)
+    queue = Queue()
+    queue.now = BUSY_SECONDS
+    await queue.pace.start()
+    await asyncio.sleep(0.5)
+    await queue.pace.close()
+    assert queue.told == [0.25]
