@@ -1,4 +1,4 @@
-"""`footnote eval`: measure what a change does to retrieval and to verdicts, through the real services."""
+"""`footnote eval`: measure what a change does to retrieval, verdicts and answers, through the real services."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from rich.table import Table
 from rich.text import Text
 
 from footnote_cli.console import make_console
+from footnote_cli.eval_answers import answers
 from footnote_cli.eval_verdicts import verdicts
 from footnote_cli.evaluation.dataset import Dataset, DatasetError, load
 from footnote_cli.evaluation.deployment import Bench, Ranking, open_bench
 from footnote_cli.evaluation.measures import MEASURES, Difference, compare, mean, score_query
 
-app = typer.Typer(no_args_is_help=True, help="Measure retrieval and verdicts on data sets with known answers.")
+app = typer.Typer(no_args_is_help=True, help="Measure retrieval, verdicts and answers on data with known answers.")
+app.command()(answers)
 app.command()(verdicts)
 _STRATEGIES = {
     "auto": SearchStrategy.SEARCH_STRATEGY_AUTO,

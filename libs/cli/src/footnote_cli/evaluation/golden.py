@@ -1,0 +1,157 @@
+"""Golden questions: what is asked of a corpus, and what its answer must hold, as one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, MessageRole
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from footnote_cli.evaluation.dataset import DatasetError
+
+_ROLES: Mapping[str, MessageRole.ValueType] = {"user": MESSAGE_ROLE_USER, "assistant": MESSAGE_ROLE_ASSISTANT}
+_LEAST_PATTERN = 3  # "/x/"
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Message(_Strict):
+    """A message of the conversation so far, taken as it is written."""
+
+    role: Literal["user", "assistant"]
+    text: Text
+
+    @property
+    def number(self) -> MessageRole.ValueType:
+        """The role as the API numbers it."""
+        return _ROLES[self.role]
+
+
+class Footnote(_Strict):
+    """A file, and a place in it as labels write it ("page 3", "C12"), that one of the footnotes must name."""
+
+    file: Text
+    place: str = ""
+
+
+class Question(_Strict):
+    """A question with what its answer must hold.
+
+    `history` holds earlier messages, or earlier questions as plain texts, which are asked first. Each item of `must` is
+    a text or a list of alternatives; a text between slashes is a regular expression. `must_not` lists what makes an
+    answer wrong whatever else it says. `accept` lists texts with which an answer to what is absent is right all the
+    same. `footnotes_need` says whether one of `footnotes` does. `trap` and `unanswered` are notes for people.
+    """
+
+    id: Text
+    question: Text
+    expect: Literal["answer", "absent"] = "answer"
+    language: str = ""
+    tags: tuple[str, ...] = ()
+    history: tuple[str | Message, ...] = ()
+    must: tuple[str | tuple[str, ...], ...] = ()
+    must_not: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
+    footnotes: tuple[Footnote, ...] = ()
+    footnotes_need: Literal["all", "any"] = "all"
+    trap: str = ""
+    unanswered: str | tuple[str, ...] = ""
+
+    @field_validator("must", "must_not", "accept")
+    @classmethod
+    def _readable(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        for one in value:
+            for text in (one,) if isinstance(one, str) else one:
+                if not text.strip():
+                    raise ValueError("an empty text is in every answer")
+                matches(text, "")
+        return value
+
+    @model_validator(mode="after")
+    def _judgeable(self) -> Question:
+        if self.expect == "answer" and not self.must and not self.footnotes:
+            raise ValueError("an answer needs 'must' or 'footnotes' to be judged by")
+        return self
+
+
+def load(path: Path) -> list[Question]:
+    """Read golden questions from a file of JSON lines. Raises DatasetError that names the line."""
+    found: dict[str, Question] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            one = Question.model_validate_json(line, strict=False)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"])) or "the line"
+            raise DatasetError(f"{path}, line {number}, {where}: {first['msg']}") from None
+        if one.id in found:
+            raise DatasetError(f"{path}, line {number}: the id {one.id!r} is there twice")
+        found[one.id] = one
+    if not found:
+        raise DatasetError(f"{path} has no questions")
+    return list(found.values())
+
+
+def plain(text: str) -> str:
+    """Return a text as texts are compared: case, spacing, and the kinds of hyphens and apostrophes do not count."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    for kinds, one in (("‐‑–−", "-"), ("’‘`", "'")):
+        for kind in kinds:
+            folded = folded.replace(kind, one)
+    return " ".join(folded.split())
+
+
+def matches(wanted: str, text: str) -> bool:
+    """Whether a text, as `plain` returns it, holds a wanted one: whole words and numbers, or a pattern between slashes.
+
+    Raises ValueError for a pattern that cannot be read.
+    """
+    if len(wanted) >= _LEAST_PATTERN and wanted.startswith("/") and wanted.endswith("/"):
+        try:
+            return re.search(wanted[1:-1], text, re.IGNORECASE) is not None
+        except re.error as error:
+            raise ValueError(f"{wanted} is no regular expression: {error}") from None
+    sought = plain(wanted)
+    at = text.find(sought)
+    while at >= 0:
+        if not _goes_on(text, at) and not _goes_on(text, at + len(sought)):
+            return True
+        at = text.find(sought, at + 1)
+    return False
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether a number or a word written with letters goes on over a position: "13" is not in "130", nor in "1.13"."""
+    if not 0 < at < len(text):
+        return False
+    left, right = text[at - 1], text[at]
+    if left.isdigit() and right.isdigit():
+        return True
+    if left in ".," and right.isdigit() and at >= 2 and text[at - 2].isdigit():
+        return True
+    if right in ".," and left.isdigit() and text[at + 1 : at + 2].isdigit():
+        return True
+    return left.isascii() and right.isascii() and left.isalpha() and right.isalpha()
+
+
+def parse_run(text: str) -> dict[str, Any]:
+    """Return what an earlier run wrote as JSON. Raises DatasetError when it is something else."""
+    try:
+        value = json.loads(text)
+        runs = [{"name": one["name"], "answers": dict(one["answers"])} for one in value["runs"]]
+    except (ValueError, KeyError, TypeError):
+        raise DatasetError("the earlier run is not what `footnote eval answers --out` writes") from None
+    if not runs:
+        raise DatasetError("the earlier run is empty")
+    return dict(runs[0])

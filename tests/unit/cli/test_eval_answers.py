@@ -1,0 +1,165 @@
+# ruff: noqa: E501 - tables of cases
+"""`footnote eval answers`: what is read, how answers are graded, and runs against an edge."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.types.v1 import answer_pb2
+from footnote.types.v1.locator_pb2 import LineLocator, Locator, PageLocator, SheetLocator
+from footnote_cli.evaluation.dataset import DatasetError
+from footnote_cli.evaluation.golden import Question, load, matches, plain
+from footnote_cli.evaluation.grading import Outcome, by_tag, compare, grade, is_at, sign_test
+from footnote_cli.main import app
+from support.scripted_edge import ScriptedEdge, served
+from typer.testing import CliRunner
+
+LEAVE = {
+    "id": "leave",
+    "question": "How many days?",
+    "tags": ["time"],
+    "must": [["27", "twenty-seven"], "paid leave"],
+    "footnotes": [{"file": "handbook.pdf"}],
+}
+
+
+def question(**fields: Any) -> Question:
+    return Question.model_validate({"id": "q", "question": "?", "must": ["27"], **fields})
+
+
+def answer(text: str, **fields: Any) -> answer_pb2.Answer:
+    return answer_pb2.Answer(text=text, finish_reason=answer_pb2.FINISH_REASON_ANSWERED, **fields)
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("{", "line 1"), ('{"id": "a", "question": "?"}', "'must' or 'footnotes'"), ('{"id": "a", "question": "?", "must": ["/(/"]}', "regular expression"),
+        ('{"id": "a", "question": "?", "must": [" "]}', "empty"), ('{"id": "a", "question": "?", "must": ["x"], "mustnt": []}', "mustnt"),
+        ('{"id": "a", "question": "?", "must": ["x"]}\n' * 2, "twice"), ("", "no questions"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_named(tmp_path: Path, line: str, says: str) -> None:
+    path = tmp_path / "q.jsonl"
+    path.write_text(line)
+    with pytest.raises(DatasetError, match=says):
+        load(path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "text", "held"),
+    [
+        ("27", "Every one has 27 days.", True), ("27", "It is 127.", False), ("27", "It is 27.5.", False), ("1.2", "4.1.2", False),
+        ("12 450", "12\u202f450 Euro", True), ("-136", "it was \u2212136", True), ("art", "part", False), ("三个月", "试用期三个月。", True),
+        ("/28\\s?%/", "un 28 % menos", True), ("Paid Leave", "paid\nleave", True), ("27", "27", True),
+    ],
+)  # fmt: skip
+def test_texts_are_held_as_whole_words_and_numbers(wanted: str, text: str, held: bool) -> None:
+    assert matches(wanted, plain(text)) is held
+
+
+def test_grades() -> None:
+    two = question(must=["27", ["paid", "bezahlt"]], must_not=["30"])
+    assert grade(two, answer("27 days bezahlt [1].")).outcome is Outcome.RIGHT
+    assert grade(two, answer("27 days [1].")).outcome is Outcome.PART
+    assert grade(two, answer("27 or 30 paid days.")).outcome is Outcome.WRONG
+    assert grade(two, answer("None [27].")).outcome is Outcome.WRONG  # a marker is no number
+    refused = answer_pb2.Answer(text="27 paid", finish_reason=answer_pb2.FINISH_REASON_NO_RELEVANT_CONTENT)
+    assert grade(two, refused).outcome is Outcome.REFUSED_WRONGLY
+    absent = question(expect="absent", must=[], accept=["undecided"])
+    assert grade(absent, refused).outcome is Outcome.REFUSED_RIGHTLY
+    assert grade(absent, answer("27.")).outcome is Outcome.WRONG
+    assert grade(absent, answer("It is undecided.")).outcome is Outcome.RIGHT
+
+
+def test_footnotes_are_judged_by_file_and_place() -> None:
+    here = answer_pb2.Citation(filename="a.pdf", locator=Locator(page=PageLocator(page=3, last_page=4)))
+    both = [{"file": "a.pdf", "place": "page 4"}, {"file": "b.pdf"}]
+    assert (grade(question(footnotes=both[:1]), answer("27", citations=[here])).place) is True
+    graded = grade(question(footnotes=both), answer("27", citations=[here]))
+    assert (graded.file, graded.place) == (False, True)
+    assert grade(question(footnotes=both, footnotes_need="any"), answer("27", citations=[here])).file is True
+    assert grade(question(must=[], footnotes=both[1:]), answer("27", citations=[here])).outcome is Outcome.WRONG
+
+
+@pytest.mark.parametrize(
+    ("locator", "place", "there"),
+    [
+        (Locator(lines=LineLocator(first_line=5, last_line=9)), "line 9", True), (Locator(lines=LineLocator(first_line=5, last_line=9)), "line 10", False),
+        (Locator(sheet=SheetLocator(sheet="Stocks", range="C12")), "Stocks!C12", True), (Locator(sheet=SheetLocator(sheet="Stocks", range="C12")), "Other!C12", False),
+        (Locator(sheet=SheetLocator(range="A6:D6")), "line 6", True), (Locator(sheet=SheetLocator(range="A6:D6")), "line 7", False),
+        (Locator(heading_path=["Time off"]), "time off", True), (Locator(page=PageLocator(page=1)), "page 2", False),
+    ],
+)  # fmt: skip
+def test_places(locator: Locator, place: str, there: bool) -> None:
+    assert is_at(answer_pb2.Citation(filename="a", locator=locator), place) is there
+
+
+def test_figures_by_tag_and_wrong_though_supported() -> None:
+    asked = [
+        question(id="a", tags=["x"]),
+        question(id="b", tags=["x"], language="de"),
+        question(id="c", expect="absent", must=[]),
+    ]
+    claim = answer_pb2.Claim(support=answer_pb2.VERDICT_SUPPORTED)
+    grades = {
+        "a": grade(asked[0], answer("27")), "b": grade(asked[1], answer("26", claims=[claim])), "c": grade(asked[2], answer("26")),
+    }  # fmt: skip
+    found = by_tag(asked, grades)
+    assert (found["all"]["good"], found["all"]["wrong"], found["all"]["wrong though supported"]) == (1 / 3, 2, 1)
+    assert (found["x"]["good"], found["language de"]["good"], found["expect absent"]["absent refused"]) == (
+        0.5,
+        0.0,
+        0.0,
+    )
+
+
+def test_runs_are_compared_by_a_sign_test() -> None:
+    assert (sign_test(0, 0), sign_test(1, 0), sign_test(8, 0)) == (1.0, 1.0, 2 / 256)
+    before = {str(n): Outcome.RIGHT for n in range(8)}
+    found = compare(before, {**dict.fromkeys(before, Outcome.REFUSED_WRONGLY), "new": Outcome.RIGHT})
+    assert (found.shared, len(found.worse), found.is_worse) == (8, 8, True)
+    assert compare({"a": Outcome.WRONG}, {"a": Outcome.REFUSED_WRONGLY}).better == ("a",)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with served(ScriptedEdge()) as address:
+        yield address
+
+
+def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
+    path, out = tmp_path / "golden.jsonl", tmp_path / "run.json"
+    absent = {
+        "id": "gone",
+        "question": "What is gone?",
+        "expect": "absent",
+        "history": ["How many?", {"role": "assistant", "text": "27"}],
+    }
+    path.write_text("\n".join(map(json.dumps, (LEAVE, absent))))
+    arguments = ["eval", "answers", str(path), "--address", address]
+    first = CliRunner().invoke(app, [*arguments, "--provider", "builtin", "--out", str(out)])
+    assert first.exit_code == 0, first.output
+    assert "first word" in first.output
+    kept = json.loads(out.read_text())["runs"][0]
+    assert kept["answers"]["leave"]["outcome"] == "right"
+    assert kept["answers"]["leave"]["file"] is True
+    assert kept["answers"]["gone"]["outcome"] == "wrong"
+    second = CliRunner().invoke(
+        app, [*arguments, "--against", str(out), "--json", "--max-wrong", "0.1", "--min-right", "0.5"]
+    )
+    assert second.exit_code == 1
+    result = json.loads(second.stdout)
+    assert result["missed"] == ["default: wrong_share is 0.5, at most 0.1 was wanted"]
+    assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
+
+
+@pytest.mark.parametrize("setting", ["wide", "wide={", 'wide={"question": "x"}', 'wide={"nothing": 1}'])
+def test_a_setting_that_cannot_be_used_is_refused(tmp_path: Path, address: str, setting: str) -> None:
+    path = tmp_path / "golden.jsonl"
+    path.write_text(json.dumps(LEAVE))
+    result = CliRunner().invoke(app, ["eval", "answers", str(path), "--address", address, "--setting", setting])
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
