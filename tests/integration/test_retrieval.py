@@ -329,6 +329,27 @@ async def test_a_named_file_limits_and_two_named_are_both_there(library: Library
     assert set(two.strategy_choice.named_filenames) == {"production.xlsx", "Inventaire_Été.csv"}
 
 
+@pytest.mark.parametrize(
+    ("query", "files", "missing"),
+    [
+        ("What does missing-lease.pdf say about payment?", set(), True),
+        ("What does lease.pdf say about payment?", {"lease.pdf"}, False),
+        ("What does lease.pdf say that missing-lease.pdf does not?", {"lease.pdf"}, True),
+        ("Who wrote old-lease.docx about payment?", {"letter.md"}, True),
+        ("Does node.js mention payment, or www.example.com/terms.html?", {"lease.pdf", "letter.md"}, False),
+    ],
+)
+async def test_a_named_file_that_is_not_there_is_said_and_no_other_is_taken_for_it(
+    library: Library, query: str, files: set[str], missing: bool
+) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(["Payment is due in 30 days."], "d1", filename="lease.pdf"))
+    await library.add(shelf, chunks_of(["The payment of old-lease.docx was late."], "d2", filename="letter.md"))
+    found = await retrieve(library, query)
+    assert {scored.chunk.filename for scored in found.chunks} == files
+    assert ("NAMED_FILE_MISSING" in [word(one) for one in found.degradations]) is missing
+
+
 async def test_newer_wins_between_equals(library: Library) -> None:
     shelf = await library.add_collection("c")
     await library.add(shelf, chunks_of(["the price of bolts is five euros here"], "old", created=NOW - 90 * 86_400))

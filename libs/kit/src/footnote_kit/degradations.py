@@ -31,6 +31,7 @@ Reason = Literal[
     "DOCUMENT_DELETED",
     "REWRITE_UNAVAILABLE",
     "DOCUMENTS_STALE",
+    "NAMED_FILE_MISSING",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

@@ -16,6 +16,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import beside
 from footnote_kit.timings import Stopwatch
+from footnote_text.lexical import fold
 from opentelemetry import trace
 
 from footnote_retrieval.channels import insisting
@@ -26,7 +27,7 @@ from footnote_retrieval.model import Candidate, Effective, Group, SearchRequest,
 from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved, Searchable
 from footnote_retrieval.query import own_vectors, understanding
 from footnote_retrieval.query.file_index import FileIndex
-from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, named_files
+from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, missing_files, named_files
 from footnote_retrieval.query.understanding import Query
 from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
@@ -43,6 +44,11 @@ _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 
 _STALE = "Documents that were being indexed or replaced are taken as they were known before."
+_MISSING = "Not among the documents: {}. Nothing was taken from others in its place."
+
+
+def _names_one(candidate: Candidate, filenames: Sequence[str]) -> bool:
+    return any(fold(name) in fold(candidate.hit.text) for name in filenames)
 
 
 class Searcher:
@@ -129,6 +135,7 @@ class Searcher:
         filenames = await self._filenames(request, groups, now)
         named = await beside(effort_of_naming(request.query, filenames), named_files, request.query, filenames)
         choice.named_filenames.extend(file.filename for file in named)
+        missing = await beside(effort_of_naming(request.query, filenames), missing_files, request.query, filenames)
         plan = await self._plan(request, understood, settings, languages, groups, lacking, strategy, named, now)
         auto = settings.strategy == SearchStrategy.SEARCH_STRATEGY_AUTO
         findings, strategy = await insisting.run(self._channels, plan, understood, strategy, choice, clock, auto=auto)
@@ -144,6 +151,12 @@ class Searcher:
             self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
         chosen = await self._ranked(ranking, clock)
+        if missing:
+            result.degradations.append(
+                degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", _MISSING.format(", ".join(missing)))
+            )
+            # Another file's words would pass for those of the one that was asked about.
+            chosen = chosen if named else [one for one in chosen if _names_one(one, missing)]
         if len(chosen) == settings.limit and result.total > ranking.wanted:
             result.further = ranking.wanted
         result.named_document_ids = found(named, (candidate.hit.document_id for candidate in chosen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from footnote_kit.errors import FootnoteError
@@ -51,7 +51,8 @@ class FileIndex:
         if len(of_groups) == 1:
             return of_groups[0]
         found = {i: name for names in of_groups for name, ids in names.documents.items() for i in ids}
-        return await beside(effort(found), FileNames, found)
+        whole = all(names.complete for names in of_groups)
+        return await beside(effort(found), _names, found, whole)
 
     async def names(self, group: Group, now: float, timeout: float) -> FileNames:
         """Return the names; none when there are too many, or the store does not answer."""
@@ -68,7 +69,8 @@ class FileIndex:
         except FootnoteError as error:
             _log.warning("filenames_unavailable", error=error.message)
             return FileNames({})
-        names = await beside(effort(found), FileNames, found if len(found) <= _MAX_FILES else {})
+        whole = len(found) <= _MAX_FILES
+        names = await beside(effort(found), _names, found if whole else {}, whole)
         self._keep(key, _Kept(time.monotonic() + _TTL, state, names))
         return names
 
@@ -89,3 +91,7 @@ class FileIndex:
     def _let_go(self, key: Key) -> None:
         if (kept := self._cache.pop(key, None)) is not None:
             self._names -= len(kept.names)
+
+
+def _names(found: Mapping[str, str], complete: bool) -> FileNames:
+    return FileNames(found, complete=complete)

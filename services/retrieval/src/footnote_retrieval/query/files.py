@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from footnote_text.lexical import fold
+from footnote_text.wordlists import word_set
 
 from footnote_retrieval.query.understanding import quoted
 
@@ -18,6 +19,12 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_RUN = 40  # words of a file name that a question may name
 _MOST_PLACES = 100  # of the same words in a question that are looked at: whether they are written as a name there
 _JOINING = ("-", "_")
+EXTENSIONS = word_set(
+    "txt md markdown mdx html htm xhtml csv tsv tab pdf doc docx ppt pptx xls xlsx xlsb ods odt odp epub rtf eml msg "
+    "png jpg jpeg tif tiff webp"
+)
+"""How names of files end that ingestion reads; a question that names one means a document."""
+_FILE_LIKE = re.compile(r"(?<![\w.@/\\-])[^\W_][\w-]{0,120}(?:\.[\w-]{1,120}){0,5}\.([A-Za-z]{2,8})(?![\w@/-])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +122,9 @@ def effort(filenames: Mapping[str, str]) -> int:
 class FileNames:
     """The names of the files that a search may find, looked up by their words: a question never walks over them all."""
 
-    def __init__(self, filenames: Mapping[str, str]) -> None:
-        """Take document id to file name."""
+    def __init__(self, filenames: Mapping[str, str], *, complete: bool = False) -> None:
+        """Take document id to file name, and whether these are all that there are."""
+        self.complete = complete
         by_name: dict[str, list[str]] = {}
         for document_id, filename in filenames.items():
             by_name.setdefault(filename, []).append(document_id)
@@ -176,3 +184,21 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
             continue  # inside another
         best.append(file)
     return best
+
+
+def missing_files(query: str, names: FileNames) -> list[str]:
+    """Return the names of files in a question that no document carries, as written; none where not all are known.
+
+    Only what is written like a file's name, in one word with the extension of a document, is one: "lease-2024.pdf".
+    """
+    if not names.complete:
+        return []
+    known = {fold(name) for name in names.documents}
+    ends = EXTENSIONS | {name.rpartition(".")[2] for name in known}
+    found = [match[0] for match in _FILE_LIKE.finditer(query) if match[1].lower() in ends]
+    named = [name for file in named_files(query, names) for name in (fold(file.filename),)]
+    return list(
+        dict.fromkeys(
+            one for one in found if fold(one) not in known and not any(name.endswith(fold(one)) for name in named)
+        )
+    )
