@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 
 import pytest
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_WEAK, Verdict
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, Verdict
 from footnote_generation.verification.support import judge, prepare
 from support.shared import NO_SHARED, shared_dir
 
@@ -24,7 +24,7 @@ def test_verdicts_on_sentences_of_wikipedia() -> None:
         one = json.loads(line)
         verdict = judge(one["statement"], prepare(" ".join(one["source"]), "", "en"))
         table[one["label"], Verdict.Name(verdict.support)] += 1
-        place = {VERDICT_SUPPORTED: 2, VERDICT_WEAK: 1}.get(verdict.support, 0)
+        place = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1}.get(verdict.support, 0)
         ranks[one["label"] == "supported"].append(place + 0.99 * verdict.score)
     others = sorted(ranks[False])
     wins = sum(bisect_left(others, rank) + bisect_right(others, rank) for rank in ranks[True]) / 2

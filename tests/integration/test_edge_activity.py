@@ -101,7 +101,7 @@ async def test_searches_answers_and_ratings_are_counted_once_for_their_tenant(pl
     found = await place.now()
     assert (found.searches, found.searches_without_passage, found.answers) == (3, 1, 1)
     assert sum(found.searches_by_time) in (2, 3)
-    claims = (found.claims_supported, found.claims_weak, found.claims_unsupported, found.claims_uncited)
+    claims = (found.claims_supported, found.claims_not_confirmed, found.claims_unsupported, found.claims_uncited)
     assert sum(claims) == len([one for one in done.answer.claims if one.support in activity.VERDICTS])
     assert (found.ratings_up, found.ratings_down) == (1, 1)
     other = await place.now("rival")

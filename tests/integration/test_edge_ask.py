@@ -133,12 +133,12 @@ async def test_verdicts_that_a_second_reader_changes_are_events_and_are_what_is_
         assert (len(one.claims), len(one.citations)) == (claims, citations)
         assert all(item.HasField("quote_span") == (len(include) == 3) for item in one.citations)
     done = events[-1].completed
-    assert done.answer.citations[0].support == ans.VERDICT_WEAK
+    assert done.answer.citations[0].support == ans.VERDICT_NOT_CONFIRMED
     kept = await edge.GetAnswer(
         answers.GetAnswerRequest(answer_id=done.answer.id, include=[answers.ANSWER_PART_CLAIMS])
     )
-    assert [one.support for one in kept.answer.claims] == [ans.VERDICT_WEAK]
-    assert kept.answer.citations[0].support == ans.VERDICT_WEAK
+    assert [one.support for one in kept.answer.claims] == [ans.VERDICT_NOT_CONFIRMED]
+    assert kept.answer.citations[0].support == ans.VERDICT_NOT_CONFIRMED
 
 
 async def test_without_augmentation_a_minimal_prompt_keeps_sources_and_citations(edge: EdgeStub, world: World) -> None:

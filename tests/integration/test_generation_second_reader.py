@@ -141,7 +141,7 @@ async def test_what_it_finds_contradicted_is_lowered(model: ModelServer, stub: G
     plays(model, said, lambda body: verdicts())
     before = supports((await ask(stub))[-1].completed)
     plays(model, said, lambda body: verdicts((1, "contradicted", "Visitors may not smoke.")))
-    assert (before, supports((await ask(stub))[-1].completed)) == (["WEAK"], ["UNSUPPORTED"])
+    assert (before, supports((await ask(stub))[-1].completed)) == (["NOT_CONFIRMED"], ["UNSUPPORTED"])
 
 
 LONG = json.dumps({"verdicts": [{"statement": 1, "verdict": "supported", "quote": QUOTE}]})
@@ -194,7 +194,7 @@ async def test_no_lie_raises_a_verdict(model: ModelServer, stub: GenerationServi
     assert not any(is_reading(one.body) for one in model.seen)
     events = await ask(stub)
     completed = events[-1].completed
-    order = ["UNSUPPORTED", "WEAK", "SUPPORTED"]
+    order = ["UNSUPPORTED", "NOT_CONFIRMED", "SUPPORTED"]
     assert "SUPPORTED" not in supports(without)
     assert [order.index(one) for one in supports(completed)] <= [order.index(one) for one in supports(without)]
     assert completed.answer.text == without.answer.text

@@ -662,8 +662,8 @@ class Generation(gen_grpc.GenerationServiceServicer):
         claims = []
         if self.world.revises and citations:
             # A second reader thinks otherwise: what is stored is its word.
-            claims = [ans.Claim(span={"end": len(text)}, support=ans.VERDICT_WEAK, sources=[1])]
-            citations[0].support = ans.VERDICT_WEAK
+            claims = [ans.Claim(span={"end": len(text)}, support=ans.VERDICT_NOT_CONFIRMED, sources=[1])]
+            citations[0].support = ans.VERDICT_NOT_CONFIRMED
             citations[0].quote_span.end = len(citations[0].quote)
             yield gen.GenerateResponse(claims_revised=ans.ClaimsRevised(claims=claims, citations=citations))
         reason = ans.FINISH_REASON_ANSWERED_WITHOUT_SOURCES if request.without_sources else ans.FINISH_REASON_ANSWERED

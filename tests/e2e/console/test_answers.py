@@ -50,7 +50,7 @@ def test_sentences_that_are_not_supported_look_it_and_say_why(site: Site) -> Non
         return {"start": text.index(part), "end": text.index(part) + len(part)}
 
     claims = [
-        {"span": span("😀 It has 60 months [1]."), "support": "VERDICT_WEAK", "score": 0.5, "sources": [1],
+        {"span": span("😀 It has 60 months [1]."), "support": "VERDICT_NOT_CONFIRMED", "score": 0.5, "sources": [1],
          "reason": "CLAIM_REASON_OTHER_VALUE", "stated": "60", "found": "48", "subject": ""},
         {"span": span("It is red [2]."), "support": "VERDICT_UNSUPPORTED", "score": 0.0, "sources": [2],
          "reason": "CLAIM_REASON_NOT_IN_SOURCE", "stated": "red", "found": "", "subject": ""},
@@ -58,7 +58,7 @@ def test_sentences_that_are_not_supported_look_it_and_say_why(site: Site) -> Non
          "reason": "CLAIM_REASON_NO_SOURCE_CITED", "stated": "", "found": "", "subject": ""},
     ]  # fmt: skip
     citations = [
-        cited(1, "VERDICT_WEAK", "a.txt", "48 months", span("[1]")),
+        cited(1, "VERDICT_NOT_CONFIRMED", "a.txt", "48 months", span("[1]")),
         cited(2, "VERDICT_UNSUPPORTED", "b.txt", "blue", span("[2]")),
     ]
     done = answered(text, claims=claims, citations=citations, warnings=["A citation of an unknown source was removed."])
@@ -67,7 +67,7 @@ def test_sentences_that_are_not_supported_look_it_and_say_why(site: Site) -> Non
     scripted(page, stream(("text_delta", text), ("completed", done)))
     ask(page, "what is it?")
     assert page.locator(".claim.weak").first.text_content() == "😀 It has 60 months "
-    assert page.locator(".mark").all_text_contents() == ["weak", "unsupported", "no source"]
+    assert page.locator(".mark").all_text_contents() == ["not confirmed", "unsupported", "no source"]
     page.locator(".mark.weak").hover()
     assert page.get_by_role("tooltip").text_content() == "The source says “48”, the sentence “60”."
     assert "Full text search only." in page.locator(".degraded").text_content()
@@ -86,7 +86,7 @@ def test_attacks_stay_text_wherever_they_stand(site: Site) -> None:
     end = len(text)
     done = answered(
         f"{text}[1]",
-        citations=[cited(1, "VERDICT_WEAK", attack, attack, {"start": end, "end": end + 3})],
+        citations=[cited(1, "VERDICT_NOT_CONFIRMED", attack, attack, {"start": end, "end": end + 3})],
         warnings=[attack],
     )
     done["sources"] = [

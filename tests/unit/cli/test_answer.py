@@ -18,12 +18,12 @@ def test_two_places_of_one_source_are_two_footnotes() -> None:
 
 
 def test_long_quotes_are_cut_and_wrapped_under_the_text() -> None:
-    citation = Citation(number=12, label="guide.md, lines 4-9", quote="word " * 100, support="VERDICT_WEAK")
+    citation = Citation(number=12, label="guide.md, lines 4-9", quote="word " * 100, support="VERDICT_NOT_CONFIRMED")
     (line,) = footnotes([citation], 60)
     rows = line.plain.split("\n")
     assert max(map(len, rows)) <= 60
     assert all(row.startswith("     ") for row in rows[1:])
-    assert line.plain.endswith("…” (weak)")
+    assert line.plain.endswith("…” (not confirmed)")
 
 
 def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:

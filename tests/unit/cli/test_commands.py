@@ -41,7 +41,7 @@ def test_ask_prints_the_answer_and_its_footnotes(footnote: Footnote) -> None:
     assert printed[:3] == [
         "Every employee has 27 days of paid leave a year. [1] Some have more. [2]",
         "[1] handbook.pdf, page 3 — “Every employee has 27 days of paid leave a year.” (supported)",
-        "[2] stock.xlsx, sheet 'Stocks', cell C12 — “Some” (weak)",
+        "[2] stock.xlsx, sheet 'Stocks', cell C12 — “Some” (not confirmed)",
     ]
     assert "first word after 12 ms · builtin/extractive · 2 of 2 sources cited" in printed[3]
 

@@ -55,7 +55,7 @@ def test_what_is_wrong_is_named(tmp_path: Path, line: str, says: str) -> None:
 def test_figures(dataset: Path) -> None:
     statements = load(dataset)
     verdicts = {
-        "t1": Verdict("SUPPORTED", 1.0), "t2": Verdict("WEAK", 0.5), "f1": Verdict("UNSUPPORTED", 0.1),
+        "t1": Verdict("SUPPORTED", 1.0), "t2": Verdict("NOT_CONFIRMED", 0.5), "f1": Verdict("UNSUPPORTED", 0.1),
         "p1": Verdict("SUPPORTED", 0.7),
     }  # fmt: skip
     found = figures(statements, verdicts)
@@ -66,13 +66,13 @@ def test_figures(dataset: Path) -> None:
     assert grouped(statements, verdicts, "kind")["denial"]["precision"] is None
     labels = {one.id: one.label for one in statements}
     before = {id: one.verdict for id, one in verdicts.items()}
-    assert changes(labels, before, {**before, "t2": "SUPPORTED", "t1": "WEAK"}) == (4, ["t2"], ["t1"])
+    assert changes(labels, before, {**before, "t2": "SUPPORTED", "t1": "NOT_CONFIRMED"}) == (4, ["t2"], ["t1"])
 
 
 def test_reliability_is_by_tenths_of_the_score_and_partly_true_is_not_true(dataset: Path) -> None:
     verdicts = {
-        "t1": Verdict("SUPPORTED", 1.0), "t2": Verdict("WEAK", 0.92), "f1": Verdict("UNSUPPORTED", 0.0),
-        "p1": Verdict("WEAK", 0.96),
+        "t1": Verdict("SUPPORTED", 1.0), "t2": Verdict("NOT_CONFIRMED", 0.92), "f1": Verdict("UNSUPPORTED", 0.0),
+        "p1": Verdict("NOT_CONFIRMED", 0.96),
     }  # fmt: skip
     assert reliability(load(dataset), verdicts) == [
         {"from": 0.0, "to": 0.1, "statements": 1, "score": 0.0, "true": 0.0},

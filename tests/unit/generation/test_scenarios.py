@@ -270,7 +270,7 @@ async def test_a_wrong_place_is_not_made_right_by_another_source() -> None:
 
 async def test_strict_mode_withholds_what_is_only_weak_and_counts_it() -> None:
     weak = "Le stock de sécurité conseillé par Dupont est de 200 unités [2]."
-    assert (await answer(weak, sources=(PAGE,))).claims[0].support == types.VERDICT_WEAK
+    assert (await answer(weak, sources=(PAGE,))).claims[0].support == types.VERDICT_NOT_CONFIRMED
     good = "Le stock de sécurité recommandé est de 200 unités [2]."
     made = await answer(f"{weak} {good} Il y en a 999 [2]. Personne ne sait.", sources=(PAGE,), strict=True)
     assert made.text == good

@@ -4,9 +4,9 @@
 import pytest
 from footnote.types.v1.answer_pb2 import (
     VERDICT_NOT_A_CLAIM,
+    VERDICT_NOT_CONFIRMED,
     VERDICT_SUPPORTED,
     VERDICT_UNSUPPORTED,
-    VERDICT_WEAK,
     Source,
 )
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_OTHER_LANGUAGE
@@ -94,7 +94,12 @@ def test_what_shares_words_only_is_not_borne_out(kind: str, source: str, stateme
 def test_a_denial_with_all_words_is_trusted_less_than_half_of_a_statement() -> None:
     denied = judge("The museum opens on Mondays.", prepare("The museum never opens on Mondays."))
     assert (denied.support, denied.score) == (VERDICT_UNSUPPORTED, 1.0)
-    in_order = [(VERDICT_UNSUPPORTED, 1.0), (VERDICT_WEAK, 0.5), (VERDICT_WEAK, 0.9), (VERDICT_SUPPORTED, 0.9)]
+    in_order = [
+        (VERDICT_UNSUPPORTED, 1.0),
+        (VERDICT_NOT_CONFIRMED, 0.5),
+        (VERDICT_NOT_CONFIRMED, 0.9),
+        (VERDICT_SUPPORTED, 0.9),
+    ]
     found = [confidence(*one) for one in in_order]
     assert found == sorted(set(found))
     assert (confidence(VERDICT_UNSUPPORTED, 0.0), confidence(VERDICT_SUPPORTED, 1.0)) == (0.0, 1.0)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, Verdict
 from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_NOT_DENIED,
     CLAIM_REASON_NOT_IN_SOURCE,
@@ -33,9 +33,11 @@ def measure(pairs: Sequence[Pair]) -> tuple[float, float, Counter[tuple[str, str
 def test_precision_and_recall_on_labelled_pairs(name: str, pairs: Sequence[Pair]) -> None:
     precision, recall, table = measure(pairs)
     print(f"\n{name}: {len(pairs)} pairs, SUPPORTED precision {precision:.3f}, recall {recall:.3f}")
-    print(f"{'':12}{'SUPPORTED':>12}{'WEAK':>8}{'UNSUPPORTED':>14}")
+    print(f"{'':12}{'SUPPORTED':>12}{'NOT_CONFIRMED':>14}{'UNSUPPORTED':>14}")
     for kind in KINDS:
-        print(f"{kind:12}{table[kind, 'SUPPORTED']:>12}{table[kind, 'WEAK']:>8}{table[kind, 'UNSUPPORTED']:>14}")
+        print(
+            f"{kind:12}{table[kind, 'SUPPORTED']:>12}{table[kind, 'NOT_CONFIRMED']:>8}{table[kind, 'UNSUPPORTED']:>14}"
+        )
     assert precision >= 0.99
     # It was 0.80, then 0.72 while covered words were enough; a statement is now borne out by one place with each word,
     # number, condition and denial of it, and of the paraphrases here a good third uses a word that no list can know.
@@ -66,12 +68,12 @@ def test_quotes_the_sentence_that_bears_it_out() -> None:
 def test_headings_and_file_names_may_supply_the_subject() -> None:
     evidence = prepare("The maximum speed is 25 km/h.", context="scooter-manual.pdf, page 4 . Model Zephyr")
     assert judge("The Zephyr has a maximum speed of 25 km/h.", evidence).support == VERDICT_SUPPORTED
-    assert judge("The Tornado has a maximum speed of 25 km/h.", evidence).support == VERDICT_WEAK
+    assert judge("The Tornado has a maximum speed of 25 km/h.", evidence).support == VERDICT_NOT_CONFIRMED
 
 
 def test_a_statement_in_another_language_is_weak_at_best_and_its_numbers_are_checked() -> None:
     evidence = prepare("Employees receive 25 days of paid leave per year, to be taken before the end of March.")
-    assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == VERDICT_WEAK
+    assert judge("Les salariés reçoivent 25 jours de congés payés par an.", evidence).support == VERDICT_NOT_CONFIRMED
     assert judge("Les salariés reçoivent 30 jours de congés payés par an.", evidence).support == VERDICT_UNSUPPORTED
 
 
@@ -79,7 +81,7 @@ def test_a_sentence_too_long_to_be_checked_is_never_supported() -> None:
     evidence = prepare("The tracker weighs 12 kg. " * 10, "", "en")
     assert judge("The tracker weighs 12 kg.", evidence).support == VERDICT_SUPPORTED
     verdict = judge("the tracker weighs 12 kg, and " * 100 + "it flies.", evidence)
-    assert verdict.support == VERDICT_WEAK, verdict
+    assert verdict.support == VERDICT_NOT_CONFIRMED, verdict
     assert verdict.doubt == Doubt(CLAIM_REASON_TOO_LONG)
     assert judge("the tracker weighs 99 kg, and " * 100, evidence).support == VERDICT_UNSUPPORTED
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from footnote_cli.evaluation.statements import NOT, PARTLY, SUPPORTED, Statement
 
-_RANKS = {"SUPPORTED": 2, "WEAK": 1}
+_RANKS = {"SUPPORTED": 2, "NOT_CONFIRMED": 1}
 _BINS = 10
 
 
@@ -28,14 +28,15 @@ class Verdict:
 
     @property
     def rank(self) -> int:
-        """SUPPORTED over WEAK over everything else."""
+        """SUPPORTED over NOT_CONFIRMED over everything else."""
         return _RANKS.get(self.verdict, 0)
 
 
 def figures(statements: Sequence[Statement], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
     """Return counts and rates; a rate of nothing is None. What is borne out in part counts as not borne out.
 
-    `auc` is of the three-way order SUPPORTED > WEAK > the rest (0.5 is chance), `auc_scores` with the scores within.
+    `auc` is of the three-way order SUPPORTED > NOT_CONFIRMED > the rest (0.5 is chance), `auc_scores` with the scores
+    within.
     """
     of = {label: [verdicts[one.id] for one in statements if one.label == label] for label in (SUPPORTED, PARTLY, NOT)}
     raised = {label: sum(one.supported for one in found) for label, found in of.items()}

@@ -17,7 +17,7 @@ _PLAIN = make_console()
 
 SUPPORT_WORDS = {
     answer_pb2.VERDICT_SUPPORTED: ("supported", "green"),
-    answer_pb2.VERDICT_WEAK: ("weak", "yellow"),
+    answer_pb2.VERDICT_NOT_CONFIRMED: ("not confirmed", "yellow"),
     answer_pb2.VERDICT_UNSUPPORTED: ("unsupported", "red"),
     answer_pb2.VERDICT_UNCITED: ("uncited", "yellow"),
 }

@@ -52,6 +52,8 @@ CLAIM: Mapping[int, str] = {
     pb.CLAIM_REASON_OTHER_LANGUAGE: "the source is in another language",
     pb.CLAIM_REASON_NOT_SAID: "the source does not say it",
     pb.CLAIM_REASON_OTHER_PLACE: "{subject} says {found}",
+    pb.CLAIM_REASON_NOT_READ: "no quotation, and no model has read it",
+    pb.CLAIM_REASON_READER_UNSURE: "a model has read it and is not sure",
 }
 # Where the source's own words are at hand they say more than the bare reason.
 _QUOTED: Mapping[int, str] = {

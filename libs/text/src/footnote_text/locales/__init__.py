@@ -133,6 +133,8 @@ class Reasons(_Table):
     other_language: Annotated[Words, _filled("place")]
     not_said: Annotated[Words, _filled("place")]
     other_place: Annotated[Words, _filled("subject", "found")]
+    not_read: Annotated[Words, _filled("place")]
+    reader_unsure: Annotated[Words, _filled("place")]
 
 
 class Locale(_Table):

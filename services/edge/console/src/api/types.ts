@@ -19,7 +19,7 @@ export interface ActivityHour {
   searches_by_time: string[];
   answers: string;
   claims_supported: string;
-  claims_weak: string;
+  claims_not_confirmed: string;
   claims_unsupported: string;
   claims_uncited: string;
   ratings_up: string;
@@ -202,6 +202,13 @@ export type Authentication =
   | "AUTHENTICATION_KEY"
   | "AUTHENTICATION_TOKEN";
 
+export type Basis =
+  | "BASIS_UNSPECIFIED"
+  | "BASIS_QUOTED"
+  | "BASIS_CELLS"
+  | "BASIS_COMPUTED"
+  | "BASIS_READ";
+
 export interface Box {
   left: number;
   bottom: number;
@@ -340,6 +347,7 @@ export interface Citation {
   label: string;
   cell?: TableCell;
   origin?: DocumentOrigin;
+  basis: Basis;
 }
 
 export interface Claim {
@@ -352,6 +360,7 @@ export interface Claim {
   found: string;
   subject: string;
   explanation: string;
+  basis: Basis;
 }
 
 export type ClaimReason =
@@ -373,7 +382,9 @@ export type ClaimReason =
   | "CLAIM_REASON_PARTLY_IN_SOURCE"
   | "CLAIM_REASON_OTHER_LANGUAGE"
   | "CLAIM_REASON_NOT_SAID"
-  | "CLAIM_REASON_OTHER_PLACE";
+  | "CLAIM_REASON_OTHER_PLACE"
+  | "CLAIM_REASON_NOT_READ"
+  | "CLAIM_REASON_READER_UNSURE";
 
 export interface ClaimsRevised {
   claims: Claim[];
@@ -1467,6 +1478,11 @@ export interface Reliability {
   claims: number;
   invalid_citations: number;
   withheld_claims: number;
+  claims_quoted: number;
+  claims_from_cells: number;
+  claims_computed: number;
+  claims_read: number;
+  claims_unread: number;
 }
 
 export interface ReplayAnswerRequest {
@@ -1971,7 +1987,7 @@ export interface VectorRow {
 export type Verdict =
   | "VERDICT_UNSPECIFIED"
   | "VERDICT_SUPPORTED"
-  | "VERDICT_WEAK"
+  | "VERDICT_NOT_CONFIRMED"
   | "VERDICT_UNSUPPORTED"
   | "VERDICT_UNCITED"
   | "VERDICT_NOT_A_CLAIM";

@@ -16,7 +16,7 @@ interface Props {
 }
 
 const LOOKS: Partial<Record<Verdict, string>> = {
-  VERDICT_WEAK: "weak",
+  VERDICT_NOT_CONFIRMED: "weak",
   VERDICT_UNSUPPORTED: "unsupported",
   VERDICT_UNCITED: "uncited",
 };

@@ -9,7 +9,7 @@ import { day, hour, named, number, t } from "../strings";
 
 /** How far back one looks, in hours, and how many hours a bar stands for. */
 const RANGES = [{ hours: 24, bar: 1 }, { hours: 168, bar: 6 }, { hours: 744, bar: 24 }] as const;
-const CLAIMS = ["claims_supported", "claims_weak", "claims_unsupported", "claims_uncited"] as const;
+const CLAIMS = ["claims_supported", "claims_not_confirmed", "claims_unsupported", "claims_uncited"] as const;
 const LOOKS = ["good", "weak", "bad", "none"] as const;
 
 /** Return the hours in groups of so many, the last one whole. */

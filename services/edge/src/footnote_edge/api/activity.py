@@ -14,7 +14,7 @@ from footnote_edge.system.activity import BOUNDS_MS, KEPT_HOURS, last_hours, tim
 _USUAL_HOURS = 24
 _MEASURES = (
     *("searches", "searches_without_passage", "answers", "ratings_up", "ratings_down"),
-    *("claims_supported", "claims_weak", "claims_unsupported", "claims_uncited"),
+    *("claims_supported", "claims_not_confirmed", "claims_unsupported", "claims_uncited"),
 )
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
+    VERDICT_NOT_CONFIRMED,
     VERDICT_SUPPORTED,
     VERDICT_UNCITED,
     VERDICT_UNSUPPORTED,
-    VERDICT_WEAK,
     Answer,
 )
 from footnote_kit.logs import get_logger
@@ -39,7 +39,7 @@ BOUNDS_MS = (25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
 
 VERDICTS = {
     VERDICT_SUPPORTED: "claims_supported",
-    VERDICT_WEAK: "claims_weak",
+    VERDICT_NOT_CONFIRMED: "claims_not_confirmed",
     VERDICT_UNSUPPORTED: "claims_unsupported",
     VERDICT_UNCITED: "claims_uncited",
 }

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from footnote.types.v1.answer_pb2 import (
     VERDICT_NOT_A_CLAIM,
+    VERDICT_NOT_CONFIRMED,
     VERDICT_SUPPORTED,
     VERDICT_UNCITED,
     VERDICT_UNSUPPORTED,
-    VERDICT_WEAK,
     Citation,
     Claim,
     Source,
@@ -44,7 +44,7 @@ from footnote_generation.verification.support import (
 )
 
 _log = get_logger(__name__)
-_ORDER = {VERDICT_SUPPORTED: 2, VERDICT_WEAK: 1, VERDICT_UNSUPPORTED: 0}
+_ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Checker:
             return []
         found: list[Question] = []
         for sentence, checked in zip(sentences, self.check_by_rules(sentences), strict=True):
-            if opinion.only_unsure and checked.claim.support not in (VERDICT_WEAK, VERDICT_UNSUPPORTED):
+            if opinion.only_unsure and checked.claim.support not in (VERDICT_NOT_CONFIRMED, VERDICT_UNSUPPORTED):
                 continue
             for number in dict.fromkeys(marker.number for marker in sentence.markers):
                 key = sentence.text, number

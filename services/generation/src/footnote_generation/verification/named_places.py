@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Source
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, Source
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.reasons_pb2 import CLAIM_REASON_OTHER_PLACE
 from footnote_text import locators
@@ -67,7 +67,7 @@ def at_place(statement: str, evidence: Evidence, named: Named, verdict: Judgemen
     A cell must hold what the statement gives for it; its row and headers, which name the subject, were read before.
     """
     first, last = named.spans[0][0], named.spans[-1][1]
-    if verdict.support not in (VERDICT_SUPPORTED, VERDICT_WEAK):
+    if verdict.support not in (VERDICT_SUPPORTED, VERDICT_NOT_CONFIRMED):
         return replace(verdict, start=first, end=last)
     if not named.cell:
         here = judge(statement, prepare(evidence.text[first:last], evidence.context_text, evidence.language))

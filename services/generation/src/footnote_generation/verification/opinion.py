@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote.types.v1 import reasons_pb2 as reasons
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED
 
 from footnote_generation.language import amounts, tongues
 from footnote_generation.language import grammar as grammars
@@ -99,7 +99,7 @@ def reconsider(
     if not ranked:
         return verdict
     against = max(opinions, key=lambda item: item.contradicts)
-    if verdict.support in (VERDICT_SUPPORTED, VERDICT_WEAK):
+    if verdict.support in (VERDICT_SUPPORTED, VERDICT_NOT_CONFIRMED):
         if against.contradicts >= CONTRADICTED_AT and ranked[0][1].supports < enough:
             reason = Doubt(reasons.CLAIM_REASON_SECOND_OPINION)
             return Judgement(VERDICT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
@@ -117,7 +117,7 @@ def reconsider(
             return Judgement(VERDICT_SUPPORTED, opinion.supports, start, end)
         if verdict.support == VERDICT_UNSUPPORTED:
             doubt = Doubt(reasons.CLAIM_REASON_PARTLY_IN_SOURCE)
-            return Judgement(VERDICT_WEAK, min(opinion.supports, enough), start, end, doubt)
+            return Judgement(VERDICT_NOT_CONFIRMED, min(opinion.supports, enough), start, end, doubt)
         break
     return verdict
 

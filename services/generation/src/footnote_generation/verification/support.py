@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, VERDICT_WEAK, Verdict
+from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED, Verdict
 from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_DENIED,
     CLAIM_REASON_NOT_DENIED,
@@ -53,7 +53,8 @@ from footnote_generation.verification.senses import turned
 SUPPORTED_AT = 0.66
 WEAK_AT = 0.34
 _RANGES = {
-    VERDICT_UNSUPPORTED: (0.0, WEAK_AT), VERDICT_WEAK: (WEAK_AT, SUPPORTED_AT), VERDICT_SUPPORTED: (SUPPORTED_AT, 1.0),
+    VERDICT_UNSUPPORTED: (0.0, WEAK_AT), VERDICT_NOT_CONFIRMED: (WEAK_AT, SUPPORTED_AT),
+    VERDICT_SUPPORTED: (SUPPORTED_AT, 1.0),
 }  # fmt: skip
 """What a verdict's confidence lies between."""
 _MAX_WINDOW = 3
@@ -210,7 +211,7 @@ def judge(claim_text: str, evidence: Evidence) -> Judgement:
     if len(claim_text) > MAX_STATEMENT:
         cut_at = claim_text.rfind(" ", 0, MAX_STATEMENT)
         part = judge(claim_text[: cut_at if cut_at > 0 else MAX_STATEMENT], evidence)
-        support = part.support if part.support == VERDICT_UNSUPPORTED else VERDICT_WEAK
+        support = part.support if part.support == VERDICT_UNSUPPORTED else VERDICT_NOT_CONFIRMED
         return replace(part, support=support, doubt=part.doubt or Doubt(CLAIM_REASON_TOO_LONG))
     whole = quotations.find(claim_text, evidence.text, evidence.spans)
     if whole is not None:
@@ -221,7 +222,7 @@ def judge(claim_text: str, evidence: Evidence) -> Judgement:
         return _by_words(claim_text, evidence)
     claim = read(claim_text, evidence.language)
     if not claim.content() and not claim.quantities:
-        return Judgement(VERDICT_WEAK, 0.0, 0, 0, Doubt(CLAIM_REASON_NOTHING_TO_CHECK))
+        return Judgement(VERDICT_NOT_CONFIRMED, 0.0, 0, 0, Doubt(CLAIM_REASON_NOTHING_TO_CHECK))
     if not evidence.places:
         return Judgement(VERDICT_UNSUPPORTED, 0.0, 0, 0, Doubt(CLAIM_REASON_SOURCE_EMPTY))
     return _by_facts(claim, evidence, grammar)
@@ -266,7 +267,7 @@ def _by_facts(claim: Reading, evidence: Evidence, grammar: Grammar) -> Judgement
         any(item.dimension or any(map(str.isdigit, item.text)) for item in best.absent)
         and all(item.absent for item, _ in found)
     )
-    support = VERDICT_UNSUPPORTED if contrary else VERDICT_WEAK
+    support = VERDICT_UNSUPPORTED if contrary else VERDICT_NOT_CONFIRMED
     return Judgement(support, score, place.start, place.end, first)
 
 
@@ -320,7 +321,7 @@ def _by_words(claim_text: str, evidence: Evidence) -> Judgement:
     """Judge by numbers and shared words alone, at most WEAK: languages differ, or how this one denies is not known."""
     claim = analyse(claim_text, evidence.language)
     if not claim.content and not claim.quantities:
-        return Judgement(VERDICT_WEAK, 0.0, 0, 0, Doubt(CLAIM_REASON_NOTHING_TO_CHECK))
+        return Judgement(VERDICT_NOT_CONFIRMED, 0.0, 0, 0, Doubt(CLAIM_REASON_NOTHING_TO_CHECK))
     windows = find_windows(claim, evidence)
     if not windows:
         doubt = Doubt(CLAIM_REASON_NOT_SAID) if evidence.spans else Doubt(CLAIM_REASON_SOURCE_EMPTY)
@@ -368,4 +369,4 @@ def _judge_foreign(claim: Analysed, evidence: Evidence, windows: Sequence[Window
         doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=absent[0])
         return Judgement(VERDICT_UNSUPPORTED, 0.0, best.start, best.end, doubt)
     doubt = Doubt(CLAIM_REASON_OTHER_LANGUAGE)
-    return Judgement(VERDICT_WEAK, max(best.score, WEAK_AT), best.start, best.end, doubt)
+    return Judgement(VERDICT_NOT_CONFIRMED, max(best.score, WEAK_AT), best.start, best.end, doubt)

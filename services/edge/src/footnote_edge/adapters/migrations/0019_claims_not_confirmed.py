@@ -1,0 +1,19 @@
+"""Counts of claims that are not confirmed are kept by the verdict's present name."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0019"
+down_revision = "0018"
+
+_RENAME = sa.text("UPDATE activity_hours SET measure = :new WHERE measure = :old")
+
+
+def upgrade() -> None:
+    """Rename the counts."""
+    op.execute(_RENAME.bindparams(old="claims_weak", new="claims_not_confirmed"))
+
+
+def downgrade() -> None:
+    """Name them as before."""
+    op.execute(_RENAME.bindparams(old="claims_not_confirmed", new="claims_weak"))
