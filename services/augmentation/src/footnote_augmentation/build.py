@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from footnote.types.v1.answer_pb2 import (
     TOKEN_DECISION_CUT,
@@ -15,10 +16,10 @@ from footnote.types.v1.answer_pb2 import (
     TokenPlan,
     TokenPlanEntry,
 )
-from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
-from footnote_text import locators, tokens
+from footnote_text import locators, tables, tokens
 from footnote_text.locales import Locale
 from footnote_text.speaking import locale_of
 
@@ -26,6 +27,7 @@ from footnote_augmentation import budget, neighbours, prompt, select
 from footnote_augmentation import history as window
 from footnote_augmentation.cost import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
+from footnote_augmentation.row_lines import RowLines
 from footnote_augmentation.suspicion import assess
 
 DEFAULT_BUDGET = 3000
@@ -69,6 +71,11 @@ class _Prepared:
     candidate: ScoredChunk
     neutral: Neutral
     label: str
+    rows: RowLines
+
+    def render(self, locale: Locale, number: int, text: str) -> str:
+        """Return the source as it stands in the prompt, with so much of its text."""
+        return prompt.render_source(locale, number, self.label, self.rows.laid_out(text))
 
 
 @dataclass(slots=True)
@@ -172,7 +179,7 @@ def _write(
             )
         )
         sources.append(_source(item, place.number, place.text))
-        block += prompt.render_source(locale, place.number, item.label, place.text)
+        block += item.render(locale, place.number, place.text)
     return plan, sources, block
 
 
@@ -203,7 +210,7 @@ def _passages(prepared: Sequence[_Prepared], must: set[int], locale: Locale) -> 
             text=item.neutral.text,
             language=item.candidate.chunk.language,
             must_keep=index in must,
-            render=lambda number, text, label=item.label: prompt.render_source(locale, number, label, text),  # type: ignore[misc]
+            render=partial(item.render, locale),
         )
         for index, item in enumerate(prepared)
     ]
@@ -212,7 +219,16 @@ def _passages(prepared: Sequence[_Prepared], must: set[int], locale: Locale) -> 
 def _prepare(candidate: ScoredChunk, locale: Locale) -> _Prepared:
     chunk = candidate.chunk
     label = one_line(locators.label(chunk.filename or chunk.title or chunk.document_id, chunk.locator, locale.code))
-    return _Prepared(candidate, neutralise(chunk.text), label)
+    neutral = neutralise(chunk.text)
+    return _Prepared(candidate, neutral, label, _rows(chunk, neutral))
+
+
+def _rows(chunk: Chunk, neutral: Neutral) -> RowLines:
+    """Return the rows of tables in a chunk, with their places in its text made harmless."""
+    if not chunk.tables:
+        return RowLines(neutral.text, [])
+    harmless = Chunk(text=neutral.text, anchors=neutral.anchors(chunk.anchors), tables=chunk.tables)
+    return RowLines(neutral.text, tables.rows(harmless))
 
 
 def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:

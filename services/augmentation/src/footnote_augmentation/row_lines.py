@@ -1,0 +1,107 @@
+"""Rows of tables as the prompt shows them: the headers of the columns once, and below them the cells of each row.
+
+In a chunk each row repeats its headers, "Country: Kenya; Female › 2023: 24". The shorter form holds the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from footnote_text.tables import Row
+
+from footnote_augmentation.neutralise import neutralise
+
+_SEPARATOR, _PATH = " | ", " › "
+_BAR = str.maketrans({"|": "¦"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a passage that holds one row of a table and nothing else."""
+
+    start: int
+    end: int
+    table: int
+    headers: dict[int, str]
+    """The headers of its cells by column."""
+    cells: dict[int, str]
+
+
+class RowLines:
+    """The rows in a passage, whose text and cells are harmless already."""
+
+    def __init__(self, text: str, rows: Sequence[Row]) -> None:
+        self._text = text
+        self._paths: dict[tuple[str, ...], str] = {}
+        self._runs = self._together(rows)
+
+    def laid_out(self, text: str) -> str:
+        """Return the passage or its beginning, with the headers of rows that follow one another said once.
+
+        Where that would be longer, as for wide tables with few cells, the rows stay as they are.
+        """
+        made: list[str] = []
+        done = 0
+        for run in self._runs:
+            whole = [line for line in run if text[line.start : line.end] == self._text[line.start : line.end]]
+            if len(whole) < 2:
+                continue
+            table = _table(whole)
+            if len(table) < whole[-1].end - whole[0].start:
+                made += (text[done : whole[0].start], table)
+                done = whole[-1].end
+        return "".join(made) + text[done:]
+
+    def _together(self, rows: Sequence[Row]) -> list[list[_Line]]:
+        """Return the lines of rows that follow one another in one table."""
+        runs: list[list[_Line]] = []
+        for row in rows:
+            line = self._line(row)
+            if line is None:
+                continue
+            last = runs[-1][-1] if runs else None
+            if last is not None and (line.start, line.table) == (last.end + 1, last.table):
+                runs[-1].append(line)
+            else:
+                runs.append([line])
+        return runs
+
+    def _line(self, row: Row) -> _Line | None:
+        """Return the line of a row; None where it is cut, shares its line, or has words of no cell and no header."""
+        text = self._text
+        start = text.rfind("\n", 0, row.start) + 1
+        end = text.find("\n", row.start)
+        headers = {cell.column: self._path(cell.headers) for cell in row.cells}
+        sections = self._path((*row.sections, ""))
+        cells: dict[int, str] = {}
+        at = start
+        for cell in row.cells:
+            before = text[at : cell.start].removeprefix("; " if cells else "")
+            header = headers[cell.column]
+            if (before.removeprefix(f"{header}: ") if header else before) not in ("", sections):
+                return None
+            cells[cell.column] = cell.text if cells else sections + cell.text
+            at = cell.end
+        whole = at == (end if end >= 0 else len(text)) and len(cells) == len(row.cells)
+        return _Line(start, at, row.cells[0].message.table, headers, cells) if whole else None
+
+    def _path(self, headers: tuple[str, ...]) -> str:
+        """Return headers from the outermost as a row's text has them."""
+        if headers not in self._paths:
+            self._paths[headers] = _PATH.join(" ".join(neutralise(one).text.split()) for one in headers)
+        return self._paths[headers]
+
+
+def _table(lines: Sequence[_Line]) -> str:
+    """Return the headers of all columns that the rows have cells in, then the rows."""
+    columns = {column: header for line in lines for column, header in line.headers.items()}
+    order = sorted(columns)
+    rows = [_cells(line.cells.get(column, "") for column in order) for line in lines]
+    if any(columns.values()):
+        rows.insert(0, _cells(columns[column] for column in order))
+    return neutralise("\n".join(rows)).text
+
+
+def _cells(texts: Iterable[str]) -> str:
+    return _SEPARATOR.join(text.translate(_BAR) for text in texts)
