@@ -88,7 +88,7 @@ def header_names(
         beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
         if not over and not goes_on and not beside:
             break
-        heading.insert(0, _cut(over, named, heading[0] if heading else ()))
+        heading.insert(0, _cut(over, named, lowest=not heading))
         stub[:0] = left
         used.insert(0, row)
     parts: list[list[Part]] = []
@@ -158,26 +158,16 @@ def _is_far_above(piece: Piece, below: Sequence[Word], columns: Columns, size: f
     return gap > size and meets_only_one(piece, columns)
 
 
-def _cut(pieces: list[Piece], columns: Columns, below: Sequence[Piece]) -> list[Piece]:
+def _cut(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
     """Cut stretches set closer than usual if the parts stand over a column each: at their wider gaps, or at any.
 
-    At any if there is a name for each column then: between two words of one name a gap is as wide. Words in the middle
-    over several years, which stand `below` them, name a group, and are not cut.
+    At any in the lowest row only, if there is a name for each column then: between two words of one name a gap is as
+    wide. Over other headers such words name a group.
     """
-    if len(pieces) >= len(columns) or any(_names_group(piece, columns, below) for piece in pieces):
+    if len(pieces) >= len(columns):
         return pieces
-    every = _cut_at(0.0, pieces, columns)
+    every = _cut_at(0.0, pieces, columns) if lowest else []
     return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns), columns)
-
-
-def _names_group(piece: Piece, columns: Columns, below: Sequence[Piece]) -> bool:
-    """Tell whether words stand over the middle of several columns that have a year each below them."""
-    years = [one for one in below if YEAR.fullmatch(cell_of(one.words).text) is not None]
-    under = [one for one in years if one.left < piece.right and one.right > piece.left]
-    if len(piece.words) < 2 or len(under) < 2 or len(segments(piece.words, _WIDER)) > 1:
-        return False
-    middle = (under[0].left + under[-1].right) / 2
-    return abs((piece.left + piece.right) / 2 - middle) < 0.12 * pitch_of(columns)
 
 
 def _flush_apart(pieces: list[Piece], columns: Columns) -> list[Piece]:
