@@ -25,6 +25,7 @@ from footnote_ingestion.parsers.pdf.groups import (
 from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
+from footnote_ingestion.parsers.pdf.underlined import by_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
 _WIDER = 0.42
@@ -229,7 +230,7 @@ def _assigned(
     """
     if named_by_column and len(pieces) == len(columns) - 1 and _head_one_each(pieces, columns):
         return [Part(piece, at, at + 1) for at, piece in enumerate(pieces, start=1)]
-    if groups := _by_rules_of_columns(pieces, columns, across, size, lowest):
+    if groups := by_lines(pieces, columns, across, size):
         return groups
     made: list[Part | None] = [_by_rule(piece, pieces, columns, across, size) for piece in pieces]
     if len(pieces) == len(columns) and all(
@@ -287,23 +288,6 @@ def _by_rule(
         if best is None or rule.end - rule.start < best[0]:
             best = (rule.end - rule.start, under[0], under[-1] + 1)
     return Part(piece, best[1], best[2]) if best is not None else None
-
-
-def _by_rules_of_columns(
-    pieces: list[Piece], columns: Columns, across: Sequence[Rule], size: float, lowest: Columns
-) -> list[Part]:
-    """Return groups of as many columns each, of those that have a line of their own under a row with fewer headers."""
-    low = min(piece.bottom for piece in pieces)
-    rules = [rule for rule in across if low - 0.8 * size <= rule.at <= low + 0.45 * size]
-    ruled = [any(rule.start < right and rule.end > left for rule in rules) for left, right in columns]
-    first, count = ruled.index(True) if any(ruled) else 0, sum(ruled)
-    if not len(pieces) < count or not all(ruled[first : first + count]):
-        return []
-    chosen = slice(first, first + count)
-    groups = even_groups(pieces, columns[chosen])
-    if not groups:
-        groups = even_groups(pieces, lowest[chosen])
-    return [Part(part.piece, part.first + first, part.last + first) for part in groups]
 
 
 def _named(stub: list[Piece], parts: list[list[Part]], columns: Columns, named_by_column: bool) -> Head:

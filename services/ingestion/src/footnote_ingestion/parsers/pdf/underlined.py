@@ -1,0 +1,117 @@
+"""Headers with lines under them: the lines show which columns a row of headers is for, the middles which each heads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from footnote_ingestion.parsers.pdf.groups import Columns, Part
+from footnote_ingestion.parsers.pdf.rulings import Rule
+from footnote_ingestion.parsers.pdf.stacked import Piece
+
+_OVER, _UNDER = 0.8, 0.45
+"""Of the type size: how far below and above the foot of words a line under them is drawn at most."""
+_OFF = 0.6
+"""Of the type size: how far the middle of words is from the middle of what they head, at most."""
+_MOST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line under headers, and the columns `first` to before `last` that stand below it."""
+
+    left: float
+    right: float
+    first: int
+    last: int
+
+
+def by_lines(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float) -> list[Part]:
+    """Return the columns that each stretch of a row of headers stands for, if the lines below it show that.
+
+    Each line is under one header, which may have several of them, side by side. All columns that are underlined have a
+    header, and it stands over their middle. Headers of columns without a line are over that one column.
+    """
+    lines = _under(pieces, columns, across, size)
+    if not lines or not 0 < len(pieces) <= _MOST or len(columns) > _MOST:
+        return []
+    covered = [(one.left, one.right) for one in lines]
+    over = [piece for piece in pieces if any(left < _middle(piece) < right for left, right in _joined(lines))]
+    rest = [piece for piece in pieces if not any(piece is one for one in over)]
+    found = _shared(over, lines, size) if len(over) <= len(covered) else []
+    taken = {at for part in found for at in range(part.first, part.last)}
+    for piece in rest:
+        met = [at for at, (left, right) in enumerate(columns) if piece.left < right and piece.right > left]
+        if len(met) != 1 or met[0] in taken:
+            return []
+        taken.add(met[0])
+        found.append(Part(piece, met[0], met[0] + 1))
+    return sorted(found, key=lambda part: part.first) if len(found) == len(pieces) else []
+
+
+def _under(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float) -> list[_Line]:
+    """Return the lines under a row of headers that have columns below them, from the left."""
+    foot = min(piece.bottom for piece in pieces)
+    found: list[_Line] = []
+    for rule in sorted(across, key=lambda rule: (rule.start, rule.end)):
+        if not foot - _OVER * size <= rule.at <= foot + _UNDER * size:
+            continue
+        below = [at for at, (left, right) in enumerate(columns) if rule.start < (left + right) / 2 < rule.end]
+        if below and (not found or below[0] >= found[-1].last):
+            found.append(_Line(rule.start, rule.end, below[0], below[-1] + 1))
+    return found
+
+
+def _joined(lines: Sequence[_Line]) -> list[tuple[float, float]]:
+    """Return from where to where lines go without a column between them that has none."""
+    found: list[tuple[float, float]] = []
+    last = -1
+    for line in lines:
+        if found and line.first == last:
+            found[-1] = (found[-1][0], line.right)
+        else:
+            found.append((line.left, line.right))
+        last = line.last
+    return found
+
+
+def _middle(piece: Piece) -> float:
+    return (piece.left + piece.right) / 2
+
+
+def _shared(pieces: Sequence[Piece], lines: Sequence[_Line], size: float) -> list[Part]:
+    """Share lines out among headers in their order, all of them, so that each stands over the middle of its own."""
+    many, count = len(pieces), len(lines)
+    best: list[list[float]] = [[math.inf] * (count + 1) for _ in range(many + 1)]
+    begun: list[list[int]] = [[0] * (count + 1) for _ in range(many + 1)]
+    best[0][0] = 0.0
+    for done, piece in enumerate(pieces):
+        for start in range(done, count):
+            if best[done][start] == math.inf:
+                continue
+            for end in range(start + 1, count - (many - done) + 2):
+                if end > start + 1 and lines[end - 1].first != lines[end - 2].last:
+                    break
+                off = _off(piece, lines[start : end])
+                if off <= _OFF * size and best[done][start] + off < best[done + 1][end]:
+                    best[done + 1][end] = best[done][start] + off
+                    begun[done + 1][end] = start
+    if best[many][count] == math.inf:
+        return []
+    found: list[Part] = []
+    end = count
+    for done in range(many, 0, -1):
+        start = begun[done][end]
+        found.append(Part(pieces[done - 1], lines[start].first, lines[end - 1].last))
+        end = start
+    return found[::-1]
+
+
+def _off(piece: Piece, lines: Sequence[_Line]) -> float:
+    """Return how far words are from the middle of what is underlined; over one line they may be flush with an end."""
+    left, right = lines[0].left, lines[-1].right
+    middle = abs(_middle(piece) - (left + right) / 2)
+    if len(lines) > 1 or lines[0].last - lines[0].first > 1:
+        return middle
+    return 0.0 if left - 1 <= piece.left and piece.right <= right + 1 else min(middle, abs(piece.right - right))
