@@ -17,7 +17,6 @@ PROMISES = re.compile(
 PROSE = {
     "footnote.types.v1.Degradation.effect": "a sentence for people; the reason beside it is an enum",
     "footnote.types.v1.DocumentOrigin.kind": "the id of a registered kind of source, which packages add to",
-    "footnote.edge.v1.EditableSource.kind": "the id of a registered kind of source, which packages add to",
     "footnote.edge.v1.Source.kind": "the id of a registered kind of source, which packages add to",
     "footnote.types.v1.TextBounds.because": "completes the message of an error, whose own reason is an enum",
 }

@@ -6,6 +6,7 @@ the contracts allow. `-s` prints the table; `FOOTNOTE_MATRIX_OUT` names a file f
 """
 
 import asyncio
+import base64
 import os
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
@@ -15,7 +16,7 @@ from footnote_kit.edge import METHODS
 from support.access import existence
 from support.access.crossings import crossings
 from support.access.fields import FILLERS, UnknownFields, slots_of
-from support.access.matrix import Matrix
+from support.access.matrix import WATCHED, Matrix
 from support.access.people import assemble
 from support.access.report import Finding, Report, readable
 from support.access.wire import Operation, wired
@@ -69,7 +70,10 @@ class Done:
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
     folder = tmp_path_factory.mktemp("matrix")
-    with deployment(folder, env=SETTINGS) as running:
+    (folder / WATCHED).mkdir()
+    key = base64.b64encode(os.urandom(32)).decode()
+    sources = {"FOOTNOTE_EDGE_SOURCE_FOLDERS": str(folder / WATCHED), "FOOTNOTE_EDGE_SOURCE_KEY": key}
+    with deployment(folder, env={**SETTINGS, **sources}) as running:
         finished = Done(running, folder)
         print(f"\n{finished.report.table()}")
         yield finished
@@ -167,6 +171,14 @@ def test_refusing_the_hidden_takes_as_long_as_refusing_the_absent(done: Done, na
     if noise > NOISE:
         pytest.skip(f"the machine is too busy to tell: {took}")
     raise AssertionError(f"milliseconds: {took}")
+
+
+def test_secrets_of_sources_are_in_no_file(done: Done) -> None:
+    secrets = {one.encode() for target in done.kept["world"].all() for one in target.secrets}
+    assert len(secrets) > 10
+    whole = {path: path.read_bytes() for path in done.folder.rglob("*") if path.is_file()}
+    assert any(b"git.invalid" in content for content in whole.values()), "the sources themselves are kept here"
+    assert not {path for path, content in whole.items() if any(one in content for one in secrets)}
 
 
 @pytest.mark.parametrize("actor", ["reader", "admin"])

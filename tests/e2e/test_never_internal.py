@@ -118,7 +118,7 @@ class Filled:
 
     def _source(self, folder: Path, number: int) -> str:
         """Make a source of a folder, wait until its two files are in step, and return its id."""
-        wanted = src.EditableSource(name=f"notes {number}", collection="papers", kind="folder")
+        wanted = src.Source(name=f"notes {number}", collection="papers", kind="folder")
         wanted.settings.update({"path": str(folder)})
         made = self._say("CreateSource", src.CreateSourceRequest(source=wanted)).source.id
         for _ in range(600):

@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import base64
 import os
 from pathlib import Path
 
@@ -27,11 +28,8 @@ USUALLY = {
     "RevokeKey": "KEYS_OFF",
     "CancelDocument": "ILLEGAL_STATE",
     "CancelOperation": "ILLEGAL_STATE",
-    "CreateSource": "INVALID_FIELD",
-    **dict.fromkeys(("GetSource", "UpdateSource", "DeleteSource", "SyncSource"), "SOURCE_NOT_FOUND"),
-    **dict.fromkeys(("ListSourceItems", "WatchSource"), "SOURCE_NOT_FOUND"),
 }
-"""What is refused when nothing is wrong: there are no keys and no sources here, and what is there has ended."""
+"""What is refused when nothing is wrong: there are no keys here, and what is there has ended."""
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 WELL_AGAIN = 120.0
 
@@ -70,7 +68,8 @@ async def look(running: Deployment) -> dict[tuple[str, str], dict[str, Ended]]:
 
 
 def test_each_rpc_ends_in_words_while_a_stage_is_stopped(tmp_path: Path) -> None:
-    with deployment(tmp_path, separate=True) as running:
+    key = base64.b64encode(os.urandom(32)).decode()
+    with deployment(tmp_path, separate=True, env={"FOOTNOTE_EDGE_SOURCE_KEY": key}) as running:
         tables = asyncio.run(look(running))
     usual = tables.pop(("well", ""))
     assert set(usual) == {method.name for method in METHODS}

@@ -353,7 +353,7 @@ async def test_who_may_see_and_change_sources(edge: EdgeStub, folder: Path) -> N
         await edge.GetSource(pb.GetSourceRequest(source_id=shared.id), metadata=READER)
     seen = (await edge.ListSources(pb.ListSourcesRequest(), metadata=third)).sources
     assert [one.id for one in seen] == [shared.id]
-    change = pb.UpdateSourceRequest(source_id=shared.id, resource=pb.EditableSource(name="theirs"))
+    change = pb.UpdateSourceRequest(source_id=shared.id, resource=pb.Source(name="theirs"))
     with pytest.raises(PermissionDenied):
         await edge.UpdateSource(change, metadata=third)
     assert (await edge.ListSources(pb.ListSourcesRequest(), metadata=STRANGER)).sources == []
@@ -386,7 +386,7 @@ async def test_a_change_needs_the_etag_that_was_seen(edge: EdgeStub, folder: Pat
                 source_id=source.id,
                 resource=kept.ParseDict(
                     {"name": "two", "settings": {"path": str(folder), "include": ["*.md"]}, "etag": source.etag},
-                    pb.EditableSource(),
+                    pb.Source(),
                 ),
             )
         )
@@ -397,14 +397,39 @@ async def test_a_change_needs_the_etag_that_was_seen(edge: EdgeStub, folder: Pat
     assert set(kept.contents(world)) == {"b.md"}
     with pytest.raises(Aborted):
         await edge.UpdateSource(
-            pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="3", etag=source.etag))
+            pb.UpdateSourceRequest(source_id=source.id, resource=pb.Source(name="3", etag=source.etag))
         )
     await kept.create(edge, "folder", {"path": str(folder)}, name="other")
     with pytest.raises(AlreadyExists):
-        await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="other")))
+        await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=pb.Source(name="other")))
+
+
+async def test_a_source_that_was_read_is_sent_back_changed(edge: EdgeStub, folder: Path) -> None:
+    source = await begin(edge, folder, interval="7200s")
+    source.name = "renamed"
+    request = pb.UpdateSourceRequest(source_id=source.id, resource=source)
+    changed = (await edge.UpdateSource(request)).source
+    assert (changed.name, changed.interval.seconds, changed.settings) == ("renamed", 7200, source.settings)
+    cleared = pb.UpdateSourceRequest(
+        source_id=source.id, resource=pb.Source(), update_mask=FieldMask(paths=["interval"])
+    )
+    assert (await edge.UpdateSource(cleared)).source.interval.seconds == 3600
+
+
+@pytest.mark.parametrize("field", ["id", "kind", "collection"])
+async def test_a_change_names_no_other_source(edge: EdgeStub, folder: Path, field: str) -> None:
+    source = await begin(edge, folder)
+    source.ClearField("etag")
+    await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=source))
+    source_id = source.id
+    setattr(source, field, "web")
+    with pytest.raises(InvalidArgument) as caught:
+        await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source_id, resource=source))
+    assert caught.value.violations[0].field == f"resource.{field}"
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"id": "mine"}, "source.id"),
     ({"kind": "nothing"}, "source.kind"),
     ({"settings": {}}, "source.settings"),
     ({"settings": {"path": "/x", "colour": "red"}}, "source.settings"),
@@ -532,7 +557,7 @@ async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(
             assert password not in str(await edge.ListSources(pb.ListSourcesRequest()))
             before = stored()
             assert password.encode() not in before[0]
-            renamed = pb.UpdateSourceRequest(source_id=source.id, resource=pb.EditableSource(name="renamed"))
+            renamed = pb.UpdateSourceRequest(source_id=source.id, resource=pb.Source(name="renamed"))
             assert password not in str(await edge.UpdateSource(renamed))
         every = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
         assert password.encode() not in every
@@ -548,7 +573,7 @@ async def test_secrets_are_encrypted_never_shown_and_moved_to_a_new_key(
         file.write_text(second)  # the old key is not needed any more
         async with serve_app(build, addresses=addresses, data_dir=data) as running:
             edge = EdgeStub(running.channel)
-            change = pb.EditableSource(settings=kept.ParseDict({**GIT, "branch": "x"}, pb.EditableSource().settings))
+            change = pb.Source(settings=kept.ParseDict({**GIT, "branch": "x"}, pb.Source().settings))
             await edge.UpdateSource(pb.UpdateSourceRequest(source_id=source.id, resource=change))
         file.write_text(new_key())
         async with serve_app(build, addresses=addresses, data_dir=data) as running:

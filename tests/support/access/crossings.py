@@ -62,6 +62,7 @@ async def _own(matrix: Matrix, person: Person) -> dict[str, Any]:
     target = Target("own", person, True, person)
     await matrix.seeder.collection(target)
     await matrix.seeder.conversation(target, word("title"))
+    target.names["source_id"] = await matrix.seeder.source(target)
     return target.names
 
 
@@ -76,6 +77,13 @@ def _change(collection: str, mask: str, **resource: str) -> dict[str, Any]:
 
 QUESTION = "What is the code word?"
 WAYS: dict[str, Any] = {
+    "a source that moves into a hidden collection": lambda mine, names: [
+        (
+            "UpdateSource",
+            {"source_id": mine["source_id"], "resource": {"collection": names["collection"], "paused": True}},
+        ),
+        ("UpdateSource", {"source_id": mine["source_id"], "resource": {"id": names["source_id"], "paused": True}}),
+    ],
     "vectors with the id of a hidden chunk": lambda mine, names: [("AddVectors", _vectors(mine, names["chunk_id"]))],
     "vectors with the id of a hidden document": lambda mine, names: [
         ("AddVectors", _vectors(mine, names["document_id"])),

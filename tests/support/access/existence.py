@@ -160,6 +160,8 @@ TIMED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "GetOperation": lambda names: {"operation_id": names["operation_id"]},
     "UpdateDocument": lambda names: {"document_id": names["document_id"], "resource": {"tags": ["x"]}},
     "DeleteDocument": lambda names: {"document_id": names["document_id"]},
+    "GetSource": lambda names: {"source_id": names["source_id"]},
+    "DeleteSource": lambda names: {"source_id": names["source_id"]},
 }
 
 

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from footnote_kit.field_behavior import is_output_only, is_required
 from google.protobuf.descriptor import Descriptor
 
+from support.access.people import word
 from support.access.wire import Operation
 
 Values = Mapping[str, Any]
@@ -15,7 +16,7 @@ Values = Mapping[str, Any]
 Make = Callable[[Values, Values], Any]
 """From the target's values and the caller's own."""
 
-ADDRESSES = ("collection", "document", "conversation", "message", "trace")
+ADDRESSES = ("collection", "document", "conversation", "message", "trace", "source")
 VARYING = (*ADDRESSES, "filter", "token")
 
 
@@ -23,10 +24,10 @@ VARYING = (*ADDRESSES, "filter", "token")
 class Filler:
     """How a field is filled.
 
-    `kind`: what it names ("collection", "document", "conversation", "message", "trace"), or "filter" (narrows by what
-    things are like), "token" (a page of somebody else's list), "text" (a query), "name" (of a new thing), "mode" (one
-    of several ways), "plain" (the same always), "bytes" (a file), "skip" (left unset: names nothing), "into" (a message
-    whose own fields are filled).
+    `kind`: what it names ("collection", "document", "conversation", "message", "trace", "source"), or "filter"
+    (narrows by what things are like), "token" (a page of somebody else's list), "text" (a query), "name" (of a new
+    thing), "mode" (one of several ways), "plain" (the same always), "bytes" (a file), "skip" (left unset: names
+    nothing), "into" (a message whose own fields are filled).
     """
 
     kind: str
@@ -58,10 +59,12 @@ def _equal(name: str, value: Any) -> dict[str, Any]:
 
 SKIP, INTO = Filler("skip"), Filler("into")
 COLLECTION = of("collection", name="collection", id="collection_id")
+NEEDED_COLLECTION = replace(COLLECTION, required=True)
 QUESTION = made("text", words=lambda values, _: f"What is the code word of {values['key']}?")
 NEW_NAME = of("name", name="collection")
 NEW_TEXT = "A text that the matrix writes."
 DESCRIPTION = "Changed by the matrix."
+NEW_SOURCE = made("plain", fresh=lambda *_: word("source"))
 
 # Sought in this order: "door operation.field", "operation.field", "message.field", "field".
 FILLERS: dict[str, Filler] = {
@@ -114,25 +117,26 @@ FILLERS: dict[str, Filler] = {
     ),
     "filename_contains": of("filter", part="filename_part"),
     "page_token": of("token", other="page_token"),
-    # Sources: who may see which stands in tests/integration/test_edge_sources.py.
-    "source_id": plain("none"),
+    # Sources. Those that cells make are paused: nothing answers at their address.
+    "source_id": of("source", id="source_id"),
     "with_documents": SKIP,
     "CreateSource.source": INTO,
     "UpdateSource.resource": INTO,
-    "UpdateSource.update_mask": SKIP,
-    "HTTP UpdateSource.update_mask": SKIP,
-    "EditableSource.name": plain("a source"),
-    "HTTP CreateSource.name": plain("a source"),
-    "HTTP UpdateSource.name": plain("a source"),
-    "EditableSource.kind": plain("folder"),
-    "HTTP CreateSource.kind": plain("folder"),
-    "HTTP UpdateSource.kind": SKIP,
-    "UpdateSource.resource.collection": SKIP,
-    "HTTP UpdateSource.collection": SKIP,
-    "UpdateSource.resource.kind": SKIP,
-    "EditableSource.settings": plain({"path": "/nowhere"}),
-    "HTTP CreateSource.settings": plain({"path": "/nowhere"}),
-    **dict.fromkeys(("secrets", "interval", "paused"), SKIP),
+    **dict.fromkeys(("CreateSource.source.collection", "HTTP CreateSource.collection"), NEEDED_COLLECTION),
+    **dict.fromkeys(("CreateSource.source.name", "HTTP CreateSource.name"), NEW_SOURCE),
+    **dict.fromkeys(("UpdateSource.resource.name", "HTTP UpdateSource.name"), NEW_SOURCE),
+    **dict.fromkeys(("CreateSource.source.kind", "HTTP CreateSource.kind"), plain("git")),
+    **dict.fromkeys(
+        ("CreateSource.source.settings", "HTTP CreateSource.settings"), plain({"url": "https://git.invalid/a.git"})
+    ),
+    **dict.fromkeys(("CreateSource.source.secrets", "HTTP CreateSource.secrets"), plain({"password": "of the matrix"})),
+    **dict.fromkeys(("CreateSource.source.paused", "HTTP CreateSource.paused"), plain(True)),
+    **dict.fromkeys(
+        ("Source.id", "Source.collection", "Source.kind", "Source.settings", "Source.secrets", "Source.interval",
+         "Source.paused", "HTTP UpdateSource.collection", "HTTP UpdateSource.kind", "HTTP UpdateSource.id",
+         "HTTP CreateSource.id", "secrets", "interval", "paused", "UpdateSource.update_mask",
+         "HTTP UpdateSource.update_mask"), SKIP
+    ),
     # What is looked for.
     "query": QUESTION,
     "question": QUESTION,

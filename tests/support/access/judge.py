@@ -68,6 +68,11 @@ def _of_named(planned: Planned, variant: Variant, person: Person, target: Target
         return Verdict.HIDDEN
     if "trace" in kinds and not (target.is_owner(person) or target.administers(person)):
         return Verdict.HIDDEN
+    if "source" in kinds:
+        if right < Right.WRITE:
+            return Verdict.HIDDEN
+        if right < planned.rule.right and not target.is_owner(person):
+            return Verdict.FORBIDDEN
     if kinds & {"collection", "document", "filter"}:
         if right < Right.READ:
             return Verdict.HIDDEN

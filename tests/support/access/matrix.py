@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 from footnote.edge.v1 import documents_pb2 as pb
 from footnote.edge.v1.operations_pb2 import Operation
+from footnote.edge.v1.sources_pb2 import DeleteSourceRequest
 from footnote_kit.edge import EdgeStub
 
 from support.access.cells import AT_ONCE, Cell, Cells, World
@@ -27,6 +28,8 @@ from support.operations import ended
 ORDER = {"UploadDocument": 0, "DeleteDocument": 2, "DeleteConversation": 2, "DeleteCollection": 2, "wrapper.delete": 2}
 HARMLESS = ("description", "metadata")
 """Ways to change a collection that leave it as usable as it was."""
+WATCHED = "watched"
+"""Below the folder of a run: what its sources read."""
 COSTLY = {"Ask", "Search", "ask", "search", "openai.completions"}
 SEEDED_AT_ONCE = 3
 
@@ -36,7 +39,7 @@ class Matrix:
 
     def __init__(self, wire: Wire, cast: Cast, folder: Path) -> None:
         self.wire, self.cast, self.folder = wire, cast, folder
-        self.seeder = Seeder(EdgeStub(wire.channel), cast)
+        self.seeder = Seeder(EdgeStub(wire.channel), cast, folder / WATCHED)
         self.report = Report(skipped=[f"{name}: keys know no groups" for name in cast.skipped])
         self.world: World
         self.plan: Plan
@@ -169,7 +172,7 @@ class Matrix:
         fresh = await self.seeder.make(
             target.label, target.owner, target.manager, private=target.private, grants=target.grants
         )
-        for kind in ("content", "managed", "personal", "feedback"):
+        for kind in ("content", "managed", "personal", "feedback", "sources", "secrets"):
             getattr(target, kind).update(getattr(fresh, kind))
         target.names, target.text = {**fresh.names, "page_token": target.names["page_token"]}, fresh.text
         return await self.seeder.state(target)
@@ -210,6 +213,11 @@ class Matrix:
             for document in _documents(outcome):
                 await self.seeder.settle(document, manager)
                 uploaded += [document] if operation.id == "UploadDocument" else []
+        elif spent == "source" and "source" in variant.kinds:
+            gone = DeleteSourceRequest(source_id=subject.names["source_id"], allow_missing=True)
+            await self.seeder.stub.DeleteSource(gone, metadata=manager)
+        elif outcome.ok and operation.id == "SyncSource":
+            await self._ended(outcome, cell)
         elif outcome.ok and operation.id == "DeleteDocument":
             del uploaded[-1:]
             request = pb.QueryChunksRequest(collection=subject.names["collection_id"], page_size=1000)

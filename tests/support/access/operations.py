@@ -16,11 +16,11 @@ class Rule:
     """What an operation needs and shows.
 
     `role`: the least role; empty means none at all. `right`: what it needs in a collection that it names, or whose
-    document it names. `shows`: what an allowed answer must show of its target ("content", "personal", "feedback").
+    document it names. `shows`: what an allowed answer must show of its target ("content", "personal", "feedback",
+    "sources").
     `lists`: without naming anything it shows all that the caller may see. `changes`: kinds of named things that it
     changes; "*" is every kind. `spends`: what it uses up, so that an allowed call needs one of its own. `makes`: it
-    makes something of the caller's own that names others' things. `ends`: reasons by which an allowed call may be
-    refused here, because what it is about is not made.
+    makes something of the caller's own that names others' things.
     """
 
     role: str = "reader"
@@ -30,7 +30,6 @@ class Rule:
     changes: tuple[str, ...] = ()
     spends: str = ""
     makes: bool = False
-    ends: tuple[str, ...] = ()
 
 
 CREATE = Rule("writer", Right.NONE, changes=("*",))
@@ -41,8 +40,8 @@ CONTENT = Rule(shows="content")
 LISTS = Rule(shows="content", lists=True)
 ANSWERS = Rule(shows="content", changes=("conversation",))
 FEEDBACK = Rule(shows="feedback", lists=True)
-
-NO_SOURCE = Rule("writer", ends=("SOURCE_NOT_FOUND",))
+SOURCE = Rule("writer", Right.WRITE, shows="sources")
+OWN_SOURCE = Rule("writer", Right.MANAGE, changes=("*",), spends="source")
 
 RULES: dict[str, Rule] = {
     "CreateCollection": CREATE,
@@ -105,11 +104,15 @@ RULES: dict[str, Rule] = {
     "ListTenantLimits": Rule("admin"),
     "UpdateTenantLimits": Rule("admin"),
     "audit.export": Rule("admin"),
-    # Sources are named by ids alone: their own rules stand in tests/integration/test_edge_sources.py.
-    "CreateSource": replace(WRITE, makes=True, ends=("SOURCE_EXISTS", "INVALID_FIELD")),
-    **dict.fromkeys(("GetSource", "SyncSource", "UpdateSource", "DeleteSource"), NO_SOURCE),
-    **dict.fromkeys(("ListSourceItems", "WatchSource"), NO_SOURCE),
-    "ListSources": Rule("writer", Right.WRITE),
+    # Sources are there for those who may write to their collection; their creators and managers change them.
+    "CreateSource": WRITE,
+    "GetSource": SOURCE,
+    "ListSources": replace(SOURCE, lists=True),
+    "ListSourceItems": replace(SOURCE, shows="content"),
+    "WatchSource": SOURCE,
+    "SyncSource": WRITE,
+    "UpdateSource": OWN_SOURCE,
+    "DeleteSource": OWN_SOURCE,
     "ListSourceKinds": Rule(),
     "GetOperation": Rule(),
     "ListOperations": FEEDBACK,

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import grpc
@@ -27,6 +28,8 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.edge.v1.operations_pb2 import Operation
+from footnote.edge.v1.sources_pb2 import CreateSourceRequest, ListSourceItemsRequest, ListSourcesRequest
 from footnote.edge.v1.vectors_pb2 import AddVectorsRequest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote.types.v1.vector_pb2 import VectorRow
@@ -60,6 +63,10 @@ class Target:
     """Canaries for its owner alone: conversation and messages."""
     feedback: set[str] = field(default_factory=set)
     """Canaries for its owner and the tenant's administrators."""
+    sources: set[str] = field(default_factory=set)
+    """Canaries for those who may write to it."""
+    secrets: set[str] = field(default_factory=set)
+    """Canaries that no answer, file or log may hold."""
     text: bytes = b""
     spent: bool = False
 
@@ -76,7 +83,9 @@ class Target:
 
     def hidden_from(self, person: Person) -> set[str]:
         """Return the canaries that must never reach a person."""
-        hidden: set[str] = set()
+        hidden = set(self.secrets)
+        if self.right(person) < Right.WRITE:
+            hidden |= self.sources
         if self.right(person) < Right.READ:
             hidden |= self.content
         if self.right(person) < Right.MANAGE:
@@ -108,9 +117,11 @@ def alike(value: str) -> str:
 class Seeder:
     """Makes targets through the public API, each thing with the key of whom it belongs to."""
 
-    def __init__(self, stub: EdgeStub, cast: Cast) -> None:
+    def __init__(self, stub: EdgeStub, cast: Cast, watched: Path | None = None) -> None:
         self.stub: Stub = stub
         self.cast = cast
+        self.watched = watched
+        """A folder that sources of the deployment may read; without it none has an item."""
         self.faults: list[str] = []
         """What the contracts allow but could not be done."""
 
@@ -129,6 +140,9 @@ class Seeder:
         await self.collection(target)
         await asyncio.gather(self._documents(target), self._failed(target))
         await self._vector(target)
+        target.names["source_id"] = await self.source(target)
+        if self.watched is not None:
+            await self._followed(target, self.watched)
         await self._conversation(target)
         target.names["grant"] = Grant(Right.WRITE, user=owner.user).json()
         return target
@@ -205,6 +219,36 @@ class Seeder:
         target.names["vector_id"] = identity
         target.content |= {identity, secret}
 
+    async def _followed(self, target: Target, watched: Path) -> None:
+        """Add a source of a folder, and wait for its document."""
+        below, filename = word("below"), word("item")
+        (watched / below).mkdir(parents=True)
+        (watched / below / f"{filename}.txt").write_text(f"An item that holds {word('followed')}.\n")
+        made = await self._source(target, "folder", {"path": str(watched / below)}, {}, paused=False)
+        key = self.key(target.manager)
+        await ended(self.stub, Operation(id=made.operation_id), key)
+        found = await self.stub.ListSourceItems(ListSourceItemsRequest(source_id=made.id), metadata=key)
+        target.names["source_id"] = made.id
+        target.sources |= {made.name, below}
+        target.content |= {filename, found.items[0].document_id}
+
+    async def source(self, target: Target) -> str:
+        """Add a paused source with a secret; return its id."""
+        address, secret = word("address"), word("password")
+        settings = {"url": f"https://git.invalid/{address}.git"}
+        made = await self._source(target, "git", settings, {"password": secret}, paused=True)
+        target.sources |= {made.name, address}
+        target.secrets.add(secret)
+        return str(made.id)
+
+    async def _source(
+        self, target: Target, kind: str, settings: dict[str, str], secrets: dict[str, str], *, paused: bool
+    ) -> Any:
+        source = {"name": word("source"), "collection": target.names["collection_id"], "kind": kind}
+        more = {"settings": settings, "secrets": secrets, "paused": paused, "interval": "2000000s"}
+        request = ParseDict({"source": {**source, **more}}, CreateSourceRequest())
+        return (await self.stub.CreateSource(request, metadata=self.maker(target.owner))).source
+
     async def upload(self, target: Target, content: bytes, head: dict[str, Any], key: Any) -> Any:
         """Upload into a target and wait for the end."""
         about = ParseDict({**head, "collection": target.names["collection_id"]}, UploadMetadata())
@@ -254,7 +298,8 @@ class Seeder:
         """Return the target with a document, conversation or collection of its own to be used up."""
         own = replace(
             target, names=dict(target.names), content=set(target.content), personal=set(target.personal),
-            managed=set(target.managed), feedback=set(target.feedback),
+            managed=set(target.managed), feedback=set(target.feedback), sources=set(target.sources),
+            secrets=set(target.secrets),
         )  # fmt: skip
         if kind == "collection":
             await self.collection(own)
@@ -262,6 +307,8 @@ class Seeder:
             await self.conversation(own, word("title"))
         elif kind == "message":
             await self._conversation(own)
+        elif kind == "source":
+            own.names["source_id"] = await self.source(own)
         elif kind == "vector":
             await self._vector(own)
         elif kind == "document":
@@ -288,9 +335,12 @@ class Seeder:
             self._seen("messages", self.stub.ListMessages(messages, metadata=own)),
             self._seen("file", self._whole(download, key)),
         )
+        listed = ListSourcesRequest(collection=target.names["collection_id"], page_size=1000)
+        sources = (await self.stub.ListSources(listed, metadata=key)).sources
+        kept = [[one.id, one.name, MessageToDict(one.settings), [*one.secret_names], one.paused] for one in sources]
         feedback = await self.stub.ListFeedback(ListFeedbackRequest(page_size=1000), metadata=key)
         mine = [MessageToDict(one) for one in feedback.feedback if one.answer_id == target.names["answer_id"]]
-        return {**dict(found), "feedback": mine}
+        return {**dict(found), "feedback": mine, "sources": sorted(kept)}
 
     async def _whole(self, request: Any, key: Any) -> Any:
         parts = [part async for part in self.stub.DownloadDocument(request, metadata=key)]

@@ -16,6 +16,8 @@ from google.protobuf.message_factory import GetMessageClass
 from google.rpc import error_details_pb2, status_pb2
 
 CALL_SECONDS = 40.0
+ENDLESS = frozenset({"WatchSource"})
+"""Streams that last until the caller leaves: only their first message is read."""
 CUT_WHILE_WRITING = "Internal error from Core"
 """What a client stream says of itself that is refused while it is still being written; the server said otherwise."""
 
@@ -116,7 +118,7 @@ class Wire:
         outcome = Outcome("OK")
         call = stub(request, metadata=tuple(headers.items()), timeout=CALL_SECONDS - 5)
         try:
-            messages = [one async for one in call] if method.server_streaming else [await call]
+            messages = await _messages(method, call)
             code, details = "OK", ""
         except grpc.aio.AioRpcError as error:
             messages, code, details = [], error.code().name, error.details() or ""
@@ -142,8 +144,22 @@ class Wire:
             more["data"] = values
         elif operation.body:
             more["json"] = values
+        if operation.id in ENDLESS:
+            return await self._first_event(operation.verb, path, headers)
         answer = await self.http.request(operation.verb, path, params=query, headers=headers, **more)
         return _of_http(answer)
+
+    async def _first_event(self, verb: str, path: str, headers: dict[str, str]) -> Outcome:
+        async with self.http.stream(verb, path, headers=headers) as answer:
+            text = ""
+            async for part in answer.aiter_text():
+                text += part
+                if answer.is_success and "\n\n" in text:
+                    break
+        names = {
+            name: value for name, value in answer.headers.items() if name not in ("content-encoding", "content-length")
+        }
+        return _of_http(httpx.Response(answer.status_code, headers=names, text=text))
 
     async def _mcp(self, operation: Operation, body: Mapping[str, Any], headers: dict[str, str]) -> Outcome:
         call = {"name": operation.id, "arguments": dict(body)}
@@ -175,6 +191,17 @@ async def wired(grpc_address: str, http_address: str) -> AsyncIterator[Wire]:
         httpx.AsyncClient(base_url=f"http://{http_address}", timeout=CALL_SECONDS, limits=limits) as http,
     ):
         yield Wire(channel, http)
+
+
+async def _messages(method: MethodDescriptor, call: Any) -> list[Any]:
+    if not method.server_streaming:
+        return [await call]
+    if method.name not in ENDLESS:
+        return [one async for one in call]
+    async for one in call:
+        call.cancel()
+        return [one]
+    return []
 
 
 def _worth_again(outcome: Outcome) -> bool:

@@ -227,7 +227,7 @@ async def test_a_hostile_page_harms_nobody(web: Site, tmp_path: Path, name: str)
     connection: Any = WEB.open(opening(WEB, tmp_path, f"{web.base}/docs/"))
     said, bodies = "", [b""]
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(150):  # a reading is ended by its processor time
             pages = await listing(connection, Memory())
             bodies = [item.body or b"" for page in pages for item in page.items]
     except (SourceAway, SourceRefused) as error:
@@ -310,9 +310,20 @@ async def test_a_reading_that_never_ends_is_ended(tmp_path: Path) -> None:
     from footnote_edge.sources.reading.reader import Reader
 
     reader = Reader(seconds=0.0)
-    with pytest.raises(ItemFailed, match="too long"):
-        await reader.read("page", b"<p>" * 100_000)
+    with pytest.raises(ItemFailed, match="too long") as caught:
+        await reader.read("page", b"<nav><main>" * 100_000)
+    assert caught.value.permanent
     await reader.close()
     reader = Reader()
     assert (await reader.read("page", b"<title>x</title><p>y"))["title"] == "x"
+    await reader.close()
+
+
+async def test_a_busy_machine_leaves_no_page_out_for_good() -> None:
+    from footnote_edge.sources.reading.reader import Reader
+
+    reader = Reader(wait=0.0)
+    with pytest.raises(ItemFailed, match="busy") as caught:
+        await reader.read("page", b"<title>x</title><p>y")
+    assert not caught.value.permanent
     await reader.close()

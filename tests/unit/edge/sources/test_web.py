@@ -10,6 +10,7 @@ import pytest
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceAway, SourceRefused
+from footnote_edge.sources.reading.pages import MOST_LINKS
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, content, listing
 from support.source_servers import Reply, Site, site
@@ -251,3 +252,35 @@ async def test_a_start_that_is_gone_is_away(web: Site, tmp_path: Path) -> None:
 
 def test_failures_say_why() -> None:
     assert str(ItemFailed("AWAY", "words")) == "words"
+
+
+async def test_a_page_of_many_links_leads_to_all_of_them(web: Site, tmp_path: Path) -> None:
+    names = [f"p{number}" for number in range(2300)]
+    web.page("/docs/", "".join(f"<a href={name}>x</a>" for name in names))
+    found = await pages(web, tmp_path, depth=1, exclude=["/docs/p1*"], max_pages=5000)
+    assert not found[-1].partial
+    asked = {path for path in web.paths() if path != "/docs/"}
+    assert asked == {f"/docs/{name}" for name in names if not name.startswith("p1")}
+
+
+async def test_more_links_than_are_read_make_a_listing_partial(web: Site, tmp_path: Path) -> None:
+    links = "".join(f"<a href=x{number}></a>" for number in range(MOST_LINKS + 1))
+    web.page("/docs/", TEXT + links)
+    memory = Memory()
+    for _ in range(2):  # the second time nothing has changed
+        found = await pages(web, tmp_path, memory, exclude=["/docs/x*"])
+        assert "more links" in found[-1].partial
+        assert [item.id for page in found for item in page.items] == [f"{web.base}/docs/"]
+    web.page("/docs/", TEXT + links.replace("<a href=x1></a><a href=x2></a>", ""))
+    assert not (await pages(web, tmp_path, memory, exclude=["/docs/x*"]))[-1].partial
+
+
+async def test_a_new_page_that_fails_is_shown_with_its_reason(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a><a href=b>b</a><a href=gone>g</a>")
+    web.replies["/docs/a"] = Reply(b"no", 403)
+    web.replies["/docs/b"] = Reply(b"no", 500)
+    found = await items(web, tmp_path)
+    assert set(found) == {"/docs/", "/docs/a", "/docs/b"}
+    reasons = {name: item.skip.reason for name, item in found.items() if item.skip is not None}
+    assert reasons == {"/docs/a": "REFUSED", "/docs/b": "AWAY"}
+    assert set(await items(web, tmp_path, exclude=["/docs/a"])) == {"/docs/", "/docs/b"}

@@ -57,9 +57,7 @@ async def add(
     """Add a source to a collection, and bring it into step."""
     values = parse_metadata(settings or ())
     values[_FIRST.get(kind, "url")] = where
-    source = pb.EditableSource(
-        name=name or where[:100], collection=collection, kind=kind, settings=values, paused=bool(paused)
-    )
+    source = pb.Source(name=name or where[:100], collection=collection, kind=kind, settings=values, paused=bool(paused))
     if secret:
         source.secrets.CopyFrom(_secrets(secret))
     if every:
@@ -164,7 +162,7 @@ async def update(
     paused: PausedOption = None,
 ) -> None:
     """Change a source. Settings are added to those that it has; secrets are replaced as a whole."""
-    wanted, paths = pb.EditableSource(), []
+    wanted, paths = pb.Source(), []
     if name:
         wanted.name = name
         paths.append("name")

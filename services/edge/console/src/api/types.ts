@@ -522,7 +522,7 @@ export interface CreateKeyResponse {
 }
 
 export interface CreateSourceRequest {
-  source?: EditableSource;
+  source?: Source;
   request_id: string;
 }
 
@@ -717,17 +717,6 @@ export interface EditMessageRequest {
   query_vector: number[];
   include: AnswerPart[];
   request_id: string;
-}
-
-export interface EditableSource {
-  name: string;
-  collection: string;
-  kind: string;
-  settings?: Record<string, unknown>;
-  secrets?: Record<string, unknown>;
-  interval?: string;
-  paused: boolean;
-  etag: string;
 }
 
 export interface EmbeddingSettings {
@@ -1915,7 +1904,7 @@ export interface UpdateDocumentResponse {
 
 export interface UpdateSourceRequest {
   source_id: string;
-  resource?: EditableSource;
+  resource?: Source;
   update_mask?: string;
 }
 

@@ -41,12 +41,14 @@ class Kinds(Mapping[str, SourceKind]):
         return [_described(self._all[kind_id]) for kind_id in self]
 
 
-def check(kind: SourceKind, settings: Mapping[str, object], secrets: Mapping[str, object]) -> None:
-    """Raise InvalidArgument for settings or secrets that the kind does not take, with all that is wrong."""
+def check(
+    kind: SourceKind, settings: Mapping[str, object], secrets: Mapping[str, object], holder: str = "source"
+) -> None:
+    """Raise InvalidArgument for settings or secrets that the kind refuses; `holder` is their message's field."""
     for field, model, values in (("settings", kind.settings, settings), ("secrets", kind.secrets, secrets)):
         if problems := problems_of(model, values):
             said = " ".join(problems).replace("of this provider", f"of the kind {kind.id}")
-            raise InvalidArgument(said, violations=[(f"source.{field}", problem) for problem in problems])
+            raise InvalidArgument(said, violations=[(f"{holder}.{field}", problem) for problem in problems])
 
 
 def parsed(model: type[BaseModel], values: Mapping[str, object]) -> BaseModel:

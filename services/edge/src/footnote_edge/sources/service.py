@@ -82,14 +82,16 @@ class Sources:
             lambda made: self.get(scope, made),
         )
 
-    async def _create(self, scope: Scope, wanted: pb.EditableSource, source_id: str) -> pb.Source:
+    async def _create(self, scope: Scope, wanted: pb.Source, source_id: str) -> pb.Source:
         source_id = source_id or uuid4().hex
         if await self._book.read(source_id) is not None:
             return await self.get(scope, source_id)
         kind = self._kinds.require(wanted.kind)
         settings, secrets = _plain(wanted, "settings"), _plain(wanted, "secrets")
-        check(kind, settings, secrets)
-        name, interval = _name(wanted.name), _interval(wanted)
+        check(kind, settings, secrets, "source")
+        name, interval = _name(wanted.name, "source"), _interval(wanted, "source")
+        if wanted.id:
+            raise InvalidArgument.field("source.id", "is chosen by the server")
         if not wanted.collection:
             raise InvalidArgument.field("source.collection", "must be given")
         collection = await self._catalog.for_upload(scope, wanted.collection)
@@ -138,11 +140,12 @@ class Sources:
         paths = _paths(request)
         row = await self._changeable(scope, request.source_id)
         wanted, kind = request.resource, self._kinds.require(row.kind)
+        await self._check_identity(scope, row, wanted)
         values: dict[str, object] = {}
         if "name" in paths:
-            values["name"] = _name(wanted.name)
+            values["name"] = _name(wanted.name, "resource")
         if "interval" in paths:
-            interval = _interval(wanted)
+            interval = _interval(wanted, "resource")
             values |= {"interval_seconds": int(interval.total_seconds()), "next_time": datetime.now(UTC) + interval}
         if "paused" in paths:
             values["paused"] = wanted.paused
@@ -150,7 +153,7 @@ class Sources:
             sealed = Sealed(row.secrets, row.secret_key)
             settings = _plain(wanted, "settings") if "settings" in paths else json.loads(row.settings)
             secrets = _plain(wanted, "secrets") if "secrets" in paths else self._vault.open(row.id, sealed)
-            check(kind, settings, secrets)
+            check(kind, settings, secrets, "resource")
             values["settings"] = json.dumps(settings)
             if "secrets" in paths:
                 sealed = self._vault.seal(row.id, secrets) if secrets else Sealed(b"", "")
@@ -250,6 +253,15 @@ class Sources:
                 ) from None
         return row
 
+    async def _check_identity(self, scope: Scope, row: SourceRow, wanted: pb.Source) -> None:
+        """Raise InvalidArgument where a change names another id, kind or collection than the source has."""
+        if wanted.id and wanted.id != row.id:
+            raise InvalidArgument.field("resource.id", "must be that of the source")
+        if wanted.kind and wanted.kind != row.kind:
+            raise InvalidArgument.field("resource.kind", "cannot be changed; create another source")
+        if wanted.collection and wanted.collection not in (row.collection_id, await self._name_of(scope, row)):
+            raise InvalidArgument.field("resource.collection", "cannot be changed; create another source")
+
     async def _shown(self, scope: Scope, rows: list[SourceRow]) -> list[pb.Source]:
         counts = await self._book.counts([row.id for row in rows])
         names = await self._operations.names(scope, {row.collection_id for row in rows})
@@ -263,23 +275,23 @@ class Sources:
         return (await self._operations.names(scope, {row.collection_id})).get(row.collection_id, "")
 
 
-def _plain(wanted: pb.EditableSource, field: Literal["settings", "secrets"]) -> Mapping[str, object]:
+def _plain(wanted: pb.Source, field: Literal["settings", "secrets"]) -> Mapping[str, object]:
     return MessageToDict(getattr(wanted, field)) if wanted.HasField(field) else {}
 
 
-def _name(text: str) -> str:
+def _name(text: str, holder: str) -> str:
     name = text.strip()
     if not 0 < len(name) <= _LONGEST_NAME or not name.isprintable():
-        raise InvalidArgument.field("source.name", f"must have 1 to {_LONGEST_NAME} printable characters")
+        raise InvalidArgument.field(f"{holder}.name", f"must have 1 to {_LONGEST_NAME} printable characters")
     return name
 
 
-def _interval(wanted: pb.EditableSource) -> timedelta:
+def _interval(wanted: pb.Source, holder: str) -> timedelta:
     if not wanted.HasField("interval"):
         return DEFAULT_INTERVAL
     interval: timedelta = wanted.interval.ToTimedelta()
     if not LEAST_INTERVAL <= interval <= LONGEST_INTERVAL:
-        raise InvalidArgument.field("source.interval", "must be from one minute to 31 days")
+        raise InvalidArgument.field(f"{holder}.interval", "must be from one minute to 31 days")
     return interval
 
 

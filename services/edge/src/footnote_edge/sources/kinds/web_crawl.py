@@ -63,12 +63,14 @@ class Gathered:
             self.items.append(found.item)
 
     def keep(self, url: str, known: Known | None, error: ItemFailed) -> None:
-        """Show an item that is known as failed: it keeps its document."""
-        if known is not None and url not in self._ids:
+        """Show an item as failed: one that is known keeps its document."""
+        if url not in self._ids:
             self._ids.add(url)
-            suffix = "file" if known.memo.get("file") else "page"
+            memo = known.memo if known is not None else {}
+            suffix = "file" if memo.get("file") else "page"
             name = urlsplit(url).path.rpartition("/")[2] or suffix
-            self.items.append(Item(url, known.version, name, address=url, memo=known.memo, skip=error))
+            version = known.version if known is not None else ""
+            self.items.append(Item(url, version, name, address=url, memo=memo, skip=error))
 
     def leave_out(self, why: str) -> None:
         """Count what is left out for a reason."""
@@ -117,6 +119,8 @@ class Crawl:
             try:
                 found = await self._pages.ask(url, before)
                 links, away = found.links, 0
+                if found.more_links and depth < self._depth:
+                    gathered.partial = gathered.partial or f"{url[:200]} has more links than are read."
                 self._take(gathered, found, url)
                 if url == start and found.item is None and not found.left_out and not links:
                     raise SourceAway("The page where it begins is not there.")
@@ -124,7 +128,7 @@ class Crawl:
                 away += 1
                 if url == start or away >= _MOST_AWAY:
                     raise
-                gathered.keep(url, before, ItemFailed("AWAY", str(error)))
+                self._keep(gathered, url, before, ItemFailed("AWAY", str(error)))
                 links = self._known_links(gathered, before)
             except ItemFailed as error:
                 if url == start and error.reason in ("ADDRESS", "ROBOTS", "REFUSED"):
@@ -133,7 +137,7 @@ class Crawl:
                     gathered.leave_out("is forbidden by robots.txt")
                     continue
                 gathered.leave_out("could not be read")
-                gathered.keep(url, before, error)
+                self._keep(gathered, url, before, error)
                 links = self._known_links(gathered, before)
             if depth < self._depth:
                 for link in links:
@@ -151,6 +155,10 @@ class Crawl:
         if found.item is not None and not self._chosen(found.item.id):
             return
         gathered.add(found)
+
+    def _keep(self, gathered: Gathered, url: str, before: Known | None, error: ItemFailed) -> None:
+        if before is not None or self._chosen(url):
+            gathered.keep(url, before, error)
 
     def _known_links(self, gathered: Gathered, before: Known | None) -> tuple[str, ...]:
         """Return the links that a page had when it was last read; without them what lies behind it is not seen."""

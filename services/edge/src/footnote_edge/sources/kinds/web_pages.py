@@ -42,6 +42,8 @@ class Found:
     """Where its redirects ended."""
     item: Item | None = None
     links: tuple[str, ...] = ()
+    more_links: bool = False
+    """It has more links than are read."""
     left_out: str = ""
     """Why it is no item, in the words of a warning; "" where it is one, or is simply not there."""
 
@@ -95,20 +97,20 @@ class Pages:
         html = await answer.read(min(PAGE_BYTES, self._policy.item_bytes))
         read = await self._reader.read("page", html, base=head.url, encoding=_charset(head))
         url = normal(head.url)
-        links = tuple(dict.fromkeys(normal(link) for link in read["links"]))
+        links, more = tuple(dict.fromkeys(normal(link) for link in read["links"])), bool(read["more_links"])
         canonical = normal(read["canonical"]) if read["canonical"] else ""
         identity = canonical if canonical and urlsplit(canonical)[:2] == urlsplit(url)[:2] else url
         if read["noindex"]:
-            return Found(url, None, links, "asks not to be indexed")
+            return Found(url, None, links, more, "asks not to be indexed")
         if self._languages and read["language"] and not read["language"].startswith(self._languages):
-            return Found(url, None, links, "is in another language")
+            return Found(url, None, links, more, "is in another language")
         body = str(read["body"]).encode("utf-8", "replace")
         if not body:
-            return Found(url, None, links, "has no text")
-        kept = list(links) if sum(map(len, links)) <= _MOST_LINKS_KEPT else None
+            return Found(url, None, links, more, "has no text")
+        kept = list(links) if sum(map(len, links)) <= _MOST_LINKS_KEPT and not more else None
         memo = {**_conditions(head), "links": kept, "url": asked if asked != identity else ""}
         item = Item(identity, digest(body), _named(identity, ".html"), address=identity, memo=memo, body=body)
-        return Found(url, item, links)
+        return Found(url, item, links, more)
 
 
 def known_item(url: str, known: Known) -> Found:
@@ -124,7 +126,7 @@ def _file(asked: str, head: Head) -> Found:
     url = normal(head.url)
     suffix = _FILES.get(head.media_type)
     if suffix is None:
-        return Found(url, None, (), f"is of the type {head.media_type or 'unknown'!r}, which is not read")
+        return Found(url, left_out=f"is of the type {head.media_type or 'unknown'!r}, which is not read")
     known = _conditions(head)
     version = known["etag"] or known["modified"]
     length = head.headers.get("content-length", "")

@@ -5,7 +5,8 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-MOST_LINKS = 2000
+MOST_LINKS = 20_000
+"""Links of one page; the listing of a page with more is not complete."""
 _DROPPED = (
     "script", "style", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "form", "dialog", "link",
     "nav", "aside", "[role=navigation]", "[role=banner]", "[role=contentinfo]", "[role=search]",
@@ -19,16 +20,22 @@ _LEAST = 40
 
 
 def read_page(html: bytes, encoding: str, base: str) -> dict[str, Any]:
-    """Return `title`, `body` (HTML of the main text), `links`, `canonical`, `language`, `noindex` and `nofollow`."""
+    """Return `title`, `body` (HTML of the main text), `links`, `canonical`, `language`, `noindex` and `nofollow`.
+
+    `more_links` says that the page has more than `MOST_LINKS`, and that the rest is not among `links`.
+    """
     tree = LexborHTMLParser(_decoded(html, encoding))
     root = tree.root
     language = (root.attributes.get("lang") or "") if root is not None else ""
     head = _head(tree, base)
-    links = [] if head["nofollow"] else _links(tree, head.pop("base"))
+    found = {} if head["nofollow"] else _links(tree, head["base"])
+    more = len(found) > MOST_LINKS
     head.pop("base", None)
     named = tree.css_first("title")
     title = " ".join(named.text().split())[:500] if named is not None else ""
-    return {"title": title, "body": _body(tree, title), "links": links, "language": language.lower()[:20], **head}
+    links = list(found)[:MOST_LINKS]
+    read = {"title": title, "body": _body(tree, title), "links": links, "more_links": more}
+    return {**read, "language": language.lower()[:20], **head}
 
 
 def _decoded(html: bytes, encoding: str) -> str | bytes:
@@ -59,7 +66,7 @@ def _head(tree: LexborHTMLParser, base: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _links(tree: LexborHTMLParser, base: str) -> list[str]:
+def _links(tree: LexborHTMLParser, base: str) -> dict[str, None]:
     found: dict[str, None] = {}
     for link in tree.css("a[href], area[href]"):
         if "nofollow" in (link.attributes.get("rel") or "").lower().split():
@@ -67,9 +74,9 @@ def _links(tree: LexborHTMLParser, base: str) -> list[str]:
         address = _joined(base, link.attributes.get("href") or "").partition("#")[0]
         if address:
             found[address] = None
-        if len(found) >= MOST_LINKS:
+        if len(found) > MOST_LINKS:
             break
-    return list(found)
+    return found
 
 
 def _joined(base: str, reference: str) -> str:

@@ -4,13 +4,17 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from typing import Any
 
 from footnote_edge.sources.ports import ItemFailed
 
-SECONDS = 10.0
+SECONDS = 5.0
+"""Processor time of one reading."""
+_WAIT = 120.0
+"""Seconds until a reading that uses no processor time is given up: the machine is busy, and it is tried again."""
 _LINE = 256 * 1024 * 1024
 _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
 
@@ -18,22 +22,27 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
 class Reader:
     """One process, begun when it is first needed and again after it was killed."""
 
-    def __init__(self, seconds: float = SECONDS) -> None:
+    def __init__(self, seconds: float = SECONDS, wait: float = _WAIT) -> None:
         self._seconds = seconds
+        self._wait = wait
         self._process: Process | None = None
         self._lock = asyncio.Lock()
 
     async def read(self, task: str, data: bytes, *, base: str = "", encoding: str = "") -> dict[str, Any]:
-        """Return what a task makes of some bytes; raises ItemFailed(INVALID) with what is wrong with them."""
-        request = {"task": task, "base": base, "encoding": encoding, "bytes": len(data)}
+        """Return what a task makes of some bytes; raises ItemFailed(INVALID) with what is wrong with them.
+
+        A failure that the bytes did not cause is not permanent: the machine has too much to do, or too little memory.
+        """
+        request = {"task": task, "base": base, "encoding": encoding, "bytes": len(data), "seconds": self._seconds}
         async with self._lock:
             try:
-                async with asyncio.timeout(self._seconds):
+                async with asyncio.timeout(self._wait):
                     answer = await self._ask(json.dumps(request).encode("ascii") + b"\n" + data)
             except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
-                await self._kill()
-                said = "It cannot be read: it takes too long, or too much memory."
-                raise ItemFailed("INVALID", said, permanent=True) from None
+                ended = await self._kill()
+                if ended == -signal.SIGXCPU:
+                    raise ItemFailed("INVALID", "It cannot be read: it takes too long.", permanent=True) from None
+                raise ItemFailed("INVALID", "It could not be read: the server is busy.") from None
             except asyncio.CancelledError:
                 await self._kill()
                 raise
@@ -63,13 +72,15 @@ class Reader:
         found: dict[str, Any] = await asyncio.to_thread(json.loads, answer)
         return found
 
-    async def _kill(self) -> None:
+    async def _kill(self) -> int:
+        """End the process; return its exit status, negative for the signal that had ended it before."""
         process, self._process = self._process, None
         if process is None:
-            return
+            return 0
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         if process.stdin is not None:
             process.stdin.close()
         await process.wait()
         process._transport.close()  # type: ignore[attr-defined]
+        return process.returncode or 0
