@@ -93,7 +93,7 @@ def _shared(pieces: Sequence[Piece], lines: Sequence[_Line], size: float) -> lis
             for end in range(start + 1, count - (many - done) + 2):
                 if end > start + 1 and lines[end - 1].first != lines[end - 2].last:
                     break
-                off = _off(piece, lines[start : end])
+                off = _off(piece, lines[start:end])
                 if off <= _OFF * size and best[done][start] + off < best[done + 1][end]:
                     best[done + 1][end] = best[done][start] + off
                     begun[done + 1][end] = start
