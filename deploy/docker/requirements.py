@@ -46,7 +46,7 @@ ONLY: dict[str, set[str]] = {
     "obstore": _FILES | _SOURCES,
     "dulwich": _SOURCES,
     "feedparser": _SOURCES,
-    "httpcore": _SOURCES,
+    "httpcore2": _SOURCES,
     "cryptography": {"edge", "ingestion"},
     "sqlalchemy": _DATABASES,
     "aiosqlite": _DATABASES,
@@ -59,7 +59,6 @@ ONLY: dict[str, set[str]] = {
     "python-multipart": _HTTP,
     "pyjwt": _HTTP,
     "mcp": _HTTP,
-    "httpx": {"augmentation"},
 }
 """Packages by the targets that need them; one that is not here is for all of them. `all` takes everything."""
 _NAME = re.compile(r"[A-Za-z0-9._-]+")

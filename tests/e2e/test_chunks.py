@@ -3,7 +3,7 @@
 import json
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, UpdateCollectionRequest
@@ -30,7 +30,7 @@ async def test_chunks_are_the_same_by_grpc_and_over_http(edge: EdgeClient, runni
     found = await edge.stub.Search(SearchRequest(query="crane hall", collections=[name], filter={"json": where}))
     assert {one.chunk.id for one in found.chunks} <= {one.id for one in page.chunks}
     assert found.chunks
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
         listed = (await http.get(f"/v1/documents/{document.id}/chunks", params={"page_size": 1})).json()
         assert [one["id"] for one in listed["chunks"]] == [page.chunks[0].id]
         assert listed["chunks"][0]["locator"]["span"]["end"] > 0

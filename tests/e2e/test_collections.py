@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import (
@@ -22,8 +22,8 @@ from support.edge_client import EdgeClient
 
 
 @pytest.fixture
-async def http(running: Deployment) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as client:
+async def http(running: Deployment) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as client:
         yield client
 
 
@@ -57,7 +57,7 @@ async def test_a_new_name_is_given_by_name_or_id_and_the_documents_stay(edge: Ed
     assert (await edge.stub.Search(request)).chunks
 
 
-async def test_http_renames(http: httpx.AsyncClient, edge: EdgeClient) -> None:
+async def test_http_renames(http: httpx2.AsyncClient, edge: EdgeClient) -> None:
     collection, new = await made(edge, description="kept"), f"n-{uuid4().hex}"
     url = f"/v1/collections/{collection.id}"
     answer = await http.patch(url, params={"update_mask": "name"}, json={"name": new})
@@ -87,7 +87,7 @@ async def test_what_a_change_must_not_say(edge: EdgeClient) -> None:
     assert (await edge.stub.GetCollection(GetCollectionRequest(collection=one.id))).collection.name == one.name
 
 
-async def test_a_deletion_says_what_it_expects(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_a_deletion_says_what_it_expects(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     collection = await made(edge)
     with pytest.raises(Aborted):
         await edge.stub.DeleteCollection(DeleteCollectionRequest(collection=collection.name, etag="stale"))

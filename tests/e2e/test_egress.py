@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 from footnote.edge.v1.answers_pb2 import SearchRequest
@@ -188,7 +188,7 @@ async def test_the_other_doors_are_no_way_around(world: World, door: str) -> Non
     before = len(world.outside.bodies)
     base = f"http://{world.running.address('http')}"
     head = {"authorization": f"Bearer {world.reader.key}"}
-    async with httpx.AsyncClient(base_url=base, headers=head, timeout=60) as client:
+    async with httpx2.AsyncClient(base_url=base, headers=head, timeout=60) as client:
         if door == "openai":
             body = {"model": "kept", "messages": [{"role": "user", "content": ASKED}]}
             answer = await client.post("/v1/chat/completions", json=body)

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import grpc
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListConversationsRequest
@@ -102,7 +102,7 @@ def test_hostile_pages_over_http(running: Deployment, rule: Any) -> None:
     for variable in rule.variables:
         path = path.replace("{" + variable + "}", "default")
     numeric = [one.name for one in rule.method.input_type.fields if one.cpp_type == FieldDescriptor.CPPTYPE_INT32]
-    with httpx.Client(base_url=f"http://{running.address('http')}", timeout=60) as http:
+    with httpx2.Client(base_url=f"http://{running.address('http')}", timeout=60) as http:
         for name, values in [("page_token", TOKENS), *((name, NUMBERS) for name in numeric)]:
             if name not in rule.method.input_type.fields_by_name:
                 continue
@@ -125,7 +125,7 @@ def _keys_off(method: Any, refused: bool) -> bool:
     ["/collections/default/documents?limit=%s", "/collections/default/documents?offset=%s", "/v1/feedback.jsonl?x=%s"],
 )
 def test_hostile_numbers_of_the_wrapper(running: Deployment, path: str) -> None:
-    with httpx.Client(base_url=f"http://{running.address('http')}", timeout=60) as http:
+    with httpx2.Client(base_url=f"http://{running.address('http')}", timeout=60) as http:
         for value in [*NUMBERS, "2147483647", "9223372036854775807"]:
             assert http.get(path % quote(value)).status_code in (200, 400), value
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 import pytest_asyncio
@@ -153,7 +153,7 @@ async def test_logs_traces_metrics_and_the_engine_hold_nothing_of_it(world: Worl
         shown += any("chat " in span.name or "embeddings " in span.name for span in spans)
         assert leaks(str(spans)) == [], trace
     assert shown
-    async with httpx.AsyncClient() as client:
+    async with httpx2.AsyncClient() as client:
         text = "".join([(await client.get(f"http://{one}/metrics")).text for one in world.metrics])
     assert "footnote_generation_tokens" in text
     assert leaks(text) == []

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import grpc
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import answers_pb2 as ans
 from footnote.edge.v1 import collections_pb2 as col
@@ -52,7 +52,7 @@ class Filled:
         self.metadata = (("authorization", f"Bearer {key}"),)
         self.channel = grpc.insecure_channel(running.address())
         self.stub: Any = EdgeStub(self.channel)
-        self.http = httpx.Client(
+        self.http = httpx2.Client(
             base_url=f"http://{running.address('http')}", headers={"authorization": f"Bearer {key}"}, timeout=SECONDS
         )
         self.names: dict[str, Any] = {"query": "laser", "question": QUESTION, "text": QUESTION, "id": "builtin"}
@@ -238,7 +238,7 @@ def test_texts_over_grpc(filled: Filled, method: MethodDescriptor) -> None:
     assert not faults
 
 
-def asked(filled: Filled, rule: Rule, request: Any) -> httpx.Response:
+def asked(filled: Filled, rule: Rule, request: Any) -> httpx2.Response:
     """Send a request by the route, its values as text; those that are no UTF-8 as JSON can write them, escaped."""
     values = MessageToDict(request, preserving_proto_field_name=True)
     path = rule.path.replace(":path", "")
@@ -258,7 +258,7 @@ def _pairs(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, one if isinstance(one, str) else json.dumps(one)
 
 
-def _answer(filled: Filled, verb: str, path: str, body: str | None) -> httpx.Response:
+def _answer(filled: Filled, verb: str, path: str, body: str | None) -> httpx2.Response:
     headers = {"content-type": "application/json"} if body is not None else {}
     # What goes on for ever is left at its head.
     with filled.http.stream(verb, path, content=body, headers=headers) as answer:

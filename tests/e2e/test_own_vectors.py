@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from footnote.edge.v1 import collections_pb2, vectors_pb2
@@ -30,8 +30,8 @@ ODD_IDS = [
 
 
 @pytest.fixture
-async def http(running: Deployment) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=120) as client:
+async def http(running: Deployment) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=120) as client:
         yield client
 
 
@@ -48,7 +48,7 @@ def test_a_vector_travels_in_four_bytes_a_number() -> None:
 
 
 async def test_the_stated_limit_fits_a_message_and_one_row_more_is_refused(
-    edge: EdgeClient, http: httpx.AsyncClient
+    edge: EdgeClient, http: httpx2.AsyncClient
 ) -> None:
     name = await create(edge, dimensions=LENGTH)
     numbers = rng()
@@ -88,7 +88,7 @@ async def test_a_thousand_rows_fit_and_one_more_does_not(edge: EdgeClient) -> No
 # Ids
 
 
-async def test_ids_come_back_as_they_were_given(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_ids_come_back_as_they_were_given(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name = await create(edge, dimensions=len(ODD_IDS))
     axes = np.eye(len(ODD_IDS), dtype=np.float32)
     rows = [
@@ -151,7 +151,7 @@ async def test_an_id_is_made_where_none_is_given(edge: EdgeClient) -> None:
 # Reading, listing, deleting
 
 
-async def test_a_row_is_read_with_its_vector_at_length_one(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_a_row_is_read_with_its_vector_at_length_one(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name = await create(edge)
     metadata = {"shelf": "A", "tags": ["x", "y"], "n": 3.0}
     await add(

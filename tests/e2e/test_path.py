@@ -4,7 +4,7 @@ import json
 import re
 
 import grpc
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
@@ -125,7 +125,7 @@ async def test_every_service_shows_its_contract_by_reflection(running: Deploymen
 
 
 async def test_http_serves_the_same(running: Deployment, handbook: str) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=30) as http:
         listed = (await http.get("/collections")).json()["collections"]
         assert handbook in [one["name"] for one in listed]
         body = {"question": "How many characters must passwords have?", "collections": [handbook]}

@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 import pytest_asyncio
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest
@@ -210,9 +210,9 @@ class Place:
             return NOT_ALLOWED
         return "answered" if '"isError":false' in answer.text.replace(" ", "") else answer.text
 
-    def _web(self, cell: Cell) -> httpx.AsyncClient:
+    def _web(self, cell: Cell) -> httpx2.AsyncClient:
         head = {"authorization": f"Bearer {self.keys[cell.tenant, 'reader']}"}
-        return httpx.AsyncClient(base_url=f"http://{self.running.address('http')}", headers=head, timeout=60)
+        return httpx2.AsyncClient(base_url=f"http://{self.running.address('http')}", headers=head, timeout=60)
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

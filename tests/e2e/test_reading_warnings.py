@@ -8,7 +8,7 @@ import sys
 from uuid import uuid4
 
 import fpdf
-import httpx
+import httpx2
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.documents_pb2 import ListChunksRequest
@@ -41,7 +41,7 @@ async def test_a_warning_is_shown_with_its_places_and_furniture_is_not_found(
     (warning,) = document.warnings
     assert (warning.kind, warning.count) == (doc.WARNING_KIND_PAGE_FURNITURE, 12)
     assert [place.page.page for place in warning.places] == list(range(1, 11))
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
         shown = (await http.get(f"/v1/documents/{document.id}")).json()["document"]["warnings"]
     assert shown[0]["kind"] == "WARNING_KIND_PAGE_FURNITURE"
     assert (int(shown[0]["count"]), shown[0]["places"][1]["page"]["page"]) == (12, 2)

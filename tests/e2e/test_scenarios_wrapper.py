@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from google.protobuf.json_format import ParseError
 from support.deployment import Deployment
@@ -29,7 +29,7 @@ async def door(request: pytest.FixtureRequest, running: Deployment) -> AsyncIter
         async with edge_client(running.address()) as client:
             yield GrpcDoor(client.stub)
     else:
-        async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
+        async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
             yield HttpDoor(http)
 
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 from uuid import uuid4
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from footnote.edge.v1 import collections_pb2
@@ -20,15 +20,15 @@ pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 
 @pytest.fixture
-async def http(running: Deployment) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=120) as client:
+async def http(running: Deployment) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=120) as client:
         yield client
 
 
 # Lengths
 
 
-async def test_a_wrong_length_is_refused_everywhere(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_a_wrong_length_is_refused_everywhere(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name, plain = await stocked(edge), await create(edge, provider="builtin", dimensions=0)
     wrong = [1.0, 2.0]
     body = {"collections": [name], "query_vector": wrong}
@@ -68,7 +68,7 @@ async def test_a_vector_that_points_nowhere_is_refused(edge: EdgeClient, vector:
 # The provider "none"
 
 
-async def test_a_text_is_never_embedded_for_own_vectors(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_a_text_is_never_embedded_for_own_vectors(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name, other = await stocked(edge), await create(edge, provider="builtin", dimensions=0)
     said = f"Collection '{name}' brings its own vectors: give query_vector"
     strategies = [col.SEARCH_STRATEGY_UNSPECIFIED, col.SEARCH_STRATEGY_AUTO]
@@ -119,7 +119,7 @@ async def test_a_search_of_everything_says_what_was_searched_by_words_only(edge:
     assert "bird" in [source.document_id for source in done.sources]
 
 
-async def test_own_vectors_take_no_documents(edge: EdgeClient, http: httpx.AsyncClient) -> None:
+async def test_own_vectors_take_no_documents(edge: EdgeClient, http: httpx2.AsyncClient) -> None:
     name = await create(edge)
     with pytest.raises(InvalidArgument, match=f"Collection '{name}' brings its own vectors") as caught:
         await edge.upload(b"A text.", "a.txt", collection=name)

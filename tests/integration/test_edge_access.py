@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest, ReplayAnswerRequest, SearchRequest
 from footnote.edge.v1.collections_pb2 import (
@@ -245,7 +245,7 @@ async def test_lists_and_answers_hold_nothing_hidden_on_any_door(served: Served)
         collections = await client.call("ListCollections", ListCollectionsRequest())
         said = f"{listed.documents} {found} {answer} {collections.collections}"
         assert (ids["d"] in said, "moon" in said, "plans" in said) == (bool(held),) * 3, who
-        async with httpx.AsyncClient(base_url=client.http, headers=client.headers, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=client.http, headers=client.headers, timeout=30) as http:
             for path in ("/v1/documents", "/v1/collections", "/collections", "/v1/models"):
                 text = (await http.get(path)).text
                 assert ("plans" in text or ids["d"] in text) == bool(held), (who, path)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import system_pb2 as pb
 from footnote.edge.v1.answers_pb2 import (
@@ -136,7 +136,7 @@ async def test_it_is_for_administrators_and_over_http_too(place: Place) -> None:
     with pytest.raises(PermissionDenied):
         await place.activity("eve")
     await place.search("chief")
-    async with httpx.AsyncClient(base_url=place.http, headers={"x-api-key": place.keys["chief"]}) as http:
+    async with httpx2.AsyncClient(base_url=place.http, headers={"x-api-key": place.keys["chief"]}) as http:
         found = (await http.get("/v1/activity?hours=2")).json()
         assert sum(int(one["searches"]) for one in found["hours"]) == 1
 

@@ -4,7 +4,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
 import httpx2
 import pytest
 import pytest_asyncio
@@ -96,7 +95,7 @@ class Bank:
             body = {"model": collection or "footnote", "messages": [{"role": "user", "content": "tea ?"}]}
             body |= {"stream": door in STREAMS} | ({"max_tokens": most} if most is not None else {})
             path, accept = "/v1/chat/completions", "*/*"
-        async with httpx.AsyncClient(base_url=self.url, headers=self.head(who), timeout=60) as http:
+        async with httpx2.AsyncClient(base_url=self.url, headers=self.head(who), timeout=60) as http:
             answer = await http.post(path, json=body, headers={"accept": accept})
         if "Fine." in answer.text:
             return ""

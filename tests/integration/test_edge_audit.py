@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import audit_pb2 as pb
 from footnote.edge.v1.documents_pb2 import GetDocumentRequest
@@ -69,7 +69,7 @@ class Place:
             except FootnoteError as error:
                 return error.code
             return "OK"
-        async with httpx.AsyncClient(base_url=self.url, timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=self.url, timeout=30) as http:
             answer = await call_http(http, name, request, self.headers(who))
         names = {401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND"}
         return "OK" if answer.is_success else names.get(answer.status_code, answer.text)
@@ -260,7 +260,7 @@ async def test_nobody_names_its_own_address(place: Place) -> None:
     lies = (("x-footnote-way", "0 2 6.6.6.6"), ("x-forwarded-for", "6.6.6.6"))
     with pytest.raises(Unauthenticated):
         await place.stub.GetDocument(GetDocumentRequest(document_id="x"), metadata=lies)
-    async with httpx.AsyncClient(base_url=place.url) as http:
+    async with httpx2.AsyncClient(base_url=place.url) as http:
         assert (await http.get("/v1/documents/x", headers=dict(lies))).status_code == 401
     found = await place.events("operator", tenant_id="-", action="GetDocument")
     assert [(event.door, event.address) for event in found] == [
@@ -270,8 +270,8 @@ async def test_nobody_names_its_own_address(place: Place) -> None:
 
 
 async def test_an_address_is_that_of_the_connection(place: Place) -> None:
-    transport = httpx.AsyncHTTPTransport(local_address="127.0.0.2")
-    async with httpx.AsyncClient(base_url=place.url, transport=transport) as http:
+    transport = httpx2.AsyncHTTPTransport(local_address="127.0.0.2")
+    async with httpx2.AsyncClient(base_url=place.url, transport=transport) as http:
         await http.delete(f"/v1/documents/{ABSENT}", headers=place.headers("admin"))
     (event,) = await place.events(action="DeleteDocument")
     assert event.address == "127.0.0.2"
@@ -313,7 +313,7 @@ async def test_json_lines_hold_what_the_list_does(place: Place) -> None:
     for _ in range(3):
         await place.call("grpc", "DeleteDocument", await place.things.request("DeleteDocument"), "admin")
     listed = await place.events(action="DeleteDocument", page_size=1000)
-    async with httpx.AsyncClient(base_url=place.url) as http:
+    async with httpx2.AsyncClient(base_url=place.url) as http:
         query = {"action": "DeleteDocument", "page_size": "1"}
         answer = await http.get("/v1/audit/events.jsonl", params=query, headers=place.headers("admin"))
         refused = await http.get("/v1/audit/events.jsonl", headers=place.headers("writer"))
@@ -339,7 +339,7 @@ async def test_while_the_log_cannot_be_written_nothing_audited_is_done(
     with pytest.raises(Unavailable) as caught:
         await call_grpc(place.stub, "DeleteDocument", requests[1], place.as_("admin"))
     assert caught.value.reason == "AUDIT_UNAVAILABLE"
-    async with httpx.AsyncClient(base_url=place.url) as http:
+    async with httpx2.AsyncClient(base_url=place.url) as http:
         answer = await call_http(http, "DownloadDocument", requests[2], place.headers("admin"))
         assert (answer.status_code, answer.json()["reason"]) == (503, "AUDIT_UNAVAILABLE")
         assert answer.headers["retry-after"]
@@ -386,7 +386,7 @@ async def test_a_flood_of_refused_attempts_is_a_few_events_and_their_counts(
     ],
 )
 async def test_each_interface_is_named_where_a_caller_is_unknown(place: Place, path: str, door: int) -> None:
-    async with httpx.AsyncClient(base_url=place.url) as http:
+    async with httpx2.AsyncClient(base_url=place.url) as http:
         headers = {**place.headers("stranger"), "traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01"}
         assert (await http.post(path, json={}, headers=headers)).status_code == 401
     (event,) = await place.events("operator", tenant_id="-", outcome=pb.AUDIT_OUTCOME_REFUSED)

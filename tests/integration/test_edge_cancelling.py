@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.documents_pb2 import (
     CancelDocumentRequest,
@@ -161,7 +161,7 @@ async def test_over_http(edge: EdgeStub, world: World, served: Served) -> None:
     world.gates["IndexDocument"] = asyncio.Event()
     document_id = await upload(edge)
     await world.until(lambda: bool(world.requests("IndexDocument")))
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
         done = await client.post(f"/v1/documents/{document_id}:cancel")
         assert done.json()["document"]["failure"]["reason"] == "FAILURE_REASON_CANCELLED"
         again = await client.post(f"/v1/documents/{document_id}:cancel")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote_edge.app import build
@@ -76,7 +76,7 @@ async def ask(served: Served, door: str) -> None:
                 pass
         return
     path, body, accept = PATHS[door]
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
         await http.post(path, json=body, headers={"accept": accept})
 
 
@@ -134,7 +134,7 @@ async def abandon(served: Served, model: ModelServer, door: str) -> None:
                 call.cancel()
                 return
     path, body, accept = PATHS[door]
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
         if door in STREAMS:
             async with http.stream("POST", path, json=body, headers={"accept": accept}) as reply:
                 async for line in reply.aiter_lines():

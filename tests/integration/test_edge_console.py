@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from footnote_edge.app import build
 from footnote_edge.http.console.pages import BUILT, files
@@ -19,19 +19,19 @@ LARGEST_SCRIPT = 300_000
 @pytest.fixture(params=["", "keys"])
 async def http(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[httpx.AsyncClient]:
+) -> AsyncIterator[httpx2.AsyncClient]:
     if request.param:
         monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", request.param)
     async with (
         serve_doubles(World()) as addresses,
         serve_app(build, addresses=addresses, data_dir=tmp_path) as served,
-        httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client,
+        httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client,
     ):
         client.headers["x-test-auth"] = request.param
         yield client
 
 
-async def test_the_page_needs_no_key_and_runs_nothing_but_its_own_files(http: httpx.AsyncClient) -> None:
+async def test_the_page_needs_no_key_and_runs_nothing_but_its_own_files(http: httpx2.AsyncClient) -> None:
     page = await http.get("/")
     assert page.status_code == 200
     assert page.headers["content-type"] == "text/html; charset=utf-8"
@@ -50,7 +50,7 @@ async def test_the_page_needs_no_key_and_runs_nothing_but_its_own_files(http: ht
         assert (await http.get(path)).headers["content-security-policy"] == page.headers["content-security-policy"]
 
 
-async def test_without_an_issuer_a_key_is_all_there_is_to_sign_in_with(http: httpx.AsyncClient) -> None:
+async def test_without_an_issuer_a_key_is_all_there_is_to_sign_in_with(http: httpx2.AsyncClient) -> None:
     ways = await http.get("/signin.json")
     assert ways.json() == {"keys": True, "links": True}
     assert ways.headers["cache-control"] == "no-cache"
@@ -69,7 +69,7 @@ async def test_with_an_issuer_the_page_may_ask_it_and_nobody_else(
     async with (
         serve_doubles(World()) as addresses,
         serve_app(build, addresses=addresses, data_dir=tmp_path) as served,
-        httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client,
+        httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client,
     ):
         issuer = "https://login.example/realms/a"
         known = {"issuer": issuer, "client_id": "console", "scope": "openid", "token": "access"}
@@ -81,7 +81,7 @@ async def test_with_an_issuer_the_page_may_ask_it_and_nobody_else(
             assert [name for name, given in policy.items() if "example" in given] == ["connect-src"]
 
 
-async def test_assets_are_kept_by_their_content_and_sent_packed(http: httpx.AsyncClient) -> None:
+async def test_assets_are_kept_by_their_content_and_sent_packed(http: httpx2.AsyncClient) -> None:
     for path in ASSETS:
         async with http.stream("GET", path, headers={"accept-encoding": "gzip"}) as answer:
             packed = b"".join([part async for part in answer.aiter_raw()])
@@ -99,7 +99,7 @@ async def test_assets_are_kept_by_their_content_and_sent_packed(http: httpx.Asyn
         assert (head.status_code, head.content) == (200, b"")
 
 
-async def test_nothing_else_becomes_reachable(http: httpx.AsyncClient) -> None:
+async def test_nothing_else_becomes_reachable(http: httpx2.AsyncClient) -> None:
     unknown = 401 if http.headers["x-test-auth"] else 404
     for path in (
         "/assets/",
@@ -117,7 +117,7 @@ async def test_nothing_else_becomes_reachable(http: httpx.AsyncClient) -> None:
         assert set(refused.headers["allow"].split(", ")) == {"GET", "HEAD"}
 
 
-async def test_pages_elsewhere_cannot_load_or_drive_it(http: httpx.AsyncClient) -> None:
+async def test_pages_elsewhere_cannot_load_or_drive_it(http: httpx2.AsyncClient) -> None:
     assert (await http.get("/", headers={"origin": "https://evil.example"})).status_code == 403
     if http.headers["x-test-auth"]:
         return

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
@@ -147,7 +147,7 @@ async def test_every_rpc_decides_by_its_headers_alone(guarded: Served) -> None:
 
 async def test_what_an_unknown_caller_sends_is_not_parsed(guarded: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     nested = b'{"documents":[' + b"[]," * 1_000_000 + b"[]]}"
-    async with httpx.AsyncClient(base_url=f"http://{guarded.runtime.announced['http']}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{guarded.runtime.announced['http']}", timeout=60) as http:
         began = time.process_time()
         assert (await http.post("/collections/x/documents", content=nested, headers=JSON)).status_code == 401
         assert time.process_time() - began < 0.5
@@ -168,7 +168,7 @@ async def test_what_an_unknown_caller_sends_is_not_parsed(guarded: Served, monke
 
 
 async def test_a_refused_caller_may_use_its_connection_again(guarded: Served) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{guarded.runtime.announced['http']}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{guarded.runtime.announced['http']}", timeout=30) as http:
         for size in (10, 10_000, 500_000):
             for _ in range(3):
                 assert (await http.post("/v1/ask", content=b"x" * size, headers=JSON)).status_code == 401
@@ -186,8 +186,8 @@ async def test_pipelined_requests_are_answered_one_by_one(guarded: Served) -> No
 # Sizes, depths, numbers
 
 
-async def post(served: Served, path: str, content: bytes) -> httpx.Response:
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
+async def post(served: Served, path: str, content: bytes) -> httpx2.Response:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
         return await http.post(path, content=content, headers=JSON)
 
 
@@ -261,7 +261,7 @@ async def test_a_connection_on_which_nothing_is_said_is_closed(keyless: Served) 
 
 async def test_a_caller_who_does_not_read_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with edge(tmp_path, monkeypatch, write_seconds=0.5) as served:
-        async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
+        async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=60) as http:
             made = await http.post("/v1/documents", params={"filename": "a.txt"}, content=b"x" * 10_000_000)
         reader, writer = await asyncio.open_connection(*http_of(served), limit=1024)
         path = f"/v1/documents/{made.json()['document']['id']}:download"
@@ -385,12 +385,12 @@ CASES = [
 async def test_without_keys_pages_and_names_of_others_are_kept_out(
     keyless: Served, headers: dict[str, str], status: int
 ) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{keyless.runtime.announced['http']}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{keyless.runtime.announced['http']}", timeout=30) as http:
         assert (await http.get("/v1/collections", headers=headers)).status_code == status
 
 
 async def test_every_path_keeps_them_out(keyless: Served) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{keyless.runtime.announced['http']}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{keyless.runtime.announced['http']}", timeout=30) as http:
         for verb, path in operations():
             for headers in ({"host": "evil.example"}, {"origin": EVIL}, {"sec-fetch-site": "cross-site"}):
                 answer = await http.request(verb, path, headers={**headers, **JSON}, content=b"{}")
@@ -401,7 +401,7 @@ async def test_a_listed_origin_may_call(tmp_path: Path, monkeypatch: pytest.Monk
     page = "https://console.example"
     async with edge(tmp_path, monkeypatch, cors_origins=page) as served:
         headers = {"origin": page, "sec-fetch-site": "cross-site"}
-        async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
+        async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
             answer = await http.get("/v1/collections", headers=headers)
             assert answer.status_code == 200
             assert answer.headers["access-control-allow-origin"] == page
@@ -411,7 +411,7 @@ async def test_a_listed_origin_may_call(tmp_path: Path, monkeypatch: pytest.Monk
 
 async def test_a_page_may_read_that_it_lacks_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = "https://console.example"
-    async with edge(tmp_path, monkeypatch, cors_origins=page, auth="keys") as served, httpx.AsyncClient() as http:
+    async with edge(tmp_path, monkeypatch, cors_origins=page, auth="keys") as served, httpx2.AsyncClient() as http:
         url = f"http://{served.runtime.announced['http']}/v1/collections"
         answer = await http.get(url, headers={"origin": page}, timeout=30)
         assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (401, page)

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.documents_pb2 import (
     DeleteDocumentRequest,
@@ -152,7 +152,7 @@ async def test_over_http_the_body_is_the_document_and_the_mask_is_in_the_query(
     edge: EdgeStub, world: World, served: Served
 ) -> None:
     document = await uploaded(edge, world, tags=["old"])
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
         path = f"/v1/documents/{document.id}"
         changed = await client.patch(path, json={"metadata": {"shelf": 4}})
         assert changed.json()["document"]["metadata"] == {"shelf": 4}
@@ -186,7 +186,7 @@ async def test_a_duplicates_tags_reach_the_chunks(edge: EdgeStub, world: World) 
 
 
 async def test_over_http_an_upload_takes_what_the_contract_has(edge: EdgeStub, world: World, served: Served) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=20) as client:
         fields = {"filename": "a.txt", "size_bytes": "3", "sha256": "1" * 64, "request_id": "r-2"}
         made = await client.post("/v1/documents", params=fields, content=b"one")
         assert made.status_code == 201

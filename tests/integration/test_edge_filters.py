@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest, GetAnswerManifestRequest, ReplayAnswerRequest, SearchRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
@@ -81,7 +81,7 @@ async def test_an_operator_that_this_version_does_not_know_is_refused_by_its_pla
 
 async def test_over_http_it_is_given_in_a_body_or_as_json_in_a_query(place: Place) -> None:
     typed = {"comparison": {"field": "year", "op": "COMPARISON_OP_GTE", "value": {"number_value": 2024}}}
-    async with httpx.AsyncClient(base_url=place.http) as http:
+    async with httpx2.AsyncClient(base_url=place.http) as http:
         found = await http.post("/v1/search", json={"query": "tea", "filter": typed})
         assert found.status_code == 200, found.text
         assert place.world.requests("Retrieve")[-1].filter == YEAR

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
@@ -52,17 +52,17 @@ async def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncItera
         yield served, (tmp_path / "first.key").read_text().strip()
 
 
-async def heads(served: Served, *requests: dict[str, Any]) -> list[tuple[Any, int, httpx.Headers]]:
+async def heads(served: Served, *requests: dict[str, Any]) -> list[tuple[Any, int, httpx2.Headers]]:
     """Return what each request is answered, without the bodies of those that go on."""
     found = []
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
         for request in requests:
             async with http.stream(**request) as answer:
                 found.append((request, answer.status_code, answer.headers))
     return found
 
 
-def missing(answers: list[tuple[Any, int, httpx.Headers]]) -> list[Any]:
+def missing(answers: list[tuple[Any, int, httpx2.Headers]]) -> list[Any]:
     """Return the answers that lack one of the headers, or have it twice."""
     lacking = []
     for request, status, headers in answers:
@@ -116,7 +116,7 @@ async def test_what_no_application_sees_is_answered_with_them_too(guarded: tuple
 
 
 async def test_the_page_of_the_api_is_shown_as_it_was(guarded: tuple[Served, str]) -> None:
-    async with httpx.AsyncClient(base_url=f"http://{guarded[0].runtime.announced['http']}") as http:
+    async with httpx2.AsyncClient(base_url=f"http://{guarded[0].runtime.announced['http']}") as http:
         page = await http.get("/docs")
     assert "<style>" in page.text
     assert "style-src 'sha256-" in page.headers["content-security-policy"]
@@ -139,7 +139,7 @@ async def test_a_stranger_learns_whether_it_is_up_and_no_more(guarded: tuple[Ser
     checks = health_pb2_grpc.HealthStub(served.channel)
     answer = await checks.Check(health_pb2.HealthCheckRequest())
     assert {field.name for field, _ in answer.ListFields()} <= {"status"}
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as http:
         assert (await http.get("/v1/health")).json() == {
             "healthy": True, "components": [], "version": "",
         }  # fmt: skip

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import httpx
+import httpx2
 import openai
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse, GetAnswerRequest, ReplayAnswerRequest
@@ -227,7 +227,7 @@ async def test_a_client_that_leaves_stops_the_model_at_every_door(
 ) -> None:
     await put(edge)
     world.gates["Generate"] = asyncio.Event()
-    async with httpx.AsyncClient(base_url=base, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as http:
         leaving = asyncio.ensure_future(http.post(path, json=body, headers={"accept": accept}))
         await world.until(lambda: bool(world.requests("Generate")))
         leaving.cancel()
@@ -255,7 +255,7 @@ async def test_a_clients_system_message_stands_beside_the_collections_instructio
 async def test_an_upstreams_429_stays_one_at_every_door(edge: EdgeStub, base: str, world: World) -> None:
     await put(edge)
     world.failures["Generate"] = ResourceExhausted("The model is busy", reason="PROVIDER_FAILED", retry_after=7.0)
-    async with httpx.AsyncClient(base_url=base, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as http:
         spoken = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}]}
         chat = await http.post("/v1/chat/completions", json=spoken)
         whole = await http.post("/v1/ask", json={"question": "tea ?"}, headers={"accept": "application/json"})
@@ -299,7 +299,7 @@ HARMLESS: dict[str, Any] = {
 @pytest.mark.parametrize("name", REFUSED)
 async def test_what_cannot_be_honoured_is_refused_by_its_name(base: str, world: World, name: str) -> None:
     body = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}], name: REFUSED[name]}
-    async with httpx.AsyncClient(base_url=base, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as http:
         answer = await http.post("/v1/chat/completions", json=body)
     assert answer.status_code == 400
     assert name in answer.json()["error"]["message"]
@@ -308,14 +308,14 @@ async def test_what_cannot_be_honoured_is_refused_by_its_name(base: str, world: 
 
 async def test_what_changes_nothing_is_let_through(base: str, world: World) -> None:
     body = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}], **HARMLESS}
-    async with httpx.AsyncClient(base_url=base, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as http:
         assert (await http.post("/v1/chat/completions", json=body)).status_code == 200
 
 
 async def test_sampling_reaches_the_model(base: str, world: World) -> None:
     wanted = {"top_p": 0.4, "frequency_penalty": -1.5, "presence_penalty": 1.0}
     body = {"model": "footnote", "messages": [{"role": "user", "content": "tea ?"}], **wanted}
-    async with httpx.AsyncClient(base_url=base, timeout=20) as http:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as http:
         assert (await http.post("/v1/chat/completions", json=body)).status_code == 200
     settings = world.requests("Generate")[-1].settings
     assert {name: getattr(settings, name) for name in wanted} == wanted

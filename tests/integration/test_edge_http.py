@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import openai
 import pytest
 from footnote.types.v1 import chunk_pb2 as chk
@@ -28,12 +28,12 @@ async def base(world: World) -> AsyncIterator[str]:
 
 
 @pytest.fixture
-async def http(base: str) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=base, timeout=20) as client:
+async def http(base: str) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=base, timeout=20) as client:
         yield client
 
 
-async def put(http: httpx.AsyncClient, text: bytes, **fields: str) -> dict[str, Any]:
+async def put(http: httpx2.AsyncClient, text: bytes, **fields: str) -> dict[str, Any]:
     """Upload a text as a form and wait for its end."""
     answer = await http.post("/v1/documents", data=fields, files={"file": ("tea.txt", text)})
     assert answer.status_code in (200, 201), answer.text
@@ -43,7 +43,7 @@ async def put(http: httpx.AsyncClient, text: bytes, **fields: str) -> dict[str, 
     return document
 
 
-async def events(http: httpx.AsyncClient, verb: str, url: str, **more: Any) -> AsyncIterator[tuple[str, Any]]:
+async def events(http: httpx2.AsyncClient, verb: str, url: str, **more: Any) -> AsyncIterator[tuple[str, Any]]:
     """Yield name and data of every server-sent event."""
     async with http.stream(verb, url, **more) as answer:
         assert answer.status_code == 200, await answer.aread()
@@ -57,7 +57,7 @@ async def events(http: httpx.AsyncClient, verb: str, url: str, **more: Any) -> A
                 name = ""
 
 
-async def test_a_document_goes_in_and_out_as_a_form(http: httpx.AsyncClient) -> None:
+async def test_a_document_goes_in_and_out_as_a_form(http: httpx2.AsyncClient) -> None:
     document = await put(http, b"Tea is brewed.", tags="drinks, hot", metadata='{"shelf": 3}', ttl="60s")
     assert document["state"] == "DOCUMENT_STATE_INDEXED"
     assert document["tags"] == ["drinks", "hot"]
@@ -74,7 +74,7 @@ async def test_a_document_goes_in_and_out_as_a_form(http: httpx.AsyncClient) -> 
     assert (await http.get(f"/v1/documents/{document['id']}")).status_code == 404
 
 
-async def test_bare_bytes_are_a_file_too(http: httpx.AsyncClient, world: World) -> None:
+async def test_bare_bytes_are_a_file_too(http: httpx2.AsyncClient, world: World) -> None:
     answer = await http.post("/v1/documents", params={"filename": "a.txt"}, content=b"x" * 700_000)
     assert answer.status_code == 201
     assert len(world.blobs[answer.json()["document"]["id"]]) == 700_000
@@ -107,14 +107,14 @@ async def test_bare_bytes_are_a_file_too(http: httpx.AsyncClient, world: World) 
     ],
 )
 async def test_a_broken_form_is_refused_and_stores_nothing(
-    http: httpx.AsyncClient, world: World, content: bytes, kind: str
+    http: httpx2.AsyncClient, world: World, content: bytes, kind: str
 ) -> None:
     answer = await http.post("/v1/documents", content=content, headers={"content-type": kind})
     assert answer.status_code == 400, answer.text
     assert not world.documents
 
 
-async def test_ask_streams_events_with_their_names(http: httpx.AsyncClient) -> None:
+async def test_ask_streams_events_with_their_names(http: httpx2.AsyncClient) -> None:
     await put(http, b"Tea is brewed at 80 degrees.")
     every = {"question": "tea ?", "include": ["ANSWER_PART_STAGES", "ANSWER_PART_SOURCES", "ANSWER_PART_CITATIONS"]}
     seen = [pair async for pair in events(http, "POST", "/v1/ask", json=every)]
@@ -132,7 +132,7 @@ async def test_ask_streams_events_with_their_names(http: httpx.AsyncClient) -> N
     assert whole.json()["answer"] | {"id": ""} == completed["answer"] | {"id": ""}
 
 
-async def test_failures_are_problem_details(http: httpx.AsyncClient, world: World) -> None:
+async def test_failures_are_problem_details(http: httpx2.AsyncClient, world: World) -> None:
     empty = await http.post("/v1/ask", json={"question": ""})
     assert empty.status_code == 400
     assert empty.headers["content-type"] == "application/problem+json"
@@ -155,7 +155,7 @@ async def test_failures_are_problem_details(http: httpx.AsyncClient, world: Worl
     assert (down.status_code, down.headers["retry-after"]) == (503, "3")
 
 
-async def test_a_failure_in_mid_stream_is_an_event(http: httpx.AsyncClient, world: World) -> None:
+async def test_a_failure_in_mid_stream_is_an_event(http: httpx2.AsyncClient, world: World) -> None:
     await put(http, b"Tea is brewed.")
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
     seen = [pair async for pair in events(http, "POST", "/v1/ask", json={"question": "tea ?"})]
@@ -163,7 +163,7 @@ async def test_a_failure_in_mid_stream_is_an_event(http: httpx.AsyncClient, worl
     assert seen[-1][1]["reason"] == "PROVIDER_FAILED"
 
 
-async def test_a_reader_who_leaves_ends_the_model_call(http: httpx.AsyncClient, world: World) -> None:
+async def test_a_reader_who_leaves_ends_the_model_call(http: httpx2.AsyncClient, world: World) -> None:
     await put(http, b"Tea is brewed.")
     world.gates["Generate"] = asyncio.Event()
     async for name, _ in events(http, "POST", "/v1/ask", json={"question": "tea ?"}):
@@ -172,14 +172,14 @@ async def test_a_reader_who_leaves_ends_the_model_call(http: httpx.AsyncClient, 
     await world.until(lambda: bool(world.cancelled))
 
 
-async def test_pages_of_other_origins_and_names_are_kept_out(http: httpx.AsyncClient) -> None:
+async def test_pages_of_other_origins_and_names_are_kept_out(http: httpx2.AsyncClient) -> None:
     assert (await http.get("/v1/health", headers={"origin": "https://evil.example"})).status_code == 403
     assert (await http.get("/v1/health", headers={"host": "evil.example"})).status_code == 403
     own = str(http.base_url).rstrip("/")
     assert (await http.get("/v1/health", headers={"origin": own})).status_code == 200
 
 
-async def test_conversations_over_json(http: httpx.AsyncClient) -> None:
+async def test_conversations_over_json(http: httpx2.AsyncClient) -> None:
     made = (await http.post("/v1/conversations", json={"title": "Tea"})).json()["conversation"]
     renamed = await http.patch(f"/v1/conversations/{made['id']}", json={"title": "Coffee"})
     assert renamed.json()["conversation"]["title"] == "Coffee"
@@ -188,7 +188,7 @@ async def test_conversations_over_json(http: httpx.AsyncClient) -> None:
     assert (await http.delete(f"/v1/conversations/{made['id']}")).json() == {}
 
 
-async def test_feedback_is_exported_line_by_line(http: httpx.AsyncClient) -> None:
+async def test_feedback_is_exported_line_by_line(http: httpx2.AsyncClient) -> None:
     await put(http, b"Tea is brewed.")
     made = (await http.post("/v1/conversations", json={})).json()["conversation"]
     asked = {"question": "tea ?", "conversation_id": made["id"]}
@@ -202,7 +202,7 @@ async def test_feedback_is_exported_line_by_line(http: httpx.AsyncClient) -> Non
     assert replayed.json()["identical"] is True
 
 
-async def test_the_wrapper_keeps_collections_with_their_metadata(http: httpx.AsyncClient) -> None:
+async def test_the_wrapper_keeps_collections_with_their_metadata(http: httpx2.AsyncClient) -> None:
     body = {"name": "kb", "embedding_provider": "acme", "metadata": {"team": "docs", "n": 1}}
     made = await http.post("/collections", json=body)
     assert made.status_code == 201
@@ -216,7 +216,7 @@ async def test_the_wrapper_keeps_collections_with_their_metadata(http: httpx.Asy
     assert (await http.delete("/collections/kb")).status_code == 200
 
 
-async def test_the_wrapper_takes_documents_with_embeddings(http: httpx.AsyncClient, world: World) -> None:
+async def test_the_wrapper_takes_documents_with_embeddings(http: httpx2.AsyncClient, world: World) -> None:
     for body in ({"documents": []}, {}, {"documents": "x"}):
         refused = await http.post("/collections/kb/documents", json=body)
         assert (refused.status_code, refused.json()["detail"]) == (400, "Documents array is required")
@@ -238,7 +238,7 @@ async def test_the_wrapper_takes_documents_with_embeddings(http: httpx.AsyncClie
     ],
 )  # fmt: skip
 async def test_the_wrapper_says_what_came_in_place_of_an_embedding(
-    http: httpx.AsyncClient, world: World, embedding: object, problem: str
+    http: httpx2.AsyncClient, world: World, embedding: object, problem: str
 ) -> None:
     documents = [{"text": "x", "embedding": [1, 2]}, {"text": "y", "embedding": embedding}]
     refused = await http.post("/collections/kb/documents", json={"documents": documents})
@@ -251,7 +251,7 @@ async def test_the_wrapper_says_what_came_in_place_of_an_embedding(
     assert not world.requests("AddVectors")
 
 
-async def test_the_wrapper_refuses_an_embedding_beyond_all_numbers(http: httpx.AsyncClient, world: World) -> None:
+async def test_the_wrapper_refuses_an_embedding_beyond_all_numbers(http: httpx2.AsyncClient, world: World) -> None:
     documents = [{"text": "x", "embedding": [10**400]}]
     refused = await http.post("/collections/kb/documents", json={"documents": documents})
     said = "The body must hold no number beyond what a double can be, about 1.8e308"
@@ -259,7 +259,7 @@ async def test_the_wrapper_refuses_an_embedding_beyond_all_numbers(http: httpx.A
     assert not world.requests("AddVectors")
 
 
-async def test_the_wrapper_queries_by_metadata(http: httpx.AsyncClient, world: World) -> None:
+async def test_the_wrapper_queries_by_metadata(http: httpx2.AsyncClient, world: World) -> None:
     chunk = chk.Chunk(id="c1", text="the text")
     chunk.metadata.update({"section_id": "intro"})
     world.chunks["d"] = [chunk]
@@ -277,7 +277,7 @@ async def test_the_wrapper_queries_by_metadata(http: httpx.AsyncClient, world: W
     assert (refused.status_code, refused.json()["detail"]) == (400, message)
 
 
-async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx.AsyncClient, base: str, world: World) -> None:
+async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx2.AsyncClient, base: str, world: World) -> None:
     await put(http, b"Tea is brewed at 80 degrees.")
     client = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key="none", max_retries=0)
     try:
@@ -330,13 +330,13 @@ async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx.AsyncClient
         ("/collections/x/documents", "GET, HEAD, POST"),
     ],
 )
-async def test_a_method_that_is_not_served_is_told_which_are(http: httpx.AsyncClient, path: str, methods: str) -> None:
+async def test_a_method_that_is_not_served_is_told_which_are(http: httpx2.AsyncClient, path: str, methods: str) -> None:
     answer = await http.request("PUT", path)
     assert answer.status_code == 405
     assert answer.headers["allow"] == methods
 
 
-async def test_the_openapi_document_says_what_a_request_must_have(http: httpx.AsyncClient) -> None:
+async def test_the_openapi_document_says_what_a_request_must_have(http: httpx2.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     operation = document["paths"]["/v1/messages/{message_id}:edit"]["post"]
     assert operation["requestBody"]["required"]
@@ -348,7 +348,7 @@ async def test_the_openapi_document_says_what_a_request_must_have(http: httpx.As
     assert len(places) == len(document["paths"])  # no two paths differ in a variable's name only
 
 
-async def test_the_openapi_document_describes_every_route(http: httpx.AsyncClient) -> None:
+async def test_the_openapi_document_describes_every_route(http: httpx2.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     assert document["openapi"] == "3.1.0"
     assert "post" in document["paths"]["/v1/ask"]
@@ -372,7 +372,7 @@ async def test_the_openapi_document_describes_every_route(http: httpx.AsyncClien
     assert not re.search(r'(src|href)="(https?:)?//', page)  # readable without any network
 
 
-async def test_a_conversation_is_changed_and_answered_anew(http: httpx.AsyncClient) -> None:
+async def test_a_conversation_is_changed_and_answered_anew(http: httpx2.AsyncClient) -> None:
     made = (await http.post("/v1/conversations", json={"title": "t"})).json()["conversation"]
     path = f"/v1/conversations/{made['id']}"
     renamed = await http.patch(path, params={"update_mask": "title"}, json={"title": "u", "etag": made["etag"]})

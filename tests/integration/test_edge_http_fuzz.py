@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from footnote_edge.app import build
 from footnote_edge.http.openapi.document import document
@@ -103,7 +103,7 @@ async def test_no_request_makes_the_service_fail() -> None:
     seen: dict[int, int] = {}
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
         base = f"http://{served.runtime.announced['http']}"
-        async with httpx.AsyncClient(base_url=base, timeout=10, headers={"x-footnote-timeout": "5"}) as http:
+        async with httpx2.AsyncClient(base_url=base, timeout=10, headers={"x-footnote-timeout": "5"}) as http:
             for request in requests(chance):
                 # A watch of a collection goes on for ever; its status is all that matters here.
                 async with http.stream(**request) as answer:

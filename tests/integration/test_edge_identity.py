@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -190,7 +190,7 @@ async def test_another_tenants_ids_lead_nowhere(tenant: Tenant) -> None:
 
 
 async def test_http_takes_the_same_keys(tenant: Tenant) -> None:
-    async with httpx.AsyncClient(base_url=tenant.http) as http:  # type: ignore[attr-defined]
+    async with httpx2.AsyncClient(base_url=tenant.http) as http:  # type: ignore[attr-defined]
         assert (await http.get("/v1/collections")).status_code == 401
         for headers in ({"authorization": f"Bearer {tenant.keys['reader']}"}, {"x-api-key": tenant.keys["reader"]}):
             listed = await http.get("/v1/collections", headers=headers)
@@ -218,7 +218,7 @@ async def test_a_tenant_that_uploads_too_much_has_to_wait(tmp_path: Path, monkey
     monkeypatch.setenv("FOOTNOTE_EDGE_UPLOAD_BYTES_PER_MINUTE", "1000")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
         url = f"http://{served.runtime.announced['http']}/v1/documents"
-        async with httpx.AsyncClient(headers={"x-footnote-tenant": "one"}) as http:
+        async with httpx2.AsyncClient(headers={"x-footnote-tenant": "one"}) as http:
             assert (await http.post(url, files={"file": ("a.txt", b"a" * 2000)})).status_code == 201
             refused = await http.post(url, files={"file": ("b.txt", b"b")})
             assert refused.status_code == 429
@@ -245,10 +245,10 @@ async def test_with_mutual_tls_http_wants_a_certificate_too(tmp_path: Path) -> N
     shown.load_cert_chain(own["tls_cert_file"], own["tls_key_file"])
     async with serve_app(build, data_dir=tmp_path, **settings) as served:
         url = f"https://{served.runtime.announced['http']}/v1/conversations"
-        async with httpx.AsyncClient(verify=shown) as http:
+        async with httpx2.AsyncClient(verify=shown) as http:
             assert (await http.get(url)).status_code == 200
-        async with httpx.AsyncClient(verify=trust) as http:
-            with pytest.raises(httpx.TransportError):
+        async with httpx2.AsyncClient(verify=trust) as http:
+            with pytest.raises(httpx2.TransportError):
                 await http.get(url)
 
 

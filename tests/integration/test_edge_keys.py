@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
@@ -280,7 +280,7 @@ async def test_without_keys_there_are_none_to_make(tmp_path: Path) -> None:
 
 async def test_the_same_over_http(place: Place) -> None:
     headers = {"x-api-key": place.keys["admin"]}
-    async with httpx.AsyncClient(base_url=place.http, headers=headers) as http:
+    async with httpx2.AsyncClient(base_url=place.http, headers=headers) as http:
         body = {"label": "web", "role": "ROLE_READER", "user_id": "ann", "ttl": "3600s"}
         made = await http.post("/v1/keys", json=body)
         assert made.status_code == 200, made.text

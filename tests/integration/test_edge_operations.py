@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import operations_pb2 as pb
 from footnote.edge.v1.collections_pb2 import (
@@ -64,8 +64,8 @@ def edge(served: Served) -> EdgeStub:
 
 
 @pytest.fixture
-async def http(served: Served) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as client:
+async def http(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as client:
         yield client
 
 
@@ -171,7 +171,7 @@ async def test_named_documents_deleted_or_replaced_meanwhile_are_left_out(edge: 
 
 @pytest.mark.parametrize("door", ["grpc", "http"])
 async def test_a_cancelled_reindex_begins_nothing_more(
-    edge: EdgeStub, http: httpx.AsyncClient, world: World, door: str
+    edge: EdgeStub, http: httpx2.AsyncClient, world: World, door: str
 ) -> None:
     count = RENEW_BATCH + 20
     await fill(edge, world, count)
@@ -224,7 +224,7 @@ async def test_a_reindex_that_waits_is_cancelled_at_once(edge: EdgeStub, world: 
 
 
 async def test_a_deletion_hides_at_once_and_is_watched_to_its_end(
-    edge: EdgeStub, http: httpx.AsyncClient, world: World
+    edge: EdgeStub, http: httpx2.AsyncClient, world: World
 ) -> None:
     collection = await fill(edge, world, 5)
     await upload(edge, "other", "default")
@@ -270,7 +270,7 @@ async def test_a_deletion_hides_at_once_and_is_watched_to_its_end(
 
 @pytest.mark.parametrize("door", ["grpc", "http"])
 async def test_a_deletion_that_has_not_begun_is_undone(
-    edge: EdgeStub, http: httpx.AsyncClient, world: World, door: str
+    edge: EdgeStub, http: httpx2.AsyncClient, world: World, door: str
 ) -> None:
     await fill(edge, world, 2, "first")
     kept = await fill(edge, world, 3, "second")
@@ -340,7 +340,7 @@ async def test_a_deletion_that_cannot_hide_is_none(edge: EdgeStub, world: World)
 
 
 async def test_operations_are_their_makers_and_the_administrators(
-    edge: EdgeStub, http: httpx.AsyncClient, world: World
+    edge: EdgeStub, http: httpx2.AsyncClient, world: World
 ) -> None:
     private = Collection(name="plans", visibility=VISIBILITY_PRIVATE)
     made = (await edge.CreateCollection(CreateCollectionRequest(collection=private), metadata=meta("ann"))).collection
@@ -388,7 +388,7 @@ async def _read(call: Any) -> list[Any]:
     return [one async for one in call]
 
 
-async def test_lists_are_filtered_and_paged(edge: EdgeStub, http: httpx.AsyncClient, world: World) -> None:
+async def test_lists_are_filtered_and_paged(edge: EdgeStub, http: httpx2.AsyncClient, world: World) -> None:
     await fill(edge, world, 1, "first")
     second = await fill(edge, world, 1, "second")
     made = []
@@ -444,7 +444,7 @@ async def test_a_repeated_request_is_one_operation(edge: EdgeStub, world: World)
     assert caught.value.reason == "REQUEST_ID_REUSED"
 
 
-async def test_http_watches_and_the_wrapper_waits(edge: EdgeStub, http: httpx.AsyncClient, world: World) -> None:
+async def test_http_watches_and_the_wrapper_waits(edge: EdgeStub, http: httpx2.AsyncClient, world: World) -> None:
     await fill(edge, world, 3)
     answer = await http.post("/v1/documents:reindex", json={"collection": "many"})
     operation = answer.json()["operation"]

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from itertools import product
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import (
     RATING_UP,
@@ -206,7 +206,7 @@ class Case:
             except NotFound:
                 continue
         base = f"http://{self.served.runtime.announced['http']}"
-        async with httpx.AsyncClient(base_url=base, headers=self.reader.headers) as web:
+        async with httpx2.AsyncClient(base_url=base, headers=self.reader.headers) as web:
             return (await web.get("/v1/feedback.jsonl")).text
 
     async def _next_prompt(self) -> Any:

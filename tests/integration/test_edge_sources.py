@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
@@ -500,7 +500,7 @@ async def test_a_folder_that_is_not_allowed_is_refused(edge: EdgeStub, tmp_path:
 async def test_kinds_are_listed_with_their_settings(edge: EdgeStub, served: Served) -> None:
     kinds = {kind.id: kind for kind in (await edge.ListSourceKinds(pb.ListSourceKindsRequest())).kinds}
     assert "path" in kinds["folder"].settings_schema["properties"].fields
-    async with httpx.AsyncClient(base_url=f"http://{served.runtime.announced['http']}") as http:
+    async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}") as http:
         found = (await http.get("/v1/sourceKinds")).json()
         assert {kind["id"] for kind in found["kinds"]} == set(kinds)
 

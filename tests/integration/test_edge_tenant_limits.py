@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import limits_pb2 as pb
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
@@ -128,7 +128,7 @@ async def test_wrong_values_are_refused_by_name(place: Place, limits: Any, mask:
 
 
 async def test_http_and_the_command_do_the_same(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with httpx.AsyncClient(base_url=place.http, headers=dict(place.as_("operator"))) as http:
+    async with httpx2.AsyncClient(base_url=place.http, headers=dict(place.as_("operator"))) as http:
         made = await http.patch("/v1/limits/acme", json={"documents": "3"}, params={"update_mask": "documents,bytes"})
         assert made.status_code == 200, made.text
         assert (await http.get("/v1/limits/acme")).json()["allowance"]["documents"] == "3"

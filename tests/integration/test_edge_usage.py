@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import system_pb2 as pb
 from footnote.edge.v1.answers_pb2 import SearchRequest
@@ -193,7 +193,7 @@ async def test_the_system_says_what_a_client_needs_and_no_secret(place: Place) -
 
 async def test_the_same_over_http(place: Place) -> None:
     await place.upload("ann", b"one")
-    async with httpx.AsyncClient(base_url=place.http, headers={"x-api-key": place.keys["chief"]}) as http:
+    async with httpx2.AsyncClient(base_url=place.http, headers={"x-api-key": place.keys["chief"]}) as http:
         me = (await http.get("/v1/whoami")).json()
         assert (me["tenant_id"], me["role"], me["authentication"]) == ("acme", "ROLE_ADMIN", "AUTHENTICATION_KEY")
         used = (await http.get("/v1/usage")).json()

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from typing import Any
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_IDLE,
@@ -225,7 +225,7 @@ async def test_pages_are_told_while_a_file_is_read_with_the_time_left(edge: Edge
 async def test_over_http_each_event_has_its_name(edge: EdgeStub, world: World, served: Served) -> None:
     document = await stored(edge, world, b"one")
     address = f"http://{served.runtime.announced['http']}/v1/collections/default/documents:watch?until_idle=true"
-    async with httpx.AsyncClient() as client:
+    async with httpx2.AsyncClient() as client:
         lines = (await client.get(address, timeout=20)).raise_for_status().text.splitlines()
     named = [line.removeprefix("event: ") for line in lines if line.startswith("event: ")]
     assert named == ["changed", "snapshot_done", "ended"]

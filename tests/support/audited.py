@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-import httpx
+import httpx2
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, UploadDocumentRequest, UploadMetadata
@@ -163,8 +163,8 @@ async def call_grpc(stub: EdgeStub, name: str, request: Mapping[str, Any], metad
 
 
 async def call_http(
-    http: httpx.AsyncClient, name: str, request: Mapping[str, Any], headers: Mapping[str, str]
-) -> httpx.Response:
+    http: httpx2.AsyncClient, name: str, request: Mapping[str, Any], headers: Mapping[str, str]
+) -> httpx2.Response:
     """Call an RPC over HTTP as its annotations say, files by their own paths."""
     given = dict(request)
     if name in STREAMS:

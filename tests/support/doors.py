@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-import httpx
+import httpx2
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
     GetCollectionRequest,
@@ -99,7 +99,7 @@ class GrpcDoor:
 class HttpDoor:
     """By the wrapper's paths; a refusal comes as a status with problem details."""
 
-    def __init__(self, http: httpx.AsyncClient) -> None:
+    def __init__(self, http: httpx2.AsyncClient) -> None:
         self._http = http
 
     async def create(self, name: str, metadata: dict[str, Any], dimensions: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 
 _ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 
@@ -44,7 +44,7 @@ def server() -> Iterator[str]:
 
 def make_bucket(endpoint: str, name: str) -> None:
     """Create a bucket; the server checks no signature."""
-    httpx.put(
+    httpx2.put(
         f"{endpoint}/{name}",
         headers={"Authorization": "AWS4-HMAC-SHA256 Credential=test/20200101/us-east-1/s3/aws4_request"},
     ).raise_for_status()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
+import httpx2
 import psutil
 from support.model_chat import Finish, Say, Step, serve_model
 
@@ -48,7 +48,7 @@ class Double:
         """Ask it as Footnote does, with nothing between; return seconds to the first word and to the end."""
         body = {"model": "double", "stream": True, "messages": [{"role": "user", "content": "?"}]}
         began, first = time.perf_counter(), 0.0
-        with httpx.stream("POST", f"{self.url}/chat/completions", json=body, timeout=60) as answer:
+        with httpx2.stream("POST", f"{self.url}/chat/completions", json=body, timeout=60) as answer:
             for line in answer.iter_lines():
                 if not first and '"content": ' in line and '"content": ""' not in line:
                     first = time.perf_counter() - began

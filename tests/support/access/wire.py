@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import grpc
-import httpx
+import httpx2
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.json_format import MessageToDict, ParseDict
 from google.protobuf.message_factory import GetMessageClass
@@ -77,7 +77,7 @@ class Operation:
 class Wire:
     """Connections to a deployment's public ports."""
 
-    def __init__(self, channel: grpc.aio.Channel, http: httpx.AsyncClient) -> None:
+    def __init__(self, channel: grpc.aio.Channel, http: httpx2.AsyncClient) -> None:
         self.channel, self.http = channel, http
 
     async def call(
@@ -91,7 +91,7 @@ class Wire:
                     outcome = await self._once(operation, body, sent)
             except TimeoutError:
                 return Outcome("TIMEOUT", f"no end after {CALL_SECONDS} s")
-            except httpx.TransportError as error:  # a kept connection that the server had just closed, for example
+            except httpx2.TransportError as error:  # a kept connection that the server had just closed, for example
                 outcome = Outcome("UNAVAILABLE", repr(error))
             if not _worth_again(outcome) or pause is None:
                 return outcome
@@ -159,7 +159,7 @@ class Wire:
         names = {
             name: value for name, value in answer.headers.items() if name not in ("content-encoding", "content-length")
         }
-        return _of_http(httpx.Response(answer.status_code, headers=names, text=text))
+        return _of_http(httpx2.Response(answer.status_code, headers=names, text=text))
 
     async def _mcp(self, operation: Operation, body: Mapping[str, Any], headers: dict[str, str]) -> Outcome:
         call = {"name": operation.id, "arguments": dict(body)}
@@ -174,7 +174,7 @@ class Wire:
         outcome.bodies = [result.get("structuredContent") or result.get("content")]
         return outcome
 
-    async def rpc(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
+    async def rpc(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx2.Response:
         """Send one JSON-RPC request to the MCP door."""
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": dict(params)}
         accept = {"accept": "application/json, text/event-stream"}
@@ -185,10 +185,10 @@ class Wire:
 async def wired(grpc_address: str, http_address: str) -> AsyncIterator[Wire]:
     """Open one connection of each kind."""
     options = [("grpc.max_receive_message_length", -1), ("grpc.enable_retries", 0)]
-    limits = httpx.Limits(max_connections=8)
+    limits = httpx2.Limits(max_connections=8)
     async with (
         grpc.aio.insecure_channel(grpc_address, options=options) as channel,
-        httpx.AsyncClient(base_url=f"http://{http_address}", timeout=CALL_SECONDS, limits=limits) as http,
+        httpx2.AsyncClient(base_url=f"http://{http_address}", timeout=CALL_SECONDS, limits=limits) as http,
     ):
         yield Wire(channel, http)
 
@@ -230,7 +230,7 @@ def _steady(value: Any) -> Any:
     return [_steady(inner) for inner in value] if isinstance(value, list) else value
 
 
-def _of_http(answer: httpx.Response) -> Outcome:
+def _of_http(answer: httpx2.Response) -> Outcome:
     lines = [f"{name}={value}" for name, value in answer.headers.items()]
     outcome = Outcome("OK" if answer.is_success else HTTP_CODES.get(answer.status_code, str(answer.status_code)))
     outcome.blob = b"\n".join([*(line.encode() for line in lines), answer.content]).lower()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import httpx
+import httpx2
 from footnote_kit.errors import Unavailable
 from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
@@ -40,8 +40,8 @@ class HttpReranker:
         self._form = form
         register(api_key)
         headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.AsyncClient(
-            timeout=timeout, headers=headers, limits=httpx.Limits(max_connections=16), trust_env=not stays_here(url)
+        self._client = httpx2.AsyncClient(
+            timeout=timeout, headers=headers, limits=httpx2.Limits(max_connections=16), trust_env=not stays_here(url)
         )
 
     async def rerank(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
@@ -66,11 +66,11 @@ class HttpReranker:
             response = await self._client.post(self._url, json=body)
             response.raise_for_status()
             return self._read(response.json(), len(passages))
-        except httpx.HTTPStatusError as error:
+        except httpx2.HTTPStatusError as error:
             raise Unavailable(
                 f"The reranker answered {error.response.status_code}.", reason="PROVIDER_FAILED"
             ) from error
-        except httpx.HTTPError as error:
+        except httpx2.HTTPError as error:
             raise Unavailable(
                 f"The reranker does not answer: {type(error).__name__}.", reason="PROVIDER_FAILED"
             ) from error

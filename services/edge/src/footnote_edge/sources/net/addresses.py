@@ -9,7 +9,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-import httpcore
+import httpcore2
 
 from footnote_edge.sources.policy import Network, Policy
 from footnote_edge.sources.ports import SourceAway
@@ -85,31 +85,31 @@ def _allowed(text: str, networks: Sequence[Network]) -> bool:
     return is_public(address) or any(address in network for network in networks if network.version == address.version)
 
 
-class PinnedBackend(httpcore.AsyncNetworkBackend):
+class PinnedBackend(httpcore2.AsyncNetworkBackend):
     """Connects to the very address that was checked: nothing resolves the name a second time."""
 
     def __init__(self, policy: Policy, resolving: Resolve = resolve) -> None:
         self._policy = policy
         self._resolving = resolving
-        self._inner = httpcore.AnyIOBackend()
+        self._inner = httpcore2.AnyIOBackend()
 
     async def connect_tcp(
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:  # fmt: skip
+    ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
         """Connect to one of the permitted addresses of a host, in their order."""
         failure: Exception | None = None
         for address in await permitted(host, port, self._policy, self._resolving):
             try:
                 return await self._inner.connect_tcp(address, port, timeout, local_address, socket_options)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            except (httpcore2.ConnectError, httpcore2.ConnectTimeout) as error:
                 failure = error
         assert failure is not None
         raise failure
 
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> httpcore2.AsyncNetworkStream:
         """Refuse: sources reach no sockets of this machine."""
         raise AddressRefused("Sources reach no local sockets.")
 

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, urljoin, urlsplit, urlunsplit
 
-import httpcore
+import httpcore2
 
 from footnote_edge.sources.net.addresses import AddressRefused, PinnedBackend, Resolve, resolve
 from footnote_edge.sources.policy import Policy
@@ -56,7 +56,7 @@ class Head:
 class Answer:
     """An answer whose body is read once."""
 
-    def __init__(self, head: Head, response: httpcore.Response) -> None:
+    def __init__(self, head: Head, response: httpcore2.Response) -> None:
         self.head = head
         self._response = response
 
@@ -89,7 +89,7 @@ class Answer:
         return b"".join([part async for part in self.parts(limit)])
 
 
-_FAILURES = (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError)
+_FAILURES = (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.TimeoutException, OSError)
 
 
 def _unpacked(unpack: "zlib._Decompress", raw: bytes) -> "list[bytes] | _Pieces":
@@ -122,7 +122,7 @@ class Client:
         self._total = total_seconds
         self.requests = 0
         """Requests made so far, redirects counted."""
-        self._pool = httpcore.AsyncConnectionPool(
+        self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl.create_default_context(),
             max_connections=_CONNECTIONS,
             keepalive_expiry=15.0,
@@ -153,9 +153,9 @@ class Client:
         if content is not None:
             sent["content-length"] = str(len(content))
         seconds = self._policy.timeout
-        request = httpcore.Request(
+        request = httpcore2.Request(
             method,
-            httpcore.URL(scheme=parts.scheme.encode(), host=host.encode(), port=port, target=target.encode("ascii")),
+            httpcore2.URL(scheme=parts.scheme.encode(), host=host.encode(), port=port, target=target.encode("ascii")),
             headers=[(name.encode("ascii"), value.encode("latin-1")) for name, value in sent.items()],
             content=content or b"",
             extensions={"timeout": dict.fromkeys(("connect", "read", "write", "pool"), seconds)},
@@ -204,7 +204,7 @@ class Client:
         raise ItemFailed("REFUSED", f"It redirects more than {MOST_REDIRECTS} times.")
 
 
-def _headers(response: httpcore.Response) -> dict[str, str]:
+def _headers(response: httpcore2.Response) -> dict[str, str]:
     if sum(len(name) + len(value) for name, value in response.headers) > _HEADER_BYTES:
         raise ItemFailed("INVALID", "Its headers are too long.", permanent=True)
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}

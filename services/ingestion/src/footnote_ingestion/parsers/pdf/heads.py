@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from footnote_ingestion.parsers.pdf.grids import YEAR, cell_of, segments
+from footnote_ingestion.parsers.pdf.grids import cell_of, segments
 from footnote_ingestion.parsers.pdf.groups import (
     Columns,
     Part,
