@@ -36,7 +36,15 @@ SecretOption = Annotated[
 ]
 EveryOption = Annotated[str, typer.Option("--every", metavar="TIME", help="How often: 5m, 1h, 7d.")]
 PausedOption = Annotated[bool | None, typer.Option("--paused/--scheduled", help="Only when asked, or by its schedule.")]
-_FIRST = {"web": "url", "git": "url", "feed": "url", "bucket": "bucket", "folder": "path", "mailbox": "path"}
+_FIRST = {
+    "web": "url",
+    "git": "url",
+    "feed": "url",
+    "bucket": "bucket",
+    "folder": "path",
+    "mailbox": "path",
+    "imap": "host",
+}
 """The setting that the second argument of `add` is, by kind."""
 
 
@@ -44,7 +52,7 @@ _FIRST = {"web": "url", "git": "url", "feed": "url", "bucket": "bucket", "folder
 @connected("footnote sources add")
 async def add(
     session: Session,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="web, git, bucket, folder, mailbox, feed, …")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="web, git, bucket, folder, mailbox, imap, feed, …")],
     where: Annotated[str, typer.Argument(metavar="WHERE", help="Its address, path or bucket.")],
     collection: Annotated[str, typer.Option("--collection", "-c", metavar="NAME", help="Into this one.")] = "default",
     name: Annotated[str, typer.Option(metavar="TEXT", help="Its name; else where it is.")] = "",

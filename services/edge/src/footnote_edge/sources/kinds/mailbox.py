@@ -5,13 +5,12 @@ import hashlib
 import mailbox
 import threading
 from collections.abc import AsyncIterator, Iterator
-from email.header import decode_header, make_header
-from email.parser import BytesHeaderParser
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field
 
+from footnote_edge.sources.kinds.mails import header_text, headers, mail_file
 from footnote_edge.sources.kinds.settings import Selecting
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import (
@@ -30,8 +29,6 @@ from footnote_edge.sources.ports import (
 _PAGE = 200
 _HEADERS = 64 * 1024
 _PART = 256 * 1024
-_LONGEST_SUBJECT = 80
-_PARSER = BytesHeaderParser()
 
 
 class MailboxSettings(Selecting):
@@ -126,19 +123,19 @@ class MailboxConnection:
                 raise SourceAway("The mailbox cannot be read.") from None
 
     def _item(self, key: str, body: bytes) -> Item | None:
-        headers = _PARSER.parsebytes(body[:_HEADERS])
-        subject = _text(headers.get("subject", ""))
+        found = headers(body[:_HEADERS])
+        subject = header_text(found.get("subject", ""))
         if not wanted(subject, self._settings.include, self._settings.exclude):
             return None
         version = _version(body)
-        name = _text(headers.get("message-id", "")).strip()[:500]
+        name = header_text(found.get("message-id", "")).strip()[:500]
         identity = name if name and name not in self._seen else f"{name}#{version[7:39]}"
         self._seen.add(identity)
         size, limit = len(body), self._opening.policy.item_bytes
         too_large = ItemFailed("TOO_LARGE", f"It has more than {limit} bytes.", permanent=True)
         return Item(
-            identity, version, f"{_file(subject)}.eml", size=size, address=f"mid:{name.strip('<>')}" if name else "",
-            memo={"key": key}, permissions=Permissions(owner=_text(headers.get("from", ""))[:300]),
+            identity, version, mail_file(subject), size=size, address=f"mid:{name.strip('<>')}" if name else "",
+            memo={"key": key}, permissions=Permissions(owner=header_text(found.get("from", ""))[:300]),
             skip=too_large if size > limit else None,
         )  # fmt: skip
 
@@ -163,19 +160,6 @@ def _some(walk: Iterator[Item]) -> list[Item]:
 
 def _version(body: bytes) -> str:
     return f"sha256:{hashlib.sha256(body).hexdigest()}"
-
-
-def _text(header: object) -> str:
-    try:
-        found = str(make_header(decode_header(str(header))))
-    except (ValueError, LookupError):
-        found = str(header)
-    return " ".join(found.split()).encode("utf-8", "replace").decode("utf-8")
-
-
-def _file(subject: str) -> str:
-    kept = "".join(one if one.isalnum() or one in " -_.,()" else " " for one in subject)
-    return " ".join(kept.split())[:_LONGEST_SUBJECT].strip(" .") or "mail"
 
 
 MAILBOX = SourceKind("mailbox", "Mailbox on the server", MailboxSettings, MailboxConnection, content_versions=True)

@@ -4,7 +4,8 @@ from footnote_edge.sources.kinds.bucket import BUCKET
 from footnote_edge.sources.kinds.feed import FEED
 from footnote_edge.sources.kinds.folder import FOLDER
 from footnote_edge.sources.kinds.git import GIT
+from footnote_edge.sources.kinds.imap import IMAP
 from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.kinds.web import WEB
 
-OURS = (WEB, GIT, BUCKET, FOLDER, MAILBOX, FEED)
+OURS = (WEB, GIT, BUCKET, FOLDER, MAILBOX, IMAP, FEED)

@@ -58,13 +58,18 @@ async def resolve(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(info[4][0]) for info in found))
 
 
-async def permitted(host: str, port: int, policy: Policy, resolving: Resolve = resolve) -> Sequence[str]:
-    """Return the addresses of a host that may be connected to; raises AddressRefused or SourceAway."""
+async def permitted(
+    host: str, port: int, policy: Policy, resolving: Resolve = resolve, ports: Sequence[int] = _WEB_PORTS
+) -> Sequence[str]:
+    """Return the addresses of a host that may be connected to; raises AddressRefused or SourceAway.
+
+    `ports` are those below 1024 that the protocol has.
+    """
     if not policy.allows_name(host):
         raise AddressRefused(f"{host} is not among the hosts that the operator allows.")
     private_port = policy.is_private_host(host, port)
-    if port < _LEAST_PORT and port not in _WEB_PORTS and not private_port:
-        raise AddressRefused(f"Port {port} of {host} is no port of a web server.")
+    if port < _LEAST_PORT and port not in ports and not private_port:
+        raise AddressRefused(f"Port {port} of {host} is no port of such a server.")
     try:
         found = await resolving(host, port)
     except (OSError, UnicodeError):

@@ -1,0 +1,156 @@
+"""IMAP over TLS, read only: connected to the address that was checked, with bounds on what a server may send.
+
+The standard library's client blocks, so that it runs in a thread.
+"""
+
+import base64
+import imaplib
+import re
+import socket
+import ssl
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+from footnote_edge.sources.kinds.mails import headers
+from footnote_edge.sources.ports import SourceAway, SourceRefused
+
+_BATCH = 200
+_SLACK = 1024 * 1024
+_LONGEST_LINE = 64 * 1024 * 1024
+"""Bytes of one line of an answer: a search names every mail of a folder in one."""
+_UID = re.compile(rb"\bUID (\d{1,10})\b")
+_SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,12})\b")
+_HEADERS = "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID SUBJECT FROM)]"
+_FAILURES = (imaplib.IMAP4.error, OSError, EOFError)
+
+
+class _Pinned(imaplib.IMAP4_SSL):
+    """Connects to one address, and proves the host's name by its certificate."""
+
+    def __init__(self, host: str, port: int, address: str, timeout: float, most: int) -> None:
+        self._address = address
+        self._most = most
+        super().__init__(host, port, ssl_context=ssl.create_default_context(), timeout=timeout)
+
+    def _create_socket(self, timeout: float | None) -> ssl.SSLSocket:
+        plain = socket.create_connection((self._address, self.port), timeout)
+        context: ssl.SSLContext = self.ssl_context
+        return context.wrap_socket(plain, server_hostname=self.host)
+
+    def read(self, size: int) -> bytes:
+        """Read a literal, whose length the server chooses."""
+        if size > self._most:
+            raise self.abort(f"the server sends {size} bytes at once")
+        return super().read(size)
+
+    def readline(self) -> bytes:
+        """Read a line of an answer."""
+        line: bytes = self.file.readline(_LONGEST_LINE + 1)
+        if len(line) > _LONGEST_LINE:
+            raise self.abort("the server sends a line without an end")
+        return line
+
+
+class Folder:
+    """One folder of a mailbox, opened for reading. Every method blocks."""
+
+    def __init__(self, host: str, port: int, addresses: Sequence[str], timeout: float, most: int) -> None:
+        self._host, self._port, self._addresses = host, port, addresses
+        self._timeout, self._most = timeout, most + _SLACK
+        self._client: _Pinned | None = None
+        self.validity = 0
+        """UIDVALIDITY: mails keep their numbers while it is the same."""
+
+    def open(self, username: str, password: str, folder: str) -> None:
+        """Log in and open the folder; raises SourceAway and SourceRefused."""
+        self._client = self._connected()
+        try:
+            self._client.login(username, password)
+        except imaplib.IMAP4.abort as error:
+            raise SourceAway("The mail server broke the connection off.") from error
+        except imaplib.IMAP4.error:
+            raise SourceRefused("The mail server refuses the user name or password.") from None
+        except OSError as error:
+            raise _away(error) from None
+        try:
+            state, _ = self._client.select(quoted_folder(folder), readonly=True)
+        except _FAILURES as error:
+            raise _away(error) from None
+        if state != "OK":
+            raise SourceRefused("The mailbox has no folder of this name, or does not open it.")
+        found = [one for one in self._client.untagged_responses.get("UIDVALIDITY", []) if isinstance(one, bytes)]
+        self.validity = int(found[-1]) if found and found[-1].isdigit() else 0
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the mails that are not marked as deleted, in order."""
+        data = self._asked("SEARCH", None, "UNDELETED")
+        return sorted(int(word) for part in data if isinstance(part, bytes) for word in part.split() if word.isdigit())
+
+    def heads(self, numbers: Sequence[int]) -> Iterator[tuple[int, int, dict[str, str]]]:
+        """Yield number, size and headers of mails."""
+        for start in range(0, len(numbers), _BATCH):
+            part = ",".join(map(str, numbers[start : start + _BATCH]))
+            for line, body in _literals(self._asked("FETCH", part, f"(UID RFC822.SIZE {_HEADERS})")):
+                number, size = _UID.search(line), _SIZE.search(line)
+                if number is not None:
+                    known = {name.lower(): str(value) for name, value in headers(body).items()}
+                    yield int(number[1]), int(size[1]) if size else 0, known
+
+    def mail(self, number: int) -> bytes | None:
+        """Return a whole mail; None when it is not there any more."""
+        for line, body in _literals(self._asked("FETCH", str(number), "(UID BODY.PEEK[])")):
+            found = _UID.search(line)
+            if found is not None and int(found[1]) == number:
+                return body
+        return None
+
+    def close(self) -> None:
+        """Close the connection without a word: nothing is to be written."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.shutdown()
+
+    def _connected(self) -> _Pinned:
+        failure: Exception = OSError()
+        for address in self._addresses:
+            try:
+                return _Pinned(self._host, self._port, address, self._timeout, self._most)
+            except ssl.SSLError as error:
+                raise SourceRefused(f"The mail server's certificate is not valid: {error.reason or 'TLS'}.") from None
+            except _FAILURES as error:
+                failure = error
+        raise _away(failure) from None
+
+    def _asked(self, command: str, *arguments: str | None) -> list[Any]:
+        assert self._client is not None
+        try:
+            state, data = self._client.uid(command, *arguments)  # type: ignore[arg-type]
+        except _FAILURES as error:
+            raise _away(error) from None
+        if state != "OK":
+            raise SourceAway(f"The mail server does not answer {command}.")
+        return data
+
+
+def _literals(data: Sequence[Any]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield what stands before a literal, or beside it, and the literal; a number may stand behind it."""
+    for part, following in zip(data, [*data[1:], b""], strict=True):
+        if isinstance(part, tuple):
+            rest = following if isinstance(following, bytes) else b""
+            yield part[0] + b" " + rest, part[1]
+
+
+def quoted_folder(folder: str) -> str:
+    """Return a folder's name as IMAP wants it: modified UTF-7, quoted."""
+    encoded = ""
+    for printable, run in groupby(folder, lambda one: " " <= one <= "~"):
+        text = "".join(run)
+        packed = base64.b64encode(text.encode("utf-16-be")).decode().rstrip("=").replace("/", ",")
+        encoded += text.replace("&", "&-") if printable else f"&{packed}-"
+    return '"' + encoded.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _away(error: Exception) -> SourceAway:
+    # What the server says may quote the mail or the user name.
+    return SourceAway(f"The mail server does not answer as it should: {type(error).__name__}.")
