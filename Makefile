@@ -3,15 +3,21 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup demo quick test test-all test-again faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
+.PHONY: setup lock demo quick test test-all test-again faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
 
-$(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml constraints.txt libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
+$(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml requirements.lock libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable libs/contracts --editable '.[dev,e5]'
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable libs/contracts --editable .
 	touch $@
 
 setup: $(VENV)/.installed
+
+# Resolves again what pyproject.toml asks for; UPGRADE=1 takes the newest of everything.
+lock: setup
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/python deploy/lock.py $(if $(UPGRADE),--upgrade)
 
 demo: setup
 	$(BIN)/python deploy/demo.py
@@ -81,12 +87,8 @@ protos-freeze: setup
 
 # What callers of `footnote serve all` get, end to end, beside the bare engine in the same run: a page and a picture in
 # bench/. `make bench ARGS=--quick` takes under two minutes; `ARGS="--sizes 10000,50000,200000"`; `ARGS=--growth`.
-bench: $(VENV)/.bench
+bench: setup
 	PYTHONPATH=tests $(BIN)/python -m bench.page $(ARGS)
-
-$(VENV)/.bench: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable libs/contracts --editable '.[bench]'
-	touch $@
 
 # LanceDB, Haystack, LangChain and LlamaIndex, each in an environment of its own, on the chunks and vectors of this run.
 bench-peers: setup
