@@ -18,6 +18,7 @@ from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.model.lifecycle import INDEXED, PROCESSING, Move
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.values import GRACE_MICROS, now_micros
 from footnote_ingestion.parsers.base import Limits
@@ -103,6 +104,11 @@ class Place:
         self._sent += 1
         await self.catalog.replace(SCOPE, Replacement(document_id, "", "", Quota()), self._parts())
 
+    async def index(self, document_id: str) -> None:
+        """Let searches see a document's newest revision."""
+        await self.catalog.move(SCOPE, document_id, Move(state=PROCESSING))
+        await self.catalog.move(SCOPE, document_id, Move(state=INDEXED, chunks_expected=1, chunks_stored=1))
+
     async def _parts(self) -> AsyncIterator[bytes]:
         yield f"Sentence number {self._sent} is nobody else's.".encode()
 
@@ -114,7 +120,8 @@ class Place:
     async def problems(self) -> list[str]:
         """Return the files that nobody knows of, and the documents whose file is gone."""
         async with self.database.read() as connection:
-            named = {key for (key,) in await connection.execute(text("SELECT blob_key FROM documents"))}
+            rows = await connection.execute(text("SELECT blob_key, searched_key FROM documents"))
+            named = {key for row in rows for key in row if key}
             doomed = {key for (key,) in await connection.execute(text("SELECT key FROM doomed_blobs"))}
         there = {one.relative_to(self.blobs).as_posix() for one in self.blobs.rglob("*") if one.is_file()}
         found = [f"ghost {one}" for one in there - named if one.partition("#")[0] not in doomed]
@@ -166,19 +173,27 @@ async def test_who_gives_up_when_all_is_committed_loses_no_file(place: Place) ->
 
 
 @pytest.mark.parametrize("times", [1, 3])
-@pytest.mark.parametrize("kind", ["upload", "replace", "delete"])
+@pytest.mark.parametrize("kind", ["upload", "replace", "delete", "replace searched", "index", "delete both"])
 async def test_no_moment_of_giving_up_leaves_or_loses_a_file(place: Place, kind: str, times: int) -> None:
     document_id = await place.upload()
 
     async def once() -> None:
         if kind == "upload":
             await place.upload()
-        elif kind == "replace":
+        elif kind.startswith("replace"):
             await place.replace(document_id)
+        elif kind == "index":
+            await place.index(ids.pop())
         else:
             await place.catalog.delete(SCOPE, ids.pop())
 
-    ids = [await place.upload() for _ in range(MOMENTS + 3)] if kind == "delete" else []
+    if kind == "replace searched":
+        await place.index(document_id)
+    ids = [await place.upload() for _ in range(MOMENTS + 3)] if kind[:6] in ("delete", "index") else []
+    if kind in ("delete both", "index"):
+        for one in ids:
+            await place.index(one)
+            await place.replace(one)
     whole = await duration(once)
     for moment in range(MOMENTS):
         await given_up(once, whole * moment / MOMENTS, times)

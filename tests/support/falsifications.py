@@ -204,6 +204,7 @@ def _shifted(one: Any) -> None:
 INGESTION: dict[str, Change] = {
     "an-upload-is-a-document": dropped("UploadDocument", "document.sha256"),
     "downloads-are-what-was-uploaded": of("DownloadDocument")(_loses_the_last_part),
+    "the-searched-file-is-kept": ignored("DownloadDocument", "revision"),
     "blocks-have-exact-places": answered("ParseDocument", _shifted),
     "documents-go-through-their-states": swallowed("ILLEGAL_STATE", "UpdateDocumentState"),
     "the-same-bytes-are-one-document": put("UploadDocument", "metadata.allow_duplicate", True),

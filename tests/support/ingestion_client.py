@@ -7,7 +7,7 @@ from typing import Any
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
-from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
+from footnote.types.v1.document_pb2 import Block, Document, DocumentFile, ParsedMetadata
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.testing import Served
 
@@ -49,11 +49,17 @@ class Client:
     async def list(self, **query: Any) -> Any:
         return await self.stub.ListDocuments(pb.ListDocumentsRequest(scope=self.scope, **query))
 
-    async def download(self, document_id: str) -> tuple[Document, bytes]:
-        request = pb.DownloadDocumentRequest(scope=self.scope, document_id=document_id)
+    async def download(self, document_id: str, revision: int | None = None) -> tuple[Document, bytes]:
+        document, _, data = await self.download_file(document_id, revision)
+        return document, data
+
+    async def download_file(
+        self, document_id: str, revision: int | None = None
+    ) -> tuple[Document, DocumentFile, bytes]:
+        request = pb.DownloadDocumentRequest(scope=self.scope, document_id=document_id, revision=revision)
         parts = [part async for part in self.stub.DownloadDocument(request)]
         assert all(len(part.data) <= PART for part in parts)
-        return parts[0].document, b"".join(part.data for part in parts)
+        return parts[0].document, parts[0].file, b"".join(part.data for part in parts)
 
     async def delete(self, document_id: str) -> None:
         await self.stub.DeleteDocument(pb.DeleteDocumentRequest(scope=self.scope, document_id=document_id))

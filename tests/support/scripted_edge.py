@@ -57,6 +57,7 @@ from footnote.types.v1 import (
     provider_pb2,
     reasons_pb2,
 )
+from footnote.types.v1.document_pb2 import DocumentFile
 from footnote_kit import errors
 from footnote_kit.edge import additions
 from footnote_kit.errors import FootnoteError
@@ -238,7 +239,8 @@ class ScriptedEdge(PartialEdge):
 
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[DownloadDocumentResponse]:
         self._note(request, context)
-        yield DownloadDocumentResponse(document=document("../../handbook.pdf"), data=b"first ")
+        sent = document("../../handbook.pdf")
+        yield DownloadDocumentResponse(document=sent, data=b"first ", file=DocumentFile(filename=sent.filename))
         yield DownloadDocumentResponse(data=b"second")
 
     async def ReindexDocuments(self, request: Any, context: Any) -> ReindexDocumentsResponse:

@@ -29,6 +29,7 @@ from footnote.types.v1.scope_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
+from footnote_kit.document_files import FIELDS
 from footnote_kit.errors import (
     Aborted,
     AlreadyExists,
@@ -221,7 +222,10 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
 
     async def DownloadDocument(self, request: Any, context: Any) -> AsyncIterator[ing.DownloadDocumentResponse]:
         document = self._find(request.scope, request.document_id)
-        yield ing.DownloadDocumentResponse(document=document)
+        file = doc.DocumentFile(first_revision=1, last_revision=document.revision)
+        for name in FIELDS:
+            setattr(file, name, getattr(document, name))
+        yield ing.DownloadDocumentResponse(document=document, file=file)
         yield ing.DownloadDocumentResponse(data=self.world.blobs[document.id])
 
     async def DeleteDocument(self, request: Any, context: Any) -> ing.DeleteDocumentResponse:

@@ -122,7 +122,8 @@ def _collections(listed: Shown, world: World) -> list[str]:
 def _as_told(each: docs.Document, known: model.Document) -> list[str]:
     found = []
     allowed = {known.content.certain, *known.content.late}
-    if each.sha256 not in {sha256(one) for one in allowed if isinstance(one, int)}:
+    newest = each.replacement if each.HasField("replacement") else each
+    if newest.sha256 not in {sha256(one) for one in allowed if isinstance(one, int)}:
         found.append(f"differs: {each.filename} has other bytes than were acknowledged")
     tag = each.tags[0] if each.tags else ""
     if not known.tag.allows(tag) and not known.twin:
@@ -211,7 +212,9 @@ async def found_again(caller: Caller, world: World, seed: int, most: int = 8) ->
     sure = [one for one in world.documents if one.id and not one.content.late and not one.twin]
     there = [one for one in sure if one.presence is Presence.THERE]
     gone = [one for one in sure if one.presence is Presence.GONE]
-    indexed = {one.id for one in (await shown(caller)).documents if one.state == doc.DOCUMENT_STATE_INDEXED}
+    listed = (await shown(caller)).documents
+    indexed = {one.id for one in listed if one.state == doc.DOCUMENT_STATE_INDEXED}
+    revisions = {one.id: one.revision for one in listed}
     found = []
     for one in chance.sample(there, min(most, len(there))):
         content = one.content.certain
@@ -219,7 +222,8 @@ async def found_again(caller: Caller, world: World, seed: int, most: int = 8) ->
         hits, degraded = await _hits(caller, content)
         if one.id in indexed and one.id not in hits:
             found.append(f"lost: {one.name} is INDEXED and not found by its own word {degraded}")
-        parts = await caller.stream("DownloadDocument", docs.DownloadDocumentRequest(document_id=one.id))
+        wanted = docs.DownloadDocumentRequest(document_id=one.id, revision=revisions.get(one.id))
+        parts = await caller.stream("DownloadDocument", wanted)
         if hashlib.sha256(b"".join(part.data for part in parts)).hexdigest() != sha256(content):
             found.append(f"differs: the file of {one.name} is another than was acknowledged")
     for one in chance.sample(gone, min(most, len(gone))):

@@ -99,7 +99,7 @@ async def _rows(running: Deployment, prefix: str, columns: list[str]) -> list[tu
 
 async def files(folder: Path, tables: Tables, world: World) -> list[str]:
     """Compare the files with the catalogue: each that it names is there, and each that is there is named by it."""
-    rows = await tables.read("documents", "SELECT id, blob_key, parsed_key FROM documents")
+    rows = await tables.read("documents", "SELECT id, blob_key, parsed_key, searched_key FROM documents")
     doomed = {key for (key,) in await tables.read("documents", "SELECT key FROM doomed_blobs")}
     deleting = await tables.read("documents", "SELECT count(*) FROM documents WHERE delete_time IS NOT NULL")
     found = [f"unfinished: {deleting[0][0]} deletions"] if deleting != [(0,)] else []

@@ -75,6 +75,7 @@ ERROR_HINTS = {
     "ANSWER_NOT_FOUND": _SAID,
     "OPERATION_NOT_FOUND": "See what there is with: footnote operations list",
     "CHUNK_NOT_FOUND": "See what there is with: footnote chunks list",
+    "REVISION_NOT_FOUND": "Leave --revision out for the file that searches see.",
     "MESSAGE_NOT_FOUND": _SAID,
     "KEY_NOT_FOUND": "See what there is with: footnote keys list --all",
     "KEYS_OFF": "",

@@ -43,6 +43,9 @@ export interface Place {
   answerId?: string;
 }
 
+/** Return the revision that a footnote or a source was made of; none for a document opened by itself. */
+export const revisionOf = (at: Place) => at.citation?.revision || at.source?.revision || undefined;
+
 export const shown = signal<Place | null>(null);
 
 /** What was in focus before the document was opened, to go back to. */

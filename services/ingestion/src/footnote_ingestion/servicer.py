@@ -109,8 +109,13 @@ class IngestionServicer(IngestionServiceServicer):
         self, request: pb.DownloadDocumentRequest, context: Call
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
         """Give a file back."""
-        document, parts = await self._catalog.download(request.scope, _id("document_id", request.document_id))
-        yield pb.DownloadDocumentResponse(document=document)
+        revision = request.revision if request.HasField("revision") else None
+        if revision is not None and revision < 1:
+            raise InvalidArgument.field("revision", "must be at least 1")
+        document, file, parts = await self._catalog.download(
+            request.scope, _id("document_id", request.document_id), revision
+        )
+        yield pb.DownloadDocumentResponse(document=document, file=file)
         async with aclosing(parts) as opened:
             async for part in opened:
                 yield pb.DownloadDocumentResponse(data=part)

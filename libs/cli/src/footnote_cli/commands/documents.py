@@ -198,9 +198,13 @@ async def download(
         typer.Option("--output", "-o", metavar="PATH", help="File or folder to write to; - is the standard output."),
     ] = ".",
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    revision: Annotated[
+        int | None,
+        typer.Option("--revision", min=1, help="The revision that a footnote names; else the one that searches see."),
+    ] = None,
 ) -> None:
     """Download a document as it was uploaded."""
-    request = DownloadDocumentRequest(document_id=await naming.document_id(session, document_id))
+    request = DownloadDocumentRequest(document_id=await naming.document_id(session, document_id), revision=revision)
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
         if is_screen() and not force:
@@ -211,7 +215,7 @@ async def download(
     file = Download(Path(output), force=force)
     try:
         async for part in parts:
-            await asyncio.to_thread(file.write, part.document.filename, part.data)
+            await asyncio.to_thread(file.write, part.file.filename, part.data)
         file.finish()
     finally:
         file.abandon()
@@ -317,6 +321,7 @@ async def _show(session: Session, document: Document) -> None:
         "indexed": moment(document.index_time),
         "expires": moment(document.expire_time),
         "sha-256": document.sha256,
+        "not searched": words.replacement(document),
         "noticed": words.noticed(document),
         "what to do": document.failure.hint,
     }

@@ -43,6 +43,14 @@ def noticed(document: Document) -> str:
     return "\n".join(_with_places(one) for one in document.warnings)
 
 
+def replacement(document: Document) -> str:
+    """Say which newer file there is that searches do not see; "" where there is none."""
+    if not document.HasField("replacement"):
+        return ""
+    waiting = document.replacement
+    return f"revision {document.revision}, {waiting.filename}, is not searched; revision {document.indexed_revision} is"
+
+
 def _with_places(warning: document_pb2.ReadingWarning) -> str:
     places = [words for place in warning.places if (words := label("", place).lstrip(", "))]
     more = ", …" if places and warning.count > len(places) else ""

@@ -3,7 +3,7 @@
 import hashlib
 from typing import Any
 
-from footnote.ingestion.v1.ingestion_service_pb2 import UploadMetadata
+from footnote.ingestion.v1.ingestion_service_pb2 import ReplaceMetadata, UploadMetadata
 from footnote.types.v1.document_pb2 import (
     BLOCK_KIND_HEADING,
     DOCUMENT_STATE_INDEXED,
@@ -34,9 +34,15 @@ def _library(target: Target) -> Library:
     return Library(target.others["indexing"], target.scope)
 
 
-def _messages(target: Target, scope: Scope, data: bytes, metadata: UploadMetadata) -> list[Any]:
+def _messages(
+    target: Target,
+    scope: Scope,
+    data: bytes,
+    metadata: UploadMetadata | ReplaceMetadata,
+    name: str = "UploadDocument",
+) -> list[Any]:
     """Return the requests of an upload: metadata first, then the bytes in parts of at most 256 KiB."""
-    method = target.stage.contract.methods_by_name["UploadDocument"]
+    method = target.stage.contract.methods_by_name[name]
     parts = [data[start : start + _PART] for start in range(0, len(data), _PART)]
     first = request_of(method, scope, metadata=metadata)
     return [first, *(request_of(method, None, data=part) for part in parts)]
@@ -49,6 +55,14 @@ async def _uploaded(
     metadata = UploadMetadata(collection_id=collection_id, filename=name, **fields)
     data = data.encode() if isinstance(data, str) else data
     return await target.stage.call("UploadDocument", _messages(target, target.scope, data, metadata))
+
+
+async def _replaced(target: Target, document_id: str, data: str) -> Document:
+    """Replace a document's file and return the document."""
+    metadata = ReplaceMetadata(document_id=document_id)
+    messages = _messages(target, target.scope, data.encode(), metadata, "ReplaceDocument")
+    document: Document = (await target.stage.call("ReplaceDocument", messages)).document
+    return document
 
 
 @SUITE.check(
@@ -74,7 +88,7 @@ async def an_upload_is_a_document(target: Target) -> None:
 
 
 @SUITE.check(
-    "Streams the file back as it was uploaded.",
+    "Streams a file back as it was uploaded: that of the revision that searches see, or of the one that is named.",
     "The document; first message only.",
     "DownloadDocumentResponse.data: The next part of the file, at most 256 KiB.",
 )
@@ -90,8 +104,45 @@ async def downloads_are_what_was_uploaded(target: Target) -> None:
 
 
 @SUITE.check(
-    "Reads the stored file into blocks, in reading order, batched, and says how far it has come; the last message "
-    "holds the metadata.",
+    "While an earlier revision is searched, its file is kept and the new one is the document's `replacement`, until "
+    "that is INDEXED.",
+    "The revision whose file is wanted; unset means `indexed_revision`, or the newest while that is 0.",
+    "Kept are the files of these two; any other revision is NOT_FOUND with REVISION_NOT_FOUND.",
+    "The file that follows, and the revisions that have it; first message only.",
+)
+async def the_searched_file_is_kept(target: Target) -> None:
+    """A replacement takes nothing away before it is INDEXED, and then it takes the old file's place."""
+    new = "Another text altogether.\n"
+    async with _library(target).collection() as made:
+        document = (await _uploaded(target, made.id)).document
+        one = {"document_id": document.id, "chunks_expected": 1, "chunks_stored": 1}
+
+        async def has(text: str, **more: int) -> None:
+            parts = await target.call("DownloadDocument", document_id=document.id, **more)
+            expect(b"".join(part.data for part in parts) == text.encode(), f"{more or 'unset'}: the bytes are others")
+            told, digest = parts[0].file, hashlib.sha256(text.encode()).hexdigest()
+            expect(told.sha256 == digest, f"{more or 'unset'}: the file's SHA-256 is '{told.sha256}'")
+
+        async def indexed() -> None:
+            await target.call("UpdateDocumentState", document_id=document.id, state=DOCUMENT_STATE_PROCESSING)
+            await target.call("UpdateDocumentState", state=DOCUMENT_STATE_INDEXED, **one)
+
+        await indexed()
+        replaced = await _replaced(target, document.id, new)
+        expect(replaced.sha256 == document.sha256, "the document's SHA-256 is the replacement's before it is INDEXED")
+        expect(replaced.replacement.first_revision == 2, f"its replacement is {replaced.replacement}")
+        await has(_TEXT)
+        await has(_TEXT, revision=1)
+        await has(new, revision=2)
+        await indexed()
+        await has(new)
+        call = target.call("DownloadDocument", document_id=document.id, revision=1)
+        await refused(call, ("NOT_FOUND", "REVISION_NOT_FOUND"), "a revision whose file is gone")
+
+
+@SUITE.check(
+    "Reads the newest revision's file into blocks, in reading order, batched, and says how far it has come; the last "
+    "message holds the metadata.",
     "`locator.span` is exact: the document's text at the span is `text`.",
     "The extracted text of a revision is its blocks' texts, in order, each followed by one line feed.",
     "A stretch of text in Unicode code points, end exclusive.",

@@ -46,9 +46,9 @@ export async function call<T>(method: string, path: string, body?: unknown, stop
 
 export const get = <T>(path: string, stop?: AbortSignal) => call<T>("GET", path, undefined, stop);
 
-/** Return the bytes of a document as it was uploaded. */
-export async function download(documentId: string, stop?: AbortSignal): Promise<Blob> {
-  const path = `/v1/documents/${encodeURIComponent(documentId)}:download`;
+/** Return the bytes of a document as it was uploaded: of a revision, or of the one that searches see. */
+export async function download(documentId: string, revision?: number, stop?: AbortSignal): Promise<Blob> {
+  const path = `/v1/documents/${encodeURIComponent(documentId)}:download${revision ? `?revision=${revision}` : ""}`;
   return (await send(path, { headers: await headers(), signal: stop ?? null })).blob();
 }
 

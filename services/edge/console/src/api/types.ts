@@ -348,6 +348,8 @@ export interface Citation {
   cell?: TableCell;
   origin?: DocumentOrigin;
   basis: Basis;
+  revision: number;
+  sha256: string;
 }
 
 export interface Claim {
@@ -671,6 +673,7 @@ export interface Document {
   etag: string;
   warnings: ReadingWarning[];
   source?: DocumentOrigin;
+  replacement?: DocumentFile;
 }
 
 export interface DocumentChanged {
@@ -680,6 +683,16 @@ export interface DocumentChanged {
 
 export interface DocumentDeleted {
   document_id: string;
+}
+
+export interface DocumentFile {
+  first_revision: number;
+  last_revision: number;
+  filename: string;
+  mime_type: string;
+  document_type: string;
+  size_bytes: string;
+  sha256: string;
 }
 
 export interface DocumentOrigin {
@@ -700,11 +713,13 @@ export type DocumentState =
 
 export interface DownloadDocumentRequest {
   document_id: string;
+  revision?: number;
 }
 
 export interface DownloadDocumentResponse {
   document?: Document;
   data: string;
+  file?: DocumentFile;
 }
 
 export interface EditMessageRequest {
@@ -779,7 +794,8 @@ export type ErrorReason =
   | "ERROR_REASON_SOURCE_KEY_MISSING"
   | "ERROR_REASON_SOURCE_AWAY"
   | "ERROR_REASON_SOURCE_REFUSED"
-  | "ERROR_REASON_SOURCE_LIMIT";
+  | "ERROR_REASON_SOURCE_LIMIT"
+  | "ERROR_REASON_REVISION_NOT_FOUND";
 
 export interface Failure {
   reason: FailureReason;

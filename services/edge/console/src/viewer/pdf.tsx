@@ -1,9 +1,9 @@
 // A page of a PDF as it looks, with the quoted words marked in its text layer.
 import * as pdfjs from "pdfjs-dist";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { download } from "../api/client";
+import { Problem, download } from "../api/client";
 import { Icon } from "../parts/icons";
-import type { Place } from "../state";
+import { type Place, revisionOf } from "../state";
 import { t } from "../strings";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { findMost } from "./quote";
@@ -23,7 +23,13 @@ export default function Pdf({ at }: { at: Place }) {
     setFile(null);
     setFault(null);
     (async () => {
-      const bytes = await (await download(at.documentId, stop.signal)).arrayBuffer();
+      const cited = download(at.documentId, revisionOf(at), stop.signal);
+      // Where the cited file is no longer kept the present one is shown, and the viewer says so.
+      const kept = cited.catch((error) => {
+        if (error instanceof Problem && error.reason === "REVISION_NOT_FOUND") return download(at.documentId, undefined, stop.signal);
+        throw error;
+      });
+      const bytes = await (await kept).arrayBuffer();
       task = pdfjs.getDocument({ data: new Uint8Array(bytes), isEvalSupported: false, useSystemFonts: true, useWasm: false });
       setFile(await task.promise);
     })().catch((error) => !stop.signal.aborted && setFault(faultOf(error)));
@@ -31,7 +37,7 @@ export default function Pdf({ at }: { at: Place }) {
       stop.abort();
       task?.destroy();
     };
-  }, [at.documentId]);
+  }, [at.documentId, revisionOf(at)]);
   if (fault) return <Failure fault={fault} />;
   if (!file) return <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
   return (

@@ -1,11 +1,11 @@
 // The document at the place of a footnote, beside the answer.
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, download } from "../api/client";
-import type { Rating } from "../api/types";
+import { call, download, get } from "../api/client";
+import type { GetDocumentResponse, Rating } from "../api/types";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
-import { type Place, announced, hide, shown } from "../state";
+import { type Place, announced, hide, revisionOf, shown } from "../state";
 import { t } from "../strings";
 import { place } from "../text";
 import { Grid } from "./grid";
@@ -30,13 +30,29 @@ export function Viewer() {
           <h2>{at.filename}</h2>
           <p class="quiet">{[place(at.citation?.locator ?? at.source?.locator), at.citation?.locator?.heading_path.join(" › ")].filter(Boolean).join(" · ")}</p>
         </div>
-        <button type="button" class="plain" onClick={() => save(at.documentId, at.filename)} aria-label={t("viewer.download")} title={t("viewer.download")}><Icon name="save" /></button>
+        <button type="button" class="plain" onClick={() => save(at.documentId, at.filename, revisionOf(at))} aria-label={t("viewer.download")} title={t("viewer.download")}><Icon name="save" /></button>
         <button type="button" class="plain" onClick={hide} aria-label={t("close")} title={t("close")} ref={close}><Icon name="close" /></button>
       </header>
-      <div class="viewer-body"><Body at={at} /></div>
+      <div class="viewer-body"><Newer at={at} /><Body at={at} /></div>
       {at.citation && at.answerId && <Judge at={at} key={`${at.answerId} ${at.citation.number}`} />}
     </aside>
   );
+}
+
+/** Say whether searches see another file by now, or another one waits to take the cited one's place. */
+function Newer({ at }: { at: Place }) {
+  const [said, setSaid] = useState<"viewer.gone" | "viewer.newer" | null>(null);
+  const cited = at.citation?.sha256 || at.source?.sha256;
+  useEffect(() => {
+    setSaid(null);
+    if (!cited) return;
+    const stop = new AbortController();
+    get<GetDocumentResponse>(`/v1/documents/${encodeURIComponent(at.documentId)}`, stop.signal)
+      .then(({ document }) => setSaid(document!.sha256 !== cited ? "viewer.gone" : document!.replacement ? "viewer.newer" : null))
+      .catch(() => {}); // the body says what is wrong
+    return () => stop.abort();
+  }, [at.documentId, cited]);
+  return said && <p class="notice">{t(said)}</p>;
 }
 
 function Body({ at }: { at: Place }) {
@@ -69,11 +85,9 @@ function Passages({ at }: { at: Place }) {
   if (!read) return <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
   const { chunks } = read;
   const sheet = chunks.some((one) => one.locator?.sheet);
-  const outdated = at.source && chunks.length > 0 && chunks[0]!.revision !== at.source.revision;
   return (
     <>
       {read.cut && <p class="notice">{t("viewer.cut", { n: chunks.length })}</p>}
-      {outdated && <p class="notice">{t("viewer.gone")}</p>}
       {sheet ? <Grid at={at} chunks={chunks} /> : <Prose at={at} chunks={chunks} />}
     </>
   );
@@ -100,8 +114,8 @@ function Judge({ at }: { at: Place }) {
   );
 }
 
-export async function save(documentId: string, filename: string): Promise<void> {
-  await attempt(async () => keep(await download(documentId), filename));
+export async function save(documentId: string, filename: string, revision?: number): Promise<void> {
+  await attempt(async () => keep(await download(documentId, revision), filename));
 }
 
 /** Let the browser keep bytes as a file. */

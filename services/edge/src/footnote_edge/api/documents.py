@@ -73,11 +73,13 @@ class DocumentsApi:
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
         """Stream the file back as it was uploaded."""
         scope = caller()
-        async with aclosing(self.parts.documents.download(scope, request.document_id)) as parts:
+        revision = request.revision if request.HasField("revision") else None
+        async with aclosing(self.parts.documents.download(scope, request.document_id, revision)) as parts:
             async for part in parts:
                 head = part.HasField("document")
                 document = await self.parts.public.document(scope, part.document) if head else None
-                yield pb.DownloadDocumentResponse(document=document, data=part.data)
+                file = part.file if part.HasField("file") else None
+                yield pb.DownloadDocumentResponse(document=document, data=part.data, file=file)
 
     async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
         """Change a document's tags, metadata or time of expiry."""

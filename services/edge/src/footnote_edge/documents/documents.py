@@ -191,9 +191,11 @@ class Documents:
             if not token:
                 return documents
 
-    async def download(self, scope: Scope, document_id: str) -> AsyncGenerator[ingestion.DownloadDocumentResponse]:
-        """Stream a file back: the document first, then its bytes."""
-        request = ingestion.DownloadDocumentRequest(scope=scope, document_id=document_id)
+    async def download(
+        self, scope: Scope, document_id: str, revision: int | None
+    ) -> AsyncGenerator[ingestion.DownloadDocumentResponse]:
+        """Stream a file back: the document first, then its bytes; None is the revision that searches see."""
+        request = ingestion.DownloadDocumentRequest(scope=scope, document_id=document_id, revision=revision)
         call = self._ingestion.DownloadDocument(request, timeout=self._transfer_timeout)
         try:
             async for part in call:

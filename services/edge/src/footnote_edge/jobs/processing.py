@@ -27,6 +27,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import transient_errors
+from footnote_kit.document_files import newest
 from footnote_kit.errors import (
     Aborted,
     DeadlineExceeded,
@@ -232,6 +233,7 @@ class Processor:
 
     async def _pipe(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
         # Blocks flow from one stage to the other under HTTP/2 flow control; only one batch is here at a time.
+        document = newest(document)
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
         pages = Pages(progress)

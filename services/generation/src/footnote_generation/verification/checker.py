@@ -281,6 +281,8 @@ class Checker:
             number=marker.number,
             chunk_id=source.chunk_id,
             document_id=source.document_id,
+            revision=source.revision,
+            sha256=source.sha256,
             filename=source.filename,
             title=source.title,
             locator=locator,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 from footnote_kit.access import document_missing
+from footnote_kit.document_files import newest
 from footnote_kit.errors import Aborted, NotFound, Unavailable
 from footnote_kit.paging import Page
-from sqlalchemy import and_, delete, func, insert, select, text, update
+from sqlalchemy import and_, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_ingestion.adapters import requests
@@ -24,6 +26,10 @@ from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_m
 
 _TAKEN = 0
 """The time at which a file is due that is being deleted."""
+
+
+_BYTES = documents.c.size_bytes + documents.c.replacement_bytes
+"""What a document keeps: the file that searches see, and the one that is to take its place."""
 
 
 class DocumentTable:
@@ -79,7 +85,7 @@ class DocumentTable:
     async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return what one owner of a tenant keeps."""
         mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
-        query = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*mine)
+        query = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*mine)
         async with self._database.read() as connection:
             count, size = (await connection.execute(query)).one()
         return StoredTotals(owner_id, count, int(size))
@@ -89,7 +95,7 @@ class DocumentTable:
         # By code points, whatever the database's own language.
         owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")
         query = (
-            select(documents.c.owner_id, func.count(), func.sum(documents.c.size_bytes))
+            select(documents.c.owner_id, func.count(), func.sum(_BYTES))
             .where(documents.c.tenant_id == tenant_id, alive(), owner > after)
             .group_by(documents.c.owner_id)
             .order_by(owner)
@@ -130,10 +136,11 @@ class DocumentTable:
                 return before
             document = after.document
             if quota is not None:
-                grown = document.size_bytes - before.document.size_bytes
+                # By the newest revisions alone: a shorter file is taken also where the old one is kept for a while.
+                grown = newest(document).size_bytes - newest(before.document).size_bytes
                 await self._check_quota(connection, tenant_id, document.collection_id, quota, 0, grown)
             document.update_time.FromMicroseconds(now_micros())
-            row = to_row(Stored(document, after.blob_key, after.parsed_key, before.version + 1))
+            row = to_row(replace(after, version=before.version + 1))
             if after.labels() != before.labels():
                 row["relabelled"] = before.version + 1
             after = from_row(row)
@@ -296,7 +303,10 @@ class DocumentTable:
         query = select(documents).where(
             documents.c.tenant_id == tenant_id,
             documents.c.collection_id == collection_id,
-            documents.c.sha256 == sha256,
+            or_(
+                and_(documents.c.sha256 == sha256, documents.c.replacement_sha256 == ""),
+                documents.c.replacement_sha256 == sha256,
+            ),
             alive(),
         )
         row = (await connection.execute(query.order_by(documents.c.create_time).limit(1))).mappings().one_or_none()
@@ -319,7 +329,7 @@ class DocumentTable:
             query = select(func.count()).where(documents.c.collection_id == collection_id, *of_tenant)
             in_collection = (await connection.execute(query)).scalar_one()
         if quota is None or quota.of_tenant:
-            both = select(func.count(), func.coalesce(func.sum(documents.c.size_bytes), 0)).where(*of_tenant)
+            both = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*of_tenant)
             total, size = (await connection.execute(both)).one()
         return Used(in_collection, total, int(size))
 

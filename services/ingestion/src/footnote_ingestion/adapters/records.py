@@ -65,6 +65,12 @@ def to_row(stored: Stored) -> dict[str, Any]:
         "version": stored.version,
         "blob_key": stored.blob_key,
         "parsed_key": stored.parsed_key,
+        "replacement": _replacement(document),
+        "replacement_sha256": document.replacement.sha256,
+        "replacement_bytes": document.replacement.size_bytes,
+        "searched_key": stored.searched_key,
+        "first_revision": stored.first_revision,
+        "last_revision": stored.last_revision,
     }
     return row
 
@@ -90,7 +96,17 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
     for name in _TIMES:
         if row[name] is not None:
             getattr(document, name).CopyFrom(timestamp(row[name]))
-    return Stored(document, row["blob_key"], row["parsed_key"], row["version"])
+    if row["replacement"]:
+        ParseDict(row["replacement"], document.replacement, ignore_unknown_fields=True)
+        document.replacement.last_revision = document.revision
+    kept = {name: row[name] for name in ("searched_key", "first_revision", "last_revision")}
+    return Stored(document, row["blob_key"], row["parsed_key"], row["version"], **kept)
+
+
+def _replacement(document: Document) -> dict[str, Any] | None:
+    if not document.HasField("replacement"):
+        return None
+    return MessageToDict(document.replacement, preserving_proto_field_name=True)
 
 
 def _name(enum: Any, prefix: str, value: int) -> str:

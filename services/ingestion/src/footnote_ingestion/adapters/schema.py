@@ -50,6 +50,14 @@ documents = Table(
     Column("version", BigInteger, nullable=False),
     Column("blob_key", Text, nullable=False),
     Column("parsed_key", Text, nullable=False, default=""),
+    # The columns filename to sha256 are of the file that searches see. While the newest revision has another one,
+    # it stands here, and `blob_key` is its key.
+    Column("replacement", JSON),
+    Column("replacement_sha256", String(64), nullable=False, server_default=""),
+    Column("replacement_bytes", BigInteger, nullable=False, server_default="0"),
+    Column("searched_key", Text, nullable=False, server_default=""),
+    Column("first_revision", BigInteger, nullable=False, server_default="1"),
+    Column("last_revision", BigInteger, nullable=False, server_default="0"),
     Column("warnings", JSON, nullable=False, server_default="[]"),
     Column("reading_warnings", JSON, nullable=False, server_default="[]"),
     # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
@@ -59,6 +67,7 @@ documents = Table(
     Index("documents_by_time", "tenant_id", "create_time", "id"),
     Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
     Index("documents_by_sha256", "tenant_id", "collection_id", "sha256"),
+    Index("documents_by_replacement", "tenant_id", "collection_id", "replacement_sha256"),
     Index("documents_by_change", "collection_id", "update_time", "id"),
     Index("documents_by_state", "state", "create_time", "id"),
     Index("documents_by_expiry", "expire_time"),

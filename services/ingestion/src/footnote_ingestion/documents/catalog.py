@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from footnote.types.v1.document_pb2 import Document
+from footnote.types.v1.document_pb2 import Document, DocumentFile
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.cancel_safe import outcome
 from footnote_kit.access import Access
+from footnote_kit.document_files import newest
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page
@@ -24,6 +25,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.model import lifecycle
+from footnote_ingestion.model.files import file_of, moved, with_new_file
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.repeats import (
     Outcome,
@@ -187,7 +189,7 @@ class Catalog:
             merge(document, new.tags, new.metadata)
             if document == before.document:
                 return before
-            return Stored(document, before.blob_key, before.parsed_key, before.version)
+            return replace(before, document=document)
 
         after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
         return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
@@ -212,25 +214,27 @@ class Catalog:
     async def _put(
         self, scope: Scope, new: Replacement, seen: Document, received: spool.Received, request: Request | None
     ) -> tuple[Document, bool]:
-        if received.sha256 == seen.sha256:
+        if received.sha256 == newest(seen).sha256:
             if request is not None:
                 await self._documents.change(scope.tenant_id, new.document_id, lambda before: before, request=request)
             return seen, True
-        kind = await self._inspect(scope, received.path, new.filename or seen.filename)
+        kind = await self._inspect(scope, received.path, new.filename or newest(seen).filename)
         old: list[str] = []
         async with self._stored(scope, received.path) as key:
 
             def how(before: Stored) -> Stored:
-                document = Document()
-                document.CopyFrom(before.document)
+                document = newest(before.document)
                 lifecycle.check_seen(document, new.etag, 0)
-                lifecycle.begin_revision(document)
-                document.state = lifecycle.UPLOADED
-                document.filename = new.filename or document.filename
-                document.size_bytes, document.sha256 = received.size, received.sha256
-                document.mime_type, document.document_type = kind.mime_type, kind.document_type
-                old.extend(before.blob_keys())
-                return Stored(document, key, "", before.version)
+                file = DocumentFile(
+                    filename=new.filename or document.filename,
+                    mime_type=kind.mime_type,
+                    document_type=kind.document_type,
+                    size_bytes=received.size,
+                    sha256=received.sha256,
+                )
+                after = with_new_file(before, file, key)
+                old.extend(set(before.blob_keys()) - set(after.blob_keys()))
+                return after
 
             stored = await self._documents.change(scope.tenant_id, new.document_id, how, new.quota, request=request)
         await self._drop(old)
@@ -252,19 +256,20 @@ class Catalog:
         found, token, total = await self._documents.list(query)
         return [stored.document for stored in found], token, total
 
-    async def download(self, scope: Scope, document_id: str) -> tuple[Document, AsyncGenerator[bytes, None]]:
-        """Return a document, and its file in parts of at most 256 KiB."""
+    async def download(
+        self, scope: Scope, document_id: str, revision: int | None = None
+    ) -> tuple[Document, DocumentFile, AsyncGenerator[bytes, None]]:
+        """Return a document, the file of one of its revisions, and its bytes in parts of at most 256 KiB."""
         stored = await self._permissions.document(scope, document_id, Access.READ)
-        return stored.document, self._parts(stored)
+        file, key = file_of(stored, revision)
+        return stored.document, file, self._parts(document_id, key)
 
-    async def _parts(self, stored: Stored) -> AsyncGenerator[bytes, None]:
+    async def _parts(self, document_id: str, key: str) -> AsyncGenerator[bytes, None]:
         try:
-            async for part in self._files.parts(stored.blob_key):
+            async for part in self._files.parts(key):
                 yield part
         except FileNotFoundError:  # deleted or replaced in between
-            raise NotFound(
-                f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND"
-            ) from None
+            raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
 
     async def begin_deletion(self, scope: Scope, document_id: str, etag: str, undo: bool) -> Document:
         """Let a document be gone before it is deleted, or be there again; raises Aborted when it has another etag."""
@@ -307,14 +312,16 @@ class Catalog:
             document = Document()
             document.CopyFrom(before.document)
             lifecycle.apply(document, move)
-            return (
-                before
-                if document == before.document
-                else Stored(document, before.blob_key, before.parsed_key, before.version)
-            )
+            if document == before.document:
+                return before
+            after = moved(before, document)
+            old.extend(set(before.blob_keys()) - set(after.blob_keys()))
+            return after
 
+        old: list[str] = []
         stored = await self._documents.change(scope.tenant_id, document_id, how)
         document = stored.document
+        await self._drop(old)
         if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
             state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
             counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
@@ -344,7 +351,7 @@ class Catalog:
             )
             if document == before.document:
                 return before
-            return Stored(document, before.blob_key, before.parsed_key, before.version)
+            return replace(before, document=document)
 
         stored = await self._documents.change(scope.tenant_id, document_id, how)
         return stored.document

@@ -17,6 +17,7 @@ from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.access import Access
+from footnote_kit.document_files import newest
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
@@ -161,7 +162,10 @@ class Extraction:
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
         """Blocks in reading order with how far it has come, at last the metadata; raises what makes it unreadable."""
         stored = await self._permissions.document(scope, document_id, Access.READ)
-        attributes: dict[str, str | int] = {names.DOCUMENT_ID: document_id, names.BYTES: stored.document.size_bytes}
+        attributes: dict[str, str | int] = {
+            names.DOCUMENT_ID: document_id,
+            names.BYTES: newest(stored.document).size_bytes,
+        }
         with span("ingestion.parse", attributes):
             try:
                 async with aclosing(self._frames(stored)) as frames:
@@ -198,7 +202,7 @@ class Extraction:
 
     async def _read(self, stored: Stored, spooled: FrameFile, path: Path) -> None:
         """Let a worker read the file into `spooled`; keep the outcome for later."""
-        document = stored.document
+        document = newest(stored.document)
         started = time.perf_counter()
         try:
             async with self._files.as_file(stored.blob_key) as source:

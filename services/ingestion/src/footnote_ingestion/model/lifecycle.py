@@ -58,9 +58,11 @@ def apply(document: Document, move: Move) -> None:
     before, after = document.state, move.state or document.state
     document.state = after
     document.waiting_reason = move.waiting_reason
-    if move.parsed is not None:
+    # Of a failed revision nothing is told that would be taken for the one that searches still see.
+    told = after != ERROR or not document.indexed_revision
+    if move.parsed is not None and told:
         _record_parsed(document, move.parsed)
-    if move.chunking_strategy:
+    if move.chunking_strategy and told:
         document.chunking_strategy = move.chunking_strategy
         document.chunking_choice = move.chunking_choice
     if move.chunks_expected is not None:

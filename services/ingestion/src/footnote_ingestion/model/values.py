@@ -17,12 +17,20 @@ GRACE_MICROS = 3600 * 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A document and what only this service knows of it: keys of its file and of its parsed blocks ("" for none)."""
+    """A document and what only this service knows of it: keys of its files and of its parsed blocks ("" for none)."""
 
     document: Document
     blob_key: str
+    """The newest revision's file."""
     parsed_key: str
+    """What was read of that file."""
     version: int
+    searched_key: str = ""
+    """The file that searches see, while `document.replacement` is another one; else ""."""
+    first_revision: int = 1
+    """The first revision with the bytes that `document.sha256` names."""
+    last_revision: int = 0
+    """The last one, while `document.replacement` is another file; else 0."""
 
     def labels(self) -> tuple[object, ...]:
         """Return what chunks take over from it and can change without being embedded again."""
@@ -30,7 +38,7 @@ class Stored:
 
     def blob_keys(self) -> list[str]:
         """All keys that belong to it."""
-        return [key for key in (self.blob_key, self.parsed_key) if key]
+        return [key for key in (self.blob_key, self.parsed_key, self.searched_key) if key]
 
 
 @dataclass(frozen=True, slots=True)

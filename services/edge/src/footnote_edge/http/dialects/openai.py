@@ -116,7 +116,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "start_index": citation.claim_span.start,
                 "end_index": citation.claim_span.end,
                 "title": citation.label or citation.title or citation.filename,
-                "url": f"{base}/v1/documents/{citation.document_id}:download{_fragment(citation)}",
+                "url": f"{base}/v1/documents/{citation.document_id}:download{_revision(citation)}{_fragment(citation)}",
                 "number": citation.number,
                 "quote": citation.quote,
                 "chunk_id": citation.chunk_id,
@@ -126,6 +126,11 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
         }
         for citation in answer.citations
     ]
+
+
+def _revision(citation: ans.Citation) -> str:
+    """Return the query that names the revision cited; answers from before revisions were kept have none."""
+    return f"?revision={citation.revision}" if citation.revision else ""
 
 
 def extras(completed: AskCompleted) -> dict[str, Any]:

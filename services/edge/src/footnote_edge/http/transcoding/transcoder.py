@@ -85,11 +85,12 @@ def _download(rule: Rule, caller: Caller) -> Endpoint:
         first = await anext(parts)
         headers = {
             # Never shown in place: an uploaded page must not run as one of ours.
-            "content-disposition": f"attachment; filename*=UTF-8''{quote(first.document.filename)}",
+            "content-disposition": f"attachment; filename*=UTF-8''{quote(first.file.filename)}",
+            "etag": f'"{first.file.sha256}"',
         }
-        if first.document.size_bytes:
-            headers["content-length"] = str(first.document.size_bytes)
-        media_type = first.document.mime_type or "application/octet-stream"
+        if first.file.size_bytes:
+            headers["content-length"] = str(first.file.size_bytes)
+        media_type = first.file.mime_type or "application/octet-stream"
 
         async def data() -> AsyncIterator[bytes]:
             async with aclosing(parts):

@@ -1,0 +1,67 @@
+"""Which file each revision of a document has, and how one takes the place of another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from footnote.types.v1.document_pb2 import Document, DocumentFile
+from footnote_kit.document_files import FIELDS, take_replacement
+from footnote_kit.errors import NotFound
+
+from footnote_ingestion.model import lifecycle
+from footnote_ingestion.model.values import Stored
+
+
+def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:
+    """Return the file of a revision and its key; None is the revision that searches see, or the newest while none is.
+
+    Raises `NotFound` for a revision that never was and for one whose file is no longer kept.
+    """
+    document = stored.document
+    shown = DocumentFile(first_revision=stored.first_revision, last_revision=stored.last_revision or document.revision)
+    for name in FIELDS:
+        setattr(shown, name, getattr(document, name))
+    if revision is None or shown.first_revision <= revision <= shown.last_revision:
+        return shown, stored.searched_key or stored.blob_key
+    if document.HasField("replacement") and document.replacement.first_revision <= revision <= document.revision:
+        return document.replacement, stored.blob_key
+    raise NotFound(
+        f"The file of revision {revision} of document '{document.id}' is not kept; searches see revision "
+        f"{document.indexed_revision}, and the newest is {document.revision}",
+        reason="REVISION_NOT_FOUND",
+        metadata={
+            "document_id": document.id,
+            "revision": str(revision),
+            "indexed_revision": str(document.indexed_revision),
+            "newest_revision": str(document.revision),
+        },
+    )
+
+
+def with_new_file(before: Stored, file: DocumentFile, key: str) -> Stored:
+    """Return a document with a new revision that has a new file; the file that searches see is kept beside it."""
+    document = Document()
+    document.CopyFrom(before.document)
+    last = document.revision
+    lifecycle.begin_revision(document)
+    document.state = lifecycle.UPLOADED
+    file.first_revision = document.revision
+    file.last_revision = document.revision
+    changed = replace(before, document=document, blob_key=key, parsed_key="")
+    if not document.HasField("replacement"):
+        changed = replace(changed, searched_key=before.blob_key, last_revision=last)
+    document.replacement.CopyFrom(file)
+    if not document.indexed_revision:
+        take_replacement(document)
+        first = document.revision
+        return replace(changed, searched_key="", first_revision=first, last_revision=0)
+    return changed
+
+
+def moved(before: Stored, document: Document) -> Stored:
+    """Return a document after a move in its life cycle: an indexed revision's file is the one that searches see."""
+    if not document.HasField("replacement") or document.indexed_revision != document.revision:
+        return replace(before, document=document)
+    first = document.replacement.first_revision
+    take_replacement(document)
+    return replace(before, document=document, searched_key="", first_revision=first, last_revision=0)
