@@ -11,7 +11,7 @@ from io import BytesIO
 from pathlib import Path
 from uuid import uuid4
 
-import httpx
+import httpx2
 import pytest
 from footnote.edge.v1 import documents_pb2 as docs
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
@@ -70,7 +70,7 @@ async def test_a_footnote_leads_to_its_file(edge: EdgeClient, running: Deploymen
     assert await fetched(edge, document.id) == await fetched(edge, document.id, cited.revision) == OLD
     assert await fetched(edge, document.id, 2) == blank()
 
-    async with httpx.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
         path = f"/v1/documents/{document.id}:download"
         for query in ("", f"?revision={cited.revision}"):
             got = await http.get(path + query)
