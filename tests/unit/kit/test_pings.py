@@ -18,6 +18,7 @@ from support.certificates import Authority, Place
 from support.frozen import freeze, thaw
 from support.guinea_pigs import Ask, GuineaStub, contract
 from support.guinea_process import STAGE, guinea_process
+from support.matrices import sampled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -48,7 +49,7 @@ async def ended(call: Awaitable[object]) -> str:
         return f"{error.code} {error.reason} {error.metadata.get('stage')}"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", sampled(WAYS, 3))
 async def test_calls_to_a_process_that_stands_still_end_and_the_next_are_refused_until_it_goes_on(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +89,7 @@ async def stands_still_and_goes_on(pid: int, channel: grpc.aio.Channel) -> None:
     await stage.ListCollections(listing, timeout=LONG)
 
 
+@pytest.mark.full
 async def test_calls_that_are_silent_for_longer_than_the_bound_go_on(tmp_path: Path) -> None:
     """A stage whose interpreter is held, so that nothing in it says a word, is alive."""
 
