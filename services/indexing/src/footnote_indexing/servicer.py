@@ -16,6 +16,7 @@ from footnote_store.filters import parse_filter
 from google.protobuf import json_format
 
 from footnote_indexing.adapters.inventory import Inventory
+from footnote_indexing.chunking.drafts import settings_digest
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
 from footnote_indexing.collections.providers import Providers
@@ -81,6 +82,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
             collection=collection,
             epoch=epoch if epoch == self._indexing.epoch else "",
             collections_epoch=of_collections if of_collections == self._indexing.collections_epoch else "",
+            settings_digest=settings_digest(found.counting),
         )
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
@@ -357,4 +359,5 @@ def _result(result: Result) -> pb.IndexResult:
         cache_hits=result.tally.cache_hits,
         unchanged=result.tally.unchanged,
         usage=result.usage,
+        settings_digest=result.settings_digest,
     )

@@ -206,6 +206,7 @@ class IngestionServicer(IngestionServiceServicer):
             chunking_choice=request.chunking_choice,
             chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
             chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
+            settings_digest=request.settings_digest,
             etag=request.etag,
         )
         document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)

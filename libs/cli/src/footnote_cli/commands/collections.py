@@ -108,11 +108,14 @@ async def update(
     ttl: TtlOption = "",
     settings: SetOption = None,
     unset: UnsetOption = None,
+    reindex: Annotated[
+        bool, typer.Option("--reindex", help="Index the documents again that the change leaves outdated, and wait.")
+    ] = False,
 ) -> None:
     """Change a collection; what isn't given stays as it is. One that is opened to all is no longer shared with some."""
     private = _private(private, visibility)
     resource = _collection("", description, meta, private, ttl, settings)
-    request = UpdateCollectionRequest(collection=name, resource=resource)
+    request = UpdateCollectionRequest(collection=name, resource=resource, reindex=reindex)
     given = {"description": description is not None, "metadata": bool(meta), "visibility": private is not None}
     request.update_mask.paths.extend(path for path, is_given in given.items() if is_given)
     if private is False:
@@ -126,6 +129,9 @@ async def update(
             "There is nothing to change.", "Give --description, --meta, --visibility, --ttl, --set, --unset."
         )
     response = await session.call(session.stub.UpdateCollection, request)
+    if response.HasField("operation"):
+        show_end(session, await follow_operation(session, response.operation))
+        response = await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))
     _show(session, response.collection)
 
 
@@ -228,3 +234,8 @@ def _show(session: Session, collection: Collection) -> None:
     if collection.grants:
         session.out.print(tables.grants(collection.grants))
     session.out.print(tables.fields(show_counting(collection.settings, collection.effective_settings)))
+    if collection.outdated_documents:
+        session.out.print(
+            f"Documents indexed with other settings than these: {collection.outdated_documents}. "
+            f"Bring them up to date: footnote documents reindex --collection '{collection.name}' --outdated"
+        )

@@ -76,6 +76,10 @@ async def list_(
         str, typer.Option(metavar="TIME", help="Only uploaded since: 2026-01-31, 2026-01-31T08:00Z, or 7d ago.")
     ] = "",
     before: Annotated[str, typer.Option(metavar="TIME", help="Only uploaded before, said as for --since.")] = "",
+    outdated: Annotated[
+        bool,
+        typer.Option("--outdated", help="Only those indexed with other settings than the collection has now; with -c."),
+    ] = False,
     order: Annotated[
         str,
         typer.Option(
@@ -100,6 +104,7 @@ async def list_(
         created_after=parse_moment(since) if since else None,
         created_before=parse_moment(before) if before else None,
         order_by=order,
+        outdated=outdated,
     )
     items = await list_documents(session, request)
     if session.as_json:
@@ -109,7 +114,7 @@ async def list_(
     else:
         session.out.print(
             "There are no such documents."
-            if name or state or collection or tag or kind or language or since or before
+            if name or state or collection or tag or kind or language or since or before or outdated
             else "There are no documents yet. Add some: footnote ingest PATH"
         )
 
@@ -268,6 +273,9 @@ async def reindex(
         str, typer.Option("--collection", "-c", metavar="NAME", help="All documents of this collection.")
     ] = "",
     failed: Annotated[bool, typer.Option("--failed", help="Only those that failed.")] = False,
+    outdated: Annotated[
+        bool, typer.Option("--outdated", help="Only those indexed with other settings than the collection has now.")
+    ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all of them are.")] = True,
 ) -> None:
     """Index documents again with their collection's present settings, or retry those that failed."""
@@ -276,7 +284,9 @@ async def reindex(
     if document_ids and collection:
         raise usage_error("Document ids and --collection are both given.", "Give one of them.")
     ids = [await naming.document_id(session, name) for name in document_ids or ()]
-    request = ReindexDocumentsRequest(document_ids=ids, collection=collection, failed_only=failed)
+    request = ReindexDocumentsRequest(
+        document_ids=ids, collection=collection, failed_only=failed, outdated_only=outdated
+    )
     response: ReindexDocumentsResponse = await session.call(session.stub.ReindexDocuments, request)
     operation = response.operation
     show_end(session, await follow_operation(session, operation) if wait else operation)

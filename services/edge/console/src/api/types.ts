@@ -410,6 +410,7 @@ export interface Collection {
   grants: Grant[];
   effective_settings?: CollectionSettings;
   chunks_without_vector: number;
+  outdated_documents?: number;
 }
 
 export interface CollectionSettings {
@@ -1125,6 +1126,7 @@ export interface ListDocumentsRequest {
   created_after?: string;
   created_before?: string;
   order_by: string;
+  outdated: boolean;
 }
 
 export interface ListDocumentsResponse {
@@ -1471,6 +1473,7 @@ export interface ReindexDocumentsRequest {
   collection: string;
   failed_only: boolean;
   request_id: string;
+  outdated_only: boolean;
 }
 
 export interface ReindexDocumentsResponse {
@@ -1892,10 +1895,12 @@ export interface UpdateCollectionRequest {
   collection: string;
   resource?: Collection;
   update_mask?: string;
+  reindex: boolean;
 }
 
 export interface UpdateCollectionResponse {
   collection?: Collection;
+  operation?: Operation;
 }
 
 export interface UpdateConversationRequest {

@@ -93,6 +93,8 @@ export const en = {
   "collections.model": "Model of answers",
   "collections.inherits": "empty: as the deployment",
   "collections.saved": "Saved.",
+  "collections.outdated": "{documents} indexed with other settings than these.",
+  "collections.outdated.reindex": "Index them again",
   "collections.share": "Shared with",
   "collections.user": "User",
   "collections.group": "Group",

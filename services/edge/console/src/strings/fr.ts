@@ -95,6 +95,8 @@ export const fr: Record<keyof typeof en, string> = {
   "collections.model": "Modèle des réponses",
   "collections.inherits": "vide : comme le déploiement",
   "collections.saved": "Enregistré.",
+  "collections.outdated": "{documents} indexés avec d’autres réglages que ceux-ci.",
+  "collections.outdated.reindex": "Les indexer de nouveau",
   "collections.share": "Partagée avec",
   "collections.user": "Utilisateur",
   "collections.group": "Groupe",

@@ -52,6 +52,21 @@ export function Collections({ opened }: { opened: string }) {
   );
 }
 
+function Outdated({ count, collection, doing }: { count: number; collection: Collection; doing: Doing }) {
+  const [begun, setBegun] = useState(false);
+  if (!count || begun) return null;
+  const reindex = async () => {
+    const body = { collection: collection.id, outdated_only: true, request_id: freshId() };
+    if (await doing(() => call("POST", "/v1/documents:reindex", body))) setBegun(true);
+  };
+  return (
+    <p class="notice">
+      {t("collections.outdated", { documents: counted("documents", count) })}{" "}
+      <button type="button" onClick={() => void reindex()}>{t("collections.outdated.reindex")}</button>
+    </p>
+  );
+}
+
 function Make({ doing }: { doing: Doing }) {
   const admin = me.value?.role === "ROLE_ADMIN";
   const [name, setName] = useState("");
@@ -123,6 +138,7 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
         <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
         <button class="primary">{t("save")}</button>
       </form>
+      <Outdated count={read?.collection?.outdated_documents ?? 0} collection={collection} doing={doing} />
       {settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
       {collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} />}
       <form class="card fields" onSubmit={async (event) => {

@@ -221,6 +221,7 @@ class OperationRow(Base):
     source_id: Mapped[str] = mapped_column(String(40), default="", server_default="")
     whole: Mapped[bool] = mapped_column(default=False)
     failed_only: Mapped[bool] = mapped_column(default=False)
+    outdated_for: Mapped[str] = mapped_column(String(64), default="", server_default="")
     total: Mapped[int] = mapped_column(default=0)
     done: Mapped[int] = mapped_column(default=0)
     failed: Mapped[int] = mapped_column(default=0)

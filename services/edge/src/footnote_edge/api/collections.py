@@ -42,4 +42,7 @@ class CollectionsApi:
 
     async def UpdateCollection(self, request: UpdateCollectionRequest, context: Call) -> UpdateCollectionResponse:
         """Change what the mask names."""
-        return UpdateCollectionResponse(collection=await self.parts.catalog.update(caller(), request))
+        scope = caller()
+        collection = await self.parts.catalog.update(scope, request)
+        operation = await self.parts.operations.reindex_outdated(scope, collection) if request.reindex else None
+        return UpdateCollectionResponse(collection=collection, operation=operation)

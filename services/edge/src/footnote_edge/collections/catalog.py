@@ -1,5 +1,6 @@
 """Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
 
+import asyncio
 import re
 from collections.abc import Collection as Collected
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ from sqlalchemy.orm.exc import StaleDataError
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import KnownCollectionRow
+from footnote_edge.collections.outdated import Outdated
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
@@ -55,6 +57,7 @@ class Catalog:
         timeout: float,
     ) -> None:
         self._settings = StagesSettings(stages, timeout)
+        self.outdated = Outdated(stages, timeout)
         self._indexing = stages.indexing
         self._permissions = permissions
         self._allowances = allowances
@@ -98,7 +101,7 @@ class Catalog:
     async def described(self, scope: Scope, name: str) -> Collection:
         """Return a collection with what counts of all its settings, as far as the stages answer."""
         found = await self.get(scope, name)
-        await self._settings.fill_in(scope, found)
+        await asyncio.gather(self._settings.fill_in(scope, found), self.outdated.fill_in(scope, found))
         return found
 
     async def visible(self, scope: Scope) -> set[str]:
@@ -221,6 +224,7 @@ class Catalog:
             finally:
                 self._permissions.changed(scope)
         changed: Collection = response.collection
+        await self.outdated.fill_in(scope, changed)
         return changed
 
     async def forget(self, scope: Scope, collection: Collection) -> None:

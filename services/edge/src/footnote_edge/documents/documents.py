@@ -163,6 +163,8 @@ class Documents:
 
     async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
         """Return a page of documents of one collection, or of every one that the caller may read."""
+        if request.outdated and not request.collection:
+            raise InvalidArgument.field("outdated", "goes with collection")
         collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
         return await self._list(
             scope,
@@ -172,6 +174,7 @@ class Documents:
             tags=request.tags,
             document_types=request.document_types,
             languages=request.languages,
+            outdated_for=await self._catalog.outdated.digest(scope, collections[0]) if request.outdated else "",
             created_after=request.created_after if request.HasField("created_after") else None,
             created_before=request.created_before if request.HasField("created_before") else None,
             order_by=request.order_by,

@@ -77,6 +77,8 @@ class Operations:
             raise InvalidArgument.field("document_ids", "or collection must be given")
         if request.document_ids and request.collection:
             raise InvalidArgument.field("collection", "must be empty where document_ids are given")
+        if request.outdated_only and (request.document_ids or request.failed_only):
+            raise InvalidArgument.field("outdated_only", "goes with collection, and without failed_only")
         claim = await self._request_ids.claim(scope, request)
         operation_id = uuid4().hex if claim is None else claim.id_of("operation")
         if claim is not None and (known := await self._book.read(operation_id)) is not None:
@@ -85,10 +87,18 @@ class Operations:
         kind = pb.OPERATION_KIND_REINDEX_DOCUMENTS
         row = operation_row(scope, operation_id, kind, collection_id)
         row.whole, row.failed_only = not request.document_ids, request.failed_only
+        if request.outdated_only:
+            row.outdated_for = await self._catalog.outdated.digest(scope, collection_id)
         row.total, row.skipped = len(items), sum(item.outcome == Outcome.SKIPPED for item in items)
         if await self._book.add(row, items):
             await self._jobs.operate(row)
         return await self.get(scope, operation_id)
+
+    async def reindex_outdated(self, scope: Scope, collection: Collection) -> pb.Operation | None:
+        """Begin to index a collection's outdated documents again; None where none is known to be."""
+        if not collection.outdated_documents:
+            return None
+        return await self.reindex(scope, ReindexDocumentsRequest(collection=collection.id, outdated_only=True))
 
     async def _wanted(self, scope: Scope, request: ReindexDocumentsRequest) -> tuple[list[Item], str]:
         """Return the documents that are named, none for a whole collection; and the collection if it is one."""

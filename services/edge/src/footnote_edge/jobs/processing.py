@@ -178,6 +178,7 @@ class Processor:
         request.chunking_choice = result.chunking_choice
         request.chunks_expected = result.chunks_expected
         request.chunks_stored = result.chunks_stored
+        request.settings_digest = result.settings_digest
         if not result.chunks_expected:
             request.failure.CopyFrom(_no_text())
         elif result.chunks_expected != result.chunks_stored:

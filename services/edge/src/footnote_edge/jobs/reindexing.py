@@ -79,7 +79,11 @@ class Reindexing:
     async def _list(self, scope: Scope, row: OperationRow) -> None:
         states = [DOCUMENT_STATE_ERROR] if row.failed_only else []
         request = ingestion.ListDocumentsRequest(
-            scope=scope, collection_ids=[row.collection_id], states=states, page_size=LIST_PAGE
+            scope=scope,
+            collection_ids=[row.collection_id],
+            states=states,
+            outdated_for=row.outdated_for,
+            page_size=LIST_PAGE,
         )
         while True:
             call = partial(self._ingestion.ListDocuments, request, timeout=self._timeout)

@@ -214,6 +214,17 @@ def fingerprint(document: document_pb2.Document, settings: collection_pb2.Collec
     """Return what tells whether a revision begun earlier was cut and embedded in the same way."""
     digest = hashlib.sha256(b"footnote-1")
     digest.update(document.sha256.encode())
+    _add_settings(digest, settings)
+    return digest.hexdigest()
+
+
+def settings_digest(settings: collection_pb2.CollectionSettings) -> str:
+    """Return the digest of the settings that decide how any document is cut and embedded."""
+    digest = hashlib.sha256(b"footnote-1")
+    _add_settings(digest, settings)
+    return digest.hexdigest()
+
+
+def _add_settings(digest: hashlib._Hash, settings: collection_pb2.CollectionSettings) -> None:
     digest.update(settings.chunking.SerializeToString(deterministic=True))
     digest.update(settings.embedding.SerializeToString(deterministic=True))
-    return digest.hexdigest()

@@ -14,7 +14,7 @@ from footnote_providers.base import Vectors
 
 from footnote_indexing.adapters.ledger import CURRENT, Entry
 from footnote_indexing.chunking.cutting import Cutter, Cutters
-from footnote_indexing.chunking.drafts import Draft, fingerprint
+from footnote_indexing.chunking.drafts import Draft, fingerprint, settings_digest
 from footnote_indexing.chunking.model import Chosen, SentenceVectors
 from footnote_indexing.collections.collections import Found
 from footnote_indexing.revisions.revision_writer import Outcome, RevisionWriter, Tally
@@ -33,6 +33,7 @@ class Result:
     chunks_expected: int
     chunks_stored: int
     chosen: Chosen
+    settings_digest: str = ""
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -87,13 +88,13 @@ class DocumentIndexing:
         Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document went away meanwhile, and
         InvalidArgument when the stream of parts breaks off. Nothing becomes visible then.
         """
-        mark = fingerprint(self._document, self._counting)
+        mark, digest = fingerprint(self._document, self._counting), settings_digest(self._counting)
         done = [await self._open(writer, mark) for writer in self._writers]
         first = done[0]
         if first is not None and all(entry is not None for entry in done):
             async for _ in parts:  # the sender is still sending
                 pass
-            yield Result(first.chunks_expected, first.chunks_stored, first.chosen)
+            yield Result(first.chunks_expected, first.chunks_stored, first.chosen, digest)
             return
         writers = [writer for writer, entry in zip(self._writers, done, strict=True) if entry is None]
         with span("index document", {names.DOCUMENT_ID: self._document.id, names.REVISION: self._document.revision}):
@@ -107,7 +108,7 @@ class DocumentIndexing:
                 work.add_done_callback(_looked_at)
             yield self._progress(writers)
         tally = writers[0].tally
-        yield Result(outcome.chunks, tally.stored, outcome.chosen, tally)
+        yield Result(outcome.chunks, tally.stored, outcome.chosen, digest, tally)
 
     async def _open(self, writer: RevisionWriter, mark: str) -> Entry | None:
         """Open the revision; return its entry if it is complete already."""

@@ -72,6 +72,9 @@ class Listing:
             where.append(documents.c.document_type.in_(query.document_types))
         if query.languages:
             where.append(documents.c.language.in_(query.languages))
+        if query.outdated_for:
+            where.append(documents.c.indexed_revision > 0)
+            where.append(documents.c.settings_digest.not_in(("", query.outdated_for)))
         if query.created_after is not None:
             where.append(documents.c.create_time >= query.created_after)
         if query.created_before is not None:

@@ -32,6 +32,7 @@ _PLAIN = (
     *("id", "collection_id", "tenant_id", "owner_id", "filename", "mime_type", "document_type", "source_type"),
     *("size_bytes", "sha256", "revision", "indexed_revision", "attempts", "title", "language"),
     *("page_count", "word_count", "char_count", "chunks_expected", "chunks_stored"),
+    "settings_digest",
 )
 _LISTS = ("authors", "keywords", "tags")
 _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")

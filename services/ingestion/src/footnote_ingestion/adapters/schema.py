@@ -60,6 +60,8 @@ documents = Table(
     Column("last_revision", BigInteger, nullable=False, server_default="0"),
     Column("warnings", JSON, nullable=False, server_default="[]"),
     Column("reading_warnings", JSON, nullable=False, server_default="[]"),
+    # Of the searchable revision; empty where it was indexed before this was kept.
+    Column("settings_digest", String(64), nullable=False, default="", server_default=""),
     # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
     Column("delete_time", BigInteger),
     # The version that last changed what chunks take over; null when they have it.

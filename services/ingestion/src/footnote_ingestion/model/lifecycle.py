@@ -45,6 +45,7 @@ class Move:
     chunking_choice: ChunkingChoice.ValueType = ChunkingChoice.CHUNKING_CHOICE_UNSPECIFIED
     chunks_expected: int | None = None
     chunks_stored: int | None = None
+    settings_digest: str = ""
     etag: str = ""
 
 
@@ -78,6 +79,7 @@ def apply(document: Document, move: Move) -> None:
     if after == INDEXED and (before != INDEXED or document.indexed_revision != document.revision):
         document.indexed_revision = document.revision
         document.index_time.GetCurrentTime()
+        document.settings_digest = move.settings_digest
 
 
 def begin_revision(document: Document) -> None:

@@ -33,6 +33,7 @@ def list_query(request: ListDocumentsRequest) -> ListQuery:
         tags=_values("tags", request.tags),
         document_types=[one.lower() for one in _values("document_types", request.document_types)],
         languages=[one.lower() for one in _values("languages", request.languages)],
+        outdated_for=request.outdated_for,
         created_after=_moment(request.created_after) if request.HasField("created_after") else None,
         created_before=_moment(request.created_before) if request.HasField("created_before") else None,
         order=order,

@@ -78,6 +78,8 @@ class ListQuery:
     """All of them."""
     document_types: Sequence[str] = ()
     languages: Sequence[str] = ()
+    outdated_for: str = ""
+    """Only documents indexed with settings of another digest than this."""
     created_after: int | None = None
     """Microseconds since 1970, inclusive."""
     created_before: int | None = None

@@ -1,0 +1,21 @@
+"""The settings that a document was indexed with, so that outdated ones are found."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0009"
+down_revision = "0008"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Apply."""
+    op.add_column("documents", sa.Column("settings_digest", sa.String(64), nullable=False, server_default=""))
+
+
+def downgrade() -> None:
+    """Take back."""
+    op.drop_column("documents", "settings_digest")
