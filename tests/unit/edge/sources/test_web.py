@@ -284,3 +284,25 @@ async def test_a_new_page_that_fails_is_shown_with_its_reason(web: Site, tmp_pat
     reasons = {name: item.skip.reason for name, item in found.items() if item.skip is not None}
     assert reasons == {"/docs/a": "REFUSED", "/docs/b": "AWAY"}
     assert set(await items(web, tmp_path, exclude=["/docs/a"])) == {"/docs/", "/docs/b"}
+
+
+@pytest.mark.parametrize(
+    "where", ["http://0000::1:80/", "http://127.1.1.1:80:\\@@127.2.2.2:80/", "http://[::1", "http://x:y/"]
+)
+async def test_a_redirect_to_no_address_fails_that_page_only(web: Site, tmp_path: Path, where: str) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a><a href=b>b</a>")
+    web.replies["/docs/a"] = Reply(status=302, headers={"location": where})
+    web.page("/docs/b", TEXT)
+    found = await items(web, tmp_path)
+    assert set(found) == {"/docs/", "/docs/a", "/docs/b"}
+    assert found["/docs/a"].skip is not None
+    assert found["/docs/a"].skip.reason == "ADDRESS"
+
+
+async def test_no_address_in_a_sitemap_is_passed_over(web: Site, tmp_path: Path) -> None:
+    wrong = "<url><loc>http://[::1</loc></url><url><loc>http://x:y/</loc></url>"
+    page = f"<url><loc>{web.base}/docs/a</loc></url>"
+    web.put("/map.xml", f"<urlset>{wrong}{page}</urlset>".encode(), "text/xml")
+    web.page("/docs/a", TEXT)
+    found = await items(web, tmp_path, url=f"{web.base}/map.xml", mode="sitemap")
+    assert set(found) == {"/docs/a"}

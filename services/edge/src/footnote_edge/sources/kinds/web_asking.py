@@ -39,13 +39,16 @@ class Asking:
 
     async def begin(self, url: str) -> Robots:
         """Read the site's robots.txt; raises SourceRefused where it closes the site, SourceAway where it fails."""
-        rules = await self.rules(url)
+        try:
+            rules = await self.rules(url)
+        except ItemFailed as error:
+            raise SourceRefused(str(error)) from None
         if rules.forbidden:
             raise SourceAway("The site's robots.txt cannot be read, so that nothing of it may be.")
         return rules
 
     async def rules(self, url: str) -> Robots:
-        """Return what robots.txt of an address' site says."""
+        """Return what robots.txt of an address' site says; raises ItemFailed(ADDRESS) where it must not be reached."""
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._robots:
@@ -104,6 +107,6 @@ class Asking:
                 text = await answer.read(robots.MOST_BYTES * 2)
         except ItemFailed as error:
             if error.reason == "ADDRESS":
-                raise SourceRefused(str(error)) from None
+                raise
             return CLOSED
         return robots.read(text.decode("utf-8", "replace"), self._policy.user_agent)

@@ -9,7 +9,7 @@ from urllib.parse import urljoin, urlsplit
 from footnote_edge.sources.kinds.web_asking import Asking
 from footnote_edge.sources.kinds.web_crawl import Gathered, Limits
 from footnote_edge.sources.kinds.web_pages import Pages, known_item
-from footnote_edge.sources.net.client import normal
+from footnote_edge.sources.net.client import joined, normal
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceAway, SourceRefused
 from footnote_edge.sources.reading.reader import Reader
@@ -81,7 +81,7 @@ class Sitemaps:
                 gathered.partial = gathered.partial or f"The sitemap {url[:200]} cannot be read."
                 continue
             for page, changed in pages:
-                address = normal(urljoin(url, page))
+                address = joined(url, page)
                 path = urlsplit(address)
                 inside = path[:2] == origin
                 if inside and wanted(path.path, self._limits.include, self._limits.exclude):
@@ -89,7 +89,7 @@ class Sitemaps:
             if len(named) > self._limits.max_pages:
                 break
             for inner in more:
-                address = normal(urljoin(url, inner))
+                address = joined(url, inner)
                 if address in seen or urlsplit(address)[:2] != origin:
                     continue
                 if depth >= _DEEPEST or len(seen) >= _MOST_SITEMAPS:

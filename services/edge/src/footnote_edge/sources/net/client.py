@@ -185,23 +185,36 @@ class Client:
         Headers with credentials go to the first host only.
         """
         seen: set[str] = set()
-        origin = _origin(url)
+        origin = _origin(checked(url))
         for _ in range(MOST_REDIRECTS + 1):
             if url in seen:
                 raise ItemFailed("REFUSED", "Its redirects lead in a circle.")
             seen.add(url)
+            parts = checked(url)
             if allow is not None:
                 await allow(url)
             sent = dict(headers or {})
-            if _origin(url) != origin:
+            if _origin(parts) != origin:
                 sent.pop("authorization", None)
             async with self.open(url, sent) as answer:
                 where = answer.head.headers.get("location")
                 if answer.head.status not in _REDIRECTS or where is None:
                     yield answer
                     return
-                url = normal(urljoin(url, where))
+                url = joined(url, where)
+                if not url:
+                    raise ItemFailed("ADDRESS", "It redirects to no valid address.", permanent=True)
         raise ItemFailed("REFUSED", f"It redirects more than {MOST_REDIRECTS} times.")
+
+
+def joined(base: str, reference: str) -> str:
+    """Return the normal form of an address that a page at `base` names; "" for what is no address."""
+    try:
+        found = normal(urljoin(base, reference))
+        urlsplit(found)
+    except ValueError:
+        return ""
+    return found
 
 
 def _headers(response: httpcore2.Response) -> dict[str, str]:
@@ -210,8 +223,7 @@ def _headers(response: httpcore2.Response) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
 
 
-def _origin(url: str) -> tuple[str, str | None, int | None]:
-    parts = urlsplit(url)
+def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port
 
 
