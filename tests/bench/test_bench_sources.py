@@ -13,7 +13,6 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +67,13 @@ class Model:
         return before, changed, deleted, moved
 
 
-@contextmanager
-def running(folder: Path) -> Iterator[Deployment]:
-    key = "A" * 43 + "="
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Deployment]:
     env = {
-        "FOOTNOTE_EDGE_SOURCE_FOLDERS": str(folder), "FOOTNOTE_EDGE_SOURCE_PRIVATE_HOSTS": "127.0.0.1",
-        "FOOTNOTE_EDGE_SOURCE_KEY": key,
+        "FOOTNOTE_EDGE_SOURCE_FOLDERS": str(tmp_path), "FOOTNOTE_EDGE_SOURCE_PRIVATE_HOSTS": "127.0.0.1",
+        "FOOTNOTE_EDGE_SOURCE_KEY": "A" * 43 + "=",
     }  # fmt: skip
-    data = folder / "data"
+    data = tmp_path / "data"
     data.mkdir()
     with deployment(data, env=env) as started:
         yield started
@@ -123,16 +121,18 @@ async def judge(client: EdgeClient, source: pb.Source, model: Model, place: Orig
 
 
 @pytest.mark.parametrize("kind", FULL)
-async def test_a_source_of_full_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+async def test_a_source_of_full_size(
+    running: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
     if why := missing(kind):
         pytest.skip(why)
     monkeypatch.setattr(kept, "LIMIT", 7000.0)
     model = Model(max(int(FULL[kind] * SHARE), 20), seed=43)
-    with origin(kind, tmp_path) as place, running(tmp_path) as started:
+    with origin(kind, tmp_path) as place:
         if isinstance(place, GitOrigin):
             place.history(model.texts, max(int(COMMITS * SHARE), 3))
         place.write(model.texts)
-        async with edge_client(started.address()) as client:
+        async with edge_client(running.address()) as client:
             await kept.collection(client.stub)
             place.cost()
             began = time.monotonic()
