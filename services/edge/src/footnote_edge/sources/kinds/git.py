@@ -1,4 +1,4 @@
-"""Git repositories over HTTPS, and those of the server that the operator allows, by dulwich.
+"""Git repositories over HTTPS and SSH, and those of the server that the operator allows, by dulwich.
 
 One commit is fetched without its history, and of that only what the last fetch did not bring. An item is a file; its
 version is the id of its blob, so that equal versions are equal bytes. Its address is the file at the commit that had
@@ -16,10 +16,12 @@ from urllib.parse import quote, urlsplit
 from dulwich.errors import GitProtocolError, HangupException, NotGitRepository
 from dulwich.object_store import iter_tree_contents
 from dulwich.repo import Repo
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from footnote_edge.sources.kinds.git_http import GitHttp, HeldBack
+from footnote_edge.sources.kinds.git_http import PATIENCE, GitHttp, HeldBack
+from footnote_edge.sources.kinds.git_ssh import PORTS, GitSsh, SshPlace, checked_host_key, refusal
 from footnote_edge.sources.kinds.settings import Selecting, file_name
+from footnote_edge.sources.net.addresses import AddressRefused, permitted
 from footnote_edge.sources.net.client import Client, checked
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import (
@@ -51,13 +53,29 @@ _FORGES = {
 class GitSettings(Selecting):
     """What a Git source is told. `include` and `exclude` match paths, as `docs/*.md`."""
 
-    url: str = Field(min_length=1, max_length=1000, description="https://… of the repository, or a path of the server.")
+    url: str = Field(
+        min_length=1,
+        max_length=1000,
+        description="https://… or ssh://git@host/… of the repository, or a path of the server.",
+    )
+    host_key: str = Field(
+        default="", max_length=5000, description="Public key of the host, for ssh://: a line as 'ssh-ed25519 AAAA…'."
+    )
     branch: str = Field(default="", max_length=200, description="Branch; empty for the one that HEAD names.")
     address: str = Field(
         default="",
         max_length=1000,
         description="Address of a file for footnotes, with {commit} and {path}; known forges need none.",
     )
+
+    @model_validator(mode="after")
+    def _reachable(self) -> "GitSettings":
+        if self.url.startswith("ssh://"):
+            SshPlace(self.url)
+            checked_host_key(self.host_key)
+        elif self.host_key:
+            raise ValueError("host_key is for addresses that begin with ssh://")
+        return self
 
 
 class GitSecrets(BaseModel):
@@ -67,6 +85,9 @@ class GitSecrets(BaseModel):
 
     username: str = Field(default="", max_length=200, description="User name; a token needs none at most forges.")
     password: str = Field(default="", max_length=1000, description="Password or token.")
+    private_key: str = Field(
+        default="", max_length=20_000, description="Private key of OpenSSH without a passphrase, for ssh://."
+    )
 
 
 class GitConnection:
@@ -115,6 +136,8 @@ class GitConnection:
             url = self._settings.url
             if "://" not in url or url.startswith("file://"):
                 await asyncio.to_thread(self._open_local, url.removeprefix("file://"))
+            elif url.startswith("ssh://"):
+                await self._fetch_ssh()
             else:
                 checked_url(url)
                 await self._fetch_remote(asyncio.get_running_loop())
@@ -147,7 +170,32 @@ class GitConnection:
         finally:
             http.drop()
 
-    def _fetch_into(self, http: GitHttp, folder: Path) -> None:
+    async def _fetch_ssh(self) -> None:
+        place, policy = SshPlace(self._settings.url), self._opening.policy
+        try:
+            addresses = await permitted(place.host, place.port, policy, ports=PORTS)
+        except AddressRefused as error:
+            raise SourceRefused(str(error)) from None
+        key, limit = checked_host_key(self._settings.host_key), policy.item_bytes * 20
+        ssh = await asyncio.to_thread(GitSsh, place, addresses, key, self._secrets.private_key, policy.timeout, limit)
+        fetching = asyncio.create_task(
+            asyncio.to_thread(self._fetch_into, ssh, self._opening.folder / "git", place.path)
+        )
+        try:
+            await asyncio.wait_for(asyncio.shield(fetching), PATIENCE)
+        except HeldBack as held:
+            raise held.error from None
+        except HangupException as error:
+            raise refusal(error.stderr_lines or ()) or SourceAway("The host broke the connection off.") from None
+        except NotGitRepository:
+            raise SourceRefused("There is no Git repository at this path, or it is not open to this key.") from None
+        except (GitProtocolError, OSError, EOFError) as error:
+            raise SourceAway(f"The repository does not answer as it should: {type(error).__name__}.") from None
+        finally:
+            await asyncio.to_thread(ssh.close)  # which ends the program, and with it the thread that reads from it
+            await asyncio.wait([fetching])
+
+    def _fetch_into(self, client: Any, folder: Path, path: str = "") -> None:
         repo = _cache(folder)
         try:
             found: dict[bytes, bytes] = {}
@@ -157,7 +205,7 @@ class GitConnection:
                 commit: Any = self._branch(found)
                 return [] if commit in repo.object_store else [commit]
 
-            result = http.fetch("", repo, determine_wants=want, depth=1)
+            result = client.fetch(path, repo, determine_wants=want, depth=1)
             found.update({name: sha for name, sha in result.refs.items() if sha is not None})
             self._commit = self._branch(found)
             repo.refs[_HEAD] = self._commit  # type: ignore[index,assignment]

@@ -18,7 +18,8 @@ from footnote_edge.sources.net.client import Answer, Client
 from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
 
 _MEMORY = 4 * 1024 * 1024
-_PATIENCE = 900.0
+PATIENCE = 900.0
+"""Seconds that a fetch may take."""
 
 
 class HeldBack(Exception):
@@ -83,7 +84,7 @@ class GitHttp(AbstractHttpGitClient):
             sent["authorization"] = self._basic
         asked = asyncio.run_coroutine_threadsafe(self._ask(url, sent, content), self._loop)
         try:
-            response = asked.result(_PATIENCE)
+            response = asked.result(PATIENCE)
         except (SourceAway, SourceRefused, ItemFailed) as error:
             raise HeldBack(SourceRefused(str(error)) if isinstance(error, ItemFailed) else error) from None
         finally:

@@ -1,0 +1,147 @@
+"""Git's protocol over SSH, by OpenSSH's program: the host's key is pinned, and nothing of the account is used.
+
+The address is checked as for the web; `ssh` connects to the very address that was checked.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from dulwich.client import SSHGitClient, SSHVendor, SubprocessWrapper
+from dulwich.errors import GitProtocolError
+from dulwich.protocol import Protocol
+
+from footnote_edge.sources.ports import SourceRefused
+
+PORTS = (22,)
+"""Of SSH, among the reserved ones."""
+_HOST_KEY = re.compile(r"(ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{32,4000}={0,3}")
+_OPTIONS = {
+    "BatchMode": "yes", "StrictHostKeyChecking": "yes", "GlobalKnownHostsFile": "/dev/null", "UpdateHostKeys": "no",
+    "VerifyHostKeyDNS": "no", "IdentitiesOnly": "yes", "IdentityAgent": "none", "PasswordAuthentication": "no",
+    "KbdInteractiveAuthentication": "no", "GSSAPIAuthentication": "no", "HostbasedAuthentication": "no",
+    "ClearAllForwardings": "yes", "ForwardAgent": "no", "PermitLocalCommand": "no", "ProxyCommand": "none",
+    "ControlPath": "none", "ServerAliveCountMax": "2", "LogLevel": "ERROR",
+}  # fmt: skip
+
+
+class SshPlace:
+    """The parts of `ssh://user@host:port/path`; ValueError for what is none."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self.host, self.port = parts.hostname or "", parts.port or 22
+        self.user, self.path = unquote(parts.username or "git"), unquote(parts.path)
+        plain = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,100}")
+        named = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:-]{0,252}")
+        if parts.scheme != "ssh" or not named.fullmatch(self.host) or parts.password is not None:
+            raise ValueError("an address over SSH is ssh://user@host/path, without a password")
+        if not plain.fullmatch(self.user) or len(self.path) < 2 or not self.path.isprintable():
+            raise ValueError("an address over SSH is ssh://user@host/path, without a password")
+
+
+def checked_host_key(text: str) -> str:
+    """Return a host's public key in one line; ValueError for what is none."""
+    words = text.split()[:2]
+    found = " ".join(words)
+    if not _HOST_KEY.fullmatch(found):
+        raise ValueError(
+            "host_key is a line as 'ssh-ed25519 AAAA…': see ssh-keyscan, and compare it with the host's own"
+        )
+    return found
+
+
+class GitSsh(SSHGitClient):
+    """Reads one repository over SSH; `close` ends the program and deletes the key."""
+
+    def __init__(
+        self, place: SshPlace, addresses: Sequence[str], host_key: str, private_key: str, timeout: float, limit: int
+    ) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="footnote-ssh-"))
+        self._vendor = _Pinned(self._folder, place, addresses, host_key, private_key, timeout, limit)
+        self._protocols: list[Protocol] = []
+        super().__init__(place.host, vendor=self._vendor, username=place.user, port=place.port, ssh_command="")
+
+    def _connect(self, *arguments: Any, **more: Any) -> Any:
+        # dulwich leaves the protocol open where the host breaks off.
+        made = super()._connect(*arguments, **more)
+        self._protocols.append(made[0])
+        return made
+
+    def close(self) -> None:
+        """End what still runs."""
+        self._vendor.end()
+        for protocol in self._protocols:
+            protocol.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _Pinned(SSHVendor):
+    def __init__(
+        self, folder: Path, place: SshPlace, addresses: Sequence[str], host_key: str, private_key: str, timeout: float,
+        limit: int,
+    ) -> None:  # fmt: skip
+        self._place, self._address, self._limit = place, addresses[0], limit
+        self._program = shutil.which("ssh")
+        self._processes: list[subprocess.Popen[bytes]] = []
+        known, key = folder / "known_hosts", folder / "key"
+        known.write_text(f"pinned {host_key}\n")
+        key.touch(mode=0o600)
+        key.write_text(private_key.strip() + "\n" if private_key else "")
+        named = {"HostKeyAlias": "pinned", "UserKnownHostsFile": str(known), "IdentityFile": str(key)}
+        times = {"ConnectTimeout": f"{timeout:.0f}", "ServerAliveInterval": f"{max(timeout / 2, 1):.0f}"}
+        self._options = {**_OPTIONS, **named, **times}
+
+    def run_command(self, host: str, command: bytes, *arguments: Any, **more: Any) -> Any:
+        """Run a command of Git's on the host."""
+        if self._program is None:
+            raise SourceRefused("The server has no program ssh, which Git over SSH needs (openssh-client).")
+        options = [part for name, value in self._options.items() for part in ("-o", f"{name}={value}")]
+        where = ["-F", "/dev/null", "-T", "-p", str(self._place.port), "-l", self._place.user]
+        process = subprocess.Popen(
+            [self._program, *where, *options, "--", self._address, command], bufsize=0, stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"},
+        )  # fmt: skip
+        self._processes.append(process)
+        return _Bounded(process, self._limit)
+
+    def end(self) -> None:
+        """End every program that was begun."""
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
+class _Bounded(SubprocessWrapper):
+    """The pipes of `ssh`, of which only so many bytes are read."""
+
+    def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
+        super().__init__(process)
+        self._read, self._left = self.read, limit
+        self.read = self._bounded
+
+    def _bounded(self, size: int | None = -1, /) -> bytes:
+        found: bytes = self._read(size)
+        self._left -= len(found)
+        if self._left < 0:
+            raise GitProtocolError("the host sends too much")
+        return found
+
+
+def refusal(said: Sequence[bytes]) -> SourceRefused | None:
+    """Return what lines of the program mean that a reader has to act on; None for others."""
+    text = b"\n".join(said)
+    if b"Host key verification failed" in text:
+        return SourceRefused("The host shows another key than the source's host_key.")
+    if b"Permission denied" in text:
+        return SourceRefused("The host refuses the private key, or wants one.")
+    if b"invalid format" in text or b"error in libcrypto" in text:
+        return SourceRefused("The private key cannot be read: it must be an OpenSSH key without a passphrase.")
+    return None
