@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Callable, Sequence
 from itertools import pairwise
+from statistics import median
 
 from footnote_ingestion.parsers.pdf.captions import is_caption
-from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of
+from footnote_ingestion.parsers.pdf.grids import bounds, pieces_of, values_of
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 
@@ -19,6 +21,7 @@ _NEAR = 3.0
 _TOUCH = 1.2
 _ASIDE = 3.0
 _MOST_HEAD_ROWS = 7
+_ON_FOOT, _LEAST_NAMED = 0.1, 0.75
 _NAME = re.compile(r"[^\W\d_]{3}")
 _SENTENCE = re.compile(r"[.!?]\s*$")
 
@@ -81,6 +84,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     found: list[Line] = []
     edge, count, last = top, 0, top
     end = _drawn_to(rules, (left, right), top, size)
+    start = _start(lines, seeds, left, size)
+    named, figures = _values_begin(seeds, words, start, left, right)
     reach = max(right, _reach(rules, (left, right), (seeds[-1].bottom, top), size))
     for line in sorted(over, key=lambda line: line.bottom):
         heads = [one for one in found if one.right > (left + right) / 2 and _NAME.search(one.text)]
@@ -95,20 +100,62 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             break
         short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
         noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"
-        if not short and not noted and _is_prose(line, words):
+        inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
+        if not short and not noted and not inner and _is_prose(line, words):
             break
         if line.left < left - _ASIDE * size:
             break
         if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
         several = next((one for one in heads if _names_several(one, found, words)), None)
-        if several and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (left, right), size):
+        if several and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (start, right), size):
             break
         count += line.bottom > last
         last = line.top - 0.3 * size
         found.append(line)
         edge = max(edge, line.top)
     return found
+
+
+def _is_over(line: Line, named: float, figures: float, right: float, centre: float, size: float) -> bool:
+    """Tell whether a line is over figures: right of names, or in the middle over all figures, but not over everything.
+
+    `named` and `figures` are where names end and figures begin, `right` where these end, `centre` is the table's.
+    """
+    middle = (line.left + line.right) / 2
+    if line.left > figures - _ASIDE * size or abs(middle - (figures + right) / 2) < size:
+        return True
+    return line.left > named and middle > figures - _ASIDE * size and abs(middle - centre) > size
+
+
+def _values_begin(seeds: Sequence[Line], words: Words, start: float, left: float, right: float) -> tuple[float, float]:
+    """Return where the names of most rows end and where the first figures begin: a row may be named by its first."""
+    ends: list[float] = []
+    begins: list[float] = []
+    for seed in seeds:
+        row = words(seed)
+        values = values_of(row)
+        if values and values[0] is row[0] and start >= left:
+            values = values[1:]
+        if values:
+            begins.append(values[0].left)
+            ends += [word.right for word in row if word.right < values[0].left][-1:]
+    return (median(ends) if ends else right), min(begins, default=right)
+
+
+def _start(lines: Sequence[Line], seeds: Sequence[Line], left: float, size: float) -> float:
+    """Return where the names of rows begin that stand on one foot with the figures, but apart from them.
+
+    All rows but one or two have such a name; lines of text in the next column of a page are not on their feet.
+    """
+    feet = sorted((line.bottom, line.left) for line in lines if line.right < left)
+    near = _ON_FOOT * size
+    beside = [
+        [at for _, at in feet[bisect(feet, (seed.bottom - near,)) : bisect(feet, (seed.bottom + near,))]]
+        for seed in seeds
+    ]
+    named = [min(one) for one in beside if one]
+    return min(named) if len(named) > _LEAST_NAMED * len(seeds) else left
 
 
 def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[float, float], size: float) -> int:

@@ -271,7 +271,9 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, kee
     spanning = beside_several(rows[start:], first)
     if spanning is not None and _is_headed(rows[:start], spanning):
         columns, heads, names_column = [spanning.own, *columns], [spanning.own, *heads], None
-    head, head_used = header_names(rows[:start], heads, names_column, rules, size, min(row[0].left for row in rows))
+    head, head_used = header_names(
+        rows[:start], heads, names_column, rules, size, min(row[0].left for row in rows[start:])
+    )
     made = _rows(rows[start:], spanning, columns, names_column)
     _note_sums(made, rules, size)
     grid = Grid(page, head.names, made, columns, lead=head.lead)

@@ -25,7 +25,7 @@ from footnote_ingestion.parsers.pdf.groups import (
 from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
-from footnote_ingestion.parsers.pdf.underlined import by_lines
+from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
 _WIDER = 0.42
@@ -58,12 +58,13 @@ def header_names(
 
     `start` is where the table begins on the left.
     """
-    named = [names_column, *columns] if names_column else list(columns)
+    named = with_lines([names_column, *columns] if names_column else columns, rows, rules.across, size, start)
     edge = named[0][0]
     stub: list[Piece] = []
     heading: list[list[Piece]] = []
     beyond: list[Piece] = []
     used: list[Sequence[Word]] = []
+    over_all: list[str] = []
     for number, row in reversed(list(enumerate(rows))):
         pieces = [piece_of(words) for words in segments(row)]
         left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
@@ -75,11 +76,13 @@ def header_names(
             over = [piece for piece in over if piece not in right]
         if over and _is_title(over[0], named, size):
             break
-        alone_over = over if len(pieces) == 1 else []
-        if any(_is_in_middle(piece, named, start, size) for piece in alone_over):
-            break
-        if used and any(_is_far_above(piece, used[0], named, size) for piece in alone_over):
-            break
+        if len(pieces) == 1 and _is_apart(pieces[0], used, named, start, size):
+            if _is_note(text := cell_of(pieces[0].words).text):
+                over_all.insert(0, text)
+                used.insert(0, row)
+                continue
+            if over:
+                break
         # A title, or a section's name: or the first line of what stands beside a header, which goes on above it.
         goes_on = (
             left and stub and left[0].bottom - stub[0].top < 0.6 * size and abs(left[0].left - stub[0].left) < size
@@ -107,9 +110,14 @@ def header_names(
                 lowest[part.first] = (part.piece.left, part.piece.right)
     spread_over_repeated(parts, len(named))
     spread_over_periods(parts, len(named))
-    head = _named(stub, parts, named, names_column is not None)
-    head.lead += [cell_of(piece.words).text for piece in beyond]
+    head = _named(stub, parts, named, names_column is not None, rules.across)
+    head.lead = [*over_all, *head.lead, *(cell_of(piece.words).text for piece in beyond)]
     return head, used
+
+
+def _is_note(text: str) -> bool:
+    """Tell whether words stand in brackets: "(in thousands)", "(unaudited)"."""
+    return text.startswith("(") and text.endswith(")")
 
 
 def _over_several(row: Sequence[Word], columns: Columns) -> bool:
@@ -142,6 +150,11 @@ def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
     return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0]
 
 
+def _is_apart(piece: Piece, below: Sequence[Sequence[Word]], columns: Columns, start: float, size: float) -> bool:
+    """Tell whether words alone in a row are of the table as a whole, or far above its header."""
+    return _is_in_middle(piece, columns, start, size) or (bool(below) and _is_far_above(piece, below[0], columns, size))
+
+
 def _is_in_middle(piece: Piece, columns: Columns, start: float, size: float) -> bool:
     """Tell whether words stand in the middle of a whole table, names and all, and over no column's: a title."""
     left, right = piece.left, piece.right
@@ -168,20 +181,23 @@ def _cut(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
     if len(pieces) >= len(columns):
         return pieces
     every = _cut_at(0.0, pieces, columns) if lowest else []
-    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns), columns)
+    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns, lowest), columns)
 
 
-def _flush_apart(pieces: list[Piece], columns: Columns) -> list[Piece]:
-    """Cut stretches at any gap into parts that are flush with a column each, all on the same side: three or more."""
+def _flush_apart(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
+    """Cut stretches at any gap into parts that are flush with a column each, all on the same side: three or more.
+
+    But above the lowest row not where they stand in the middle over all these columns as well: so does a group's name.
+    """
     made: list[Piece] = []
     for piece in pieces:
-        found = [_flush_parts(words, columns) for words in segments(piece.words, _WIDER)]
+        found = [_flush_parts(words, columns, lowest) for words in segments(piece.words, _WIDER)]
         cut = any(len(parts) > 1 for parts in found)
         made += [part for parts in found for part in parts] if cut else [piece]
     return made
 
 
-def _flush_parts(words: list[Word], columns: Columns) -> list[Piece]:
+def _flush_parts(words: list[Word], columns: Columns, lowest: bool) -> list[Piece]:
     groups: dict[int, list[Word]] = {}
     for word in words:
         middle = (word.left + word.right) / 2
@@ -190,6 +206,8 @@ def _flush_parts(words: list[Word], columns: Columns) -> list[Piece]:
     parts = [(piece_of(group), columns[home]) for home, group in groups.items()]
     near = _FLUSH * (words[0].top - words[0].bottom)
     flush = any(all(abs(side(part) - of(column)) < near for part, column in parts) for side, of in _SIDES)
+    over = columns[min(groups)][0] + columns[max(groups)][1]
+    flush = flush and (lowest or abs(words[0].left + words[-1].right - over) / 2 > near)
     return [part for part, _ in parts] if len(parts) > 2 and flush else [piece_of(words)]
 
 
@@ -240,7 +258,7 @@ def _assigned(
         return [Part(piece, at, at + 1) for at, piece in enumerate(pieces)]
     if all(part is None for part in made):
         groups = even_groups(pieces, columns)
-        if not groups:
+        if not groups and not (len(pieces) == 1 and meets_only_one(pieces[0], columns)):
             groups = even_groups(pieces, lowest)
         if groups := groups or groups_beside_one(pieces, columns):
             return groups
@@ -290,32 +308,37 @@ def _by_rule(
     return Part(piece, best[1], best[2]) if best is not None else None
 
 
-def _named(stub: list[Piece], parts: list[list[Part]], columns: Columns, named_by_column: bool) -> Head:
+def _named(
+    stub: list[Piece], parts: list[list[Part]], columns: Columns, named_by_column: bool, across: Sequence[Rule]
+) -> Head:
     """Return the names of columns: groups first, parted from what stands below them."""
     width = len(columns)
     count = width - (1 if named_by_column else 0)
-    names: list[list[tuple[tuple[int, int], str]]] = [[] for _ in range(width)]
+    names: list[list[tuple[Part, str, bool]]] = [[] for _ in range(width)]
     notes: list[str] = []
     # "Year ended June 30," goes on in what stands beside it, else in all that heads a column.
     begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
     for number, row in enumerate(parts):
         beside = [piece for piece in begun if row and _is_beside(piece, row[0].piece)]
         begun = [piece for piece in begun if piece not in beside]
+        grouped = any(part.last - part.first > 1 for part in row)
         lead_in = "".join(f"{cell_of(piece.words).text} " for piece in beside)
         for part in row:
-            text = lead_in + cell_of(part.piece.words).text
-            if text.startswith("(") and text.endswith(")"):
+            own = cell_of(part.piece.words).text
+            text = lead_in + own
+            if _is_note(own):
                 whole = part.last - part.first >= count > 1
                 others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
                 apart = not any(names) or _is_beside_column(part, columns)
                 if whole or (len(row) == 1 and apart and _head_all(others, part)):
-                    notes.append(text)  # "(in thousands)", "(unaudited)": of the whole table, and no column's name
+                    # "(in thousands)", "(unaudited)": of the whole table, and no column's name
+                    notes += [*filter(None, [lead_in.strip()]), own]
                     continue
             for at in range(part.first, min(part.last, width)):
-                names[at].append(((part.first, part.last), text))
-    texts = [_stacked(one) for one in names]
+                names[at].append((part, text, grouped))
+    texts = [_stacked(one, across) for one in names]
     words = [cell_of(piece.words).text for piece in stub]
-    lead = [text for text in words if text.startswith("(") and text.endswith(")") and len(text) > 12]
+    lead = [text for text in words if _is_note(text) and len(text) > 12]
     rest = [text for text in words if text not in lead]
     lead += notes
     goes_on = [cell_of(piece.words).text for piece in begun] if any(texts) else []
@@ -345,15 +368,26 @@ def _is_beside(one: Piece, other: Piece) -> bool:
     return min(one.top, other.top) - max(one.bottom, other.bottom) > 0.5 * (one.top - one.bottom)
 
 
-def _stacked(names: Sequence[tuple[tuple[int, int], str]]) -> str:
-    """Return what stands over a column as one name: lines over the same columns are one text, groups are parted."""
-    text, last = "", None
-    for span, name in names:
-        if not text:
+def _stacked(names: Sequence[tuple[Part, str, bool]], across: Sequence[Rule]) -> str:
+    """Return what stands over a column as one name: rows of words over the same columns are one text.
+
+    Groups are parted from what they head, so is a header beside groups below which a line is drawn.
+    """
+    text = ""
+    last: Part | None = None
+    beside = False
+    for part, name, grouped in names:
+        if last is None:
             text = name
-        elif span == last:
-            text = text[:-1] + name if text.endswith("-") and text[-2:-1].isalpha() else f"{text} {name}"
-        else:
+        elif (part.first, part.last) != (last.first, last.last) or (beside and _is_parted(last, part, across)):
             text = f"{text} › {name}"
-        last = span
+        else:
+            text = text[:-1] + name if text.endswith("-") and text[-2:-1].isalpha() else f"{text} {name}"
+        last, beside = part, grouped
     return text
+
+
+def _is_parted(upper: Part, part: Part, across: Sequence[Rule]) -> bool:
+    """Tell whether a line is drawn between two headers of the same columns."""
+    low, high = part.piece.top - 1, upper.piece.bottom + 1
+    return any(low < rule.at < high and rule.start < part.piece.left and rule.end > part.piece.right for rule in across)

@@ -87,8 +87,7 @@ def _goes_on(upper: Piece, piece: Piece, across: Sequence[Rule], size: float) ->
     if _between(upper, piece) > _ALIGNED * size or upper.bottom - piece.top > _NEAR * size:
         return False
     low, high = min(piece.top, upper.bottom) - 0.3 * size, max(piece.top, upper.bottom) + 0.3 * size
-    middle = (upper.left + upper.right) / 2
-    return not any(low < rule.at < high and rule.start < middle < rule.end for rule in across)
+    return not any(low < rule.at < high and rule.start < upper.right and rule.end > upper.left for rule in across)
 
 
 def _both(upper: Piece, piece: Piece) -> Piece:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from footnote_ingestion.parsers.pdf.groups import Columns, Part
+from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.rulings import Rule
 from footnote_ingestion.parsers.pdf.stacked import Piece
 
@@ -33,13 +34,14 @@ def by_lines(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], 
     Each line is under one header, which may have several of them, side by side. All columns that are underlined have a
     header, and it stands over their middle. Headers of columns without a line are over that one column.
     """
-    lines = _under(pieces, columns, across, size)
-    if not lines or not 0 < len(pieces) <= _MOST or len(columns) > _MOST:
+    if not 0 < len(pieces) <= _MOST or len(columns) > _MOST:
         return []
-    covered = [(one.left, one.right) for one in lines]
+    lines = _under(min(piece.bottom for piece in pieces), columns, across, size)
+    if not lines:
+        return []
     over = [piece for piece in pieces if any(left < _middle(piece) < right for left, right in _joined(lines))]
     rest = [piece for piece in pieces if not any(piece is one for one in over)]
-    found = _shared(over, lines, size) if len(over) <= len(covered) else []
+    found = _shared(over, lines, size) if len(over) <= len(lines) else []
     taken = {at for part in found for at in range(part.first, part.last)}
     for piece in rest:
         met = [at for at, (left, right) in enumerate(columns) if piece.left < right and piece.right > left]
@@ -50,9 +52,29 @@ def by_lines(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], 
     return sorted(found, key=lambda part: part.first) if len(found) == len(pieces) else []
 
 
-def _under(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float) -> list[_Line]:
-    """Return the lines under a row of headers that have columns below them, from the left."""
-    foot = min(piece.bottom for piece in pieces)
+def with_lines(
+    columns: Columns, rows: Sequence[Sequence[Word]], across: Sequence[Rule], size: float, start: float
+) -> list[tuple[float, float]]:
+    """Return the places of columns, each as wide as the line that is drawn over it alone, under the lowest headers.
+
+    A line from where the table begins, at `start`, is over the names of rows as well.
+    """
+    made = list(columns)
+    if not rows or not rows[-1]:
+        return made
+    foot = min(word.bottom for word in rows[-1])
+    for line in _under(foot, columns, across, size):
+        left, right = made[line.first]
+        free = (not line.first or columns[line.first - 1][1] < line.left) and (
+            line.last == len(columns) or columns[line.last][0] > line.right
+        )
+        if line.last == line.first + 1 and free and line.left > start + size:
+            made[line.first] = (min(left, line.left), max(right, line.right))
+    return made
+
+
+def _under(foot: float, columns: Columns, across: Sequence[Rule], size: float) -> list[_Line]:
+    """Return the lines under words whose foot is given that have columns below them, from the left."""
     found: list[_Line] = []
     for rule in sorted(across, key=lambda rule: (rule.start, rule.end)):
         if not foot - _OVER * size <= rule.at <= foot + _UNDER * size:

@@ -1,0 +1,158 @@
+"""Names of groups over columns, where lines under them, middles and the words' own gaps show what they head."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fpdf import FPDF
+from support.drawn_tables import columns, read, rows
+
+BODY = [["Wages", "1,250", "1,310", "940"], ["Rent", "310", "295", "288"], ["Power", "75", "81", "64"]]
+
+
+def middle(pdf: FPDF, at: float, top: float, text: str) -> None:
+    pdf.text(at - pdf.get_string_width(text) / 2, top, text)
+
+
+def under(pdf: FPDF, height: float, *ends: float, wide: float = 60) -> None:
+    """A line for each column that ends there."""
+    for end in ends:
+        pdf.line(end - wide, height, end, height)
+
+
+def test_words_of_a_group_stay_together_over_columns_that_are_no_years(tmp_path: Path) -> None:
+    table = [["", "Plan", "Actual", "Plan", "Actual"]] + [[*row, "12"] for row in BODY]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 290, 84, "Head office")
+        middle(pdf, 490, 84, "Field staff")
+        columns(pdf, table, ends=(260, 340, 460, 540))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Wages; Head office › Plan: 1,250; Head office › Actual: 1,310; Field staff › Plan: 940; "
+        "Field staff › Actual: 12"
+    )
+
+
+def test_a_name_in_the_middle_heads_all_columns_that_are_underlined_with_it(tmp_path: Path) -> None:
+    table = [["", "Cost", "Gain", "Value"], *BODY]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 420, 84, "30 June 2023")
+        under(pdf, 88, 350, 450, 550)
+        under(pdf, 104, 350, 450, 550)
+        columns(pdf, table)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Wages; 30 June 2023 › Cost: 1,250; 30 June 2023 › Gain: 1,310; 30 June 2023 › Value: 940"
+    )
+
+
+@pytest.mark.parametrize("alone", ["first", "last"])
+def test_underlined_groups_need_not_be_as_large_as_one_another(alone: str, tmp_path: Path) -> None:
+    table = [["", "Total", "Cost", "Gain", "Loss"]] + [[*row, "12"] for row in BODY]
+    ends = (260, 350, 440, 530)
+    groups = {"first": (230, 410), "last": (320, 500)}[alone]
+
+    def draw(pdf: FPDF) -> None:
+        for at, name in zip(groups, ("May 2021", "June 2022"), strict=True):
+            middle(pdf, at, 84, name)
+        under(pdf, 88, *ends)
+        under(pdf, 104, *ends)
+        columns(pdf, table, ends=ends)
+
+    over = {"first": ["May 2021", *["June 2022"] * 3], "last": [*["May 2021"] * 3, "June 2022"]}[alone]
+    cells = zip(over, ("Total: 1,250", "Cost: 1,310", "Gain: 940", "Loss: 12"), strict=True)
+    assert rows(read(tmp_path, draw))[0] == "; ".join(["Wages", *(f"{group} › {cell}" for group, cell in cells)])
+
+
+def test_a_column_without_a_line_is_in_no_group(tmp_path: Path) -> None:
+    table = [["", "2023", "2024", "Later"], *BODY]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 370, 84, "Payments due")
+        under(pdf, 88, 350, 450)
+        columns(pdf, table)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Wages; Payments due › 2023: 1,250; Payments due › 2024: 1,310; Later: 940"
+    )
+
+
+def test_a_line_under_a_header_shows_its_column_where_figures_are_narrow(tmp_path: Path) -> None:
+    table = [["", "", ""], ["Granted", "45", "158.45"], ["Vested", "10", "120.20"], ["Left", "35", "166.10"]]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 300, 100, "Number of shares")
+        middle(pdf, 480, 100, "Value")
+        pdf.line(240, 104, 360, 104)
+        pdf.line(410, 104, 550, 104)
+        columns(pdf, table, ends=(360, 550))
+
+    assert rows(read(tmp_path, draw))[0] == "Granted; Number of shares: 45; Value: 158.45"
+
+
+def test_long_headers_over_figures_are_no_sentences(tmp_path: Path) -> None:
+    table = [["", "2023", "2022"], *([*row[:3]] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 420, 68, "Gain or loss that was taken")
+        middle(pdf, 420, 80, "into the income of the year")
+        pdf.line(300, 86, 550, 86)
+        columns(pdf, table, ends=(400, 540))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Wages; Gain or loss that was taken into the income of the year › 2023: 1,250; "
+        "Gain or loss that was taken into the income of the year › 2022: 1,310"
+    )
+
+
+def test_a_sentence_above_a_table_is_no_header(tmp_path: Path) -> None:
+    table = [["", "2023", "2022"], *([*row[:3]] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.text(50, 80, "The costs of both years were as follows, with the part of the field staff:")
+        columns(pdf, table, ends=(400, 540))
+
+    assert rows(read(tmp_path, draw))[0] == "Wages; 2023: 1,250; 2022: 1,310"
+
+
+def test_a_unit_beside_the_name_of_a_section_is_no_header(tmp_path: Path) -> None:
+    table = [["", "May 2023", "May 2022"], ["Costs:", "", ""], *([*row[:3]] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, table, ends=(400, 540))
+        middle(pdf, 440, 116, "(in millions)")
+
+    found = read(tmp_path, draw)
+    assert rows(found)[0].endswith("Wages; May 2023: 1,250; May 2022: 1,310")
+    assert {"Costs:", "(in millions)"} <= {block.text for block in found}
+
+
+def test_lines_part_the_names_of_a_group_above_one_another(tmp_path: Path) -> None:
+    table = [["", "2023", "2022"], *([*row[:3]] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 420, 66, "Field staff")
+        pdf.line(300, 70, 550, 70)
+        middle(pdf, 420, 84, "Years ended in May")
+        pdf.line(300, 88, 550, 88)
+        columns(pdf, table, ends=(400, 540))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Wages; Field staff › Years ended in May › 2023: 1,250; Field staff › Years ended in May › 2022: 1,310"
+    )
+
+
+def test_a_note_on_the_whole_table_says_what_its_numbers_are_in(tmp_path: Path) -> None:
+    table = [["", "2023", "2022"], *([*row[:3]] for row in BODY)]
+
+    def draw(pdf: FPDF) -> None:
+        middle(pdf, 295, 70, "(in thousands)")
+        columns(pdf, table, ends=(400, 540))
+
+    found = read(tmp_path, draw)
+    assert rows(found)[0] == "Wages; 2023: 1,250; 2022: 1,310"
+    part = next(block.table_part for block in found if block.table_part.columns)
+    assert part.columns[1].measure.scale == 3
