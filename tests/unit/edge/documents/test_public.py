@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 from support.filled_messages import filled
 
 OWN = {
-    "Document": {"tenant_id", "attempts", "structure", "chunks_expected", "chunks_stored"},
+    "Document": {"tenant_id", "attempts", "structure", "chunks_expected", "chunks_stored", "settings_digest"},
     "Chunk": {"tenant_id", "owner_id"},
 }
 """Fields of rows that callers do not see."""
