@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import GetCollectionResponse, ResolveCollectionsResponse
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.scope_pb2 import Scope
@@ -111,7 +112,7 @@ async def test_only_so_many_are_kept(indexing: Indexing, bounds: Bounds) -> None
 
 
 async def test_only_so_many_are_last_known(bounds: Bounds, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_KEPT", 2)
+    monkeypatch.setattr(bounds, "_last", LRUCache(2))
     for name in ("a", "b", "c"):
         await bounds.find(ANN, [name])
     assert [name for name in "abc" if bounds.last_known(ANN, [name]) == UNKNOWN] == ["a"]

@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest, CollectionAccess
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE
 from footnote.types.v1.scope_pb2 import Scope
@@ -77,12 +78,12 @@ class Authorizer:
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
         self._clock = clock
-        self._kept: OrderedDict[tuple[bytes, str], tuple[float, Access]] = OrderedDict()
+        self._kept: LRUCache[tuple[bytes, str], tuple[float, Access]] = LRUCache(_MOST_KEPT)
         self._asking: dict[tuple[bytes, tuple[str, ...]], tuple[float, asyncio.Task[dict[str, Access]]]] = {}
         self._lists: OrderedDict[bytes, tuple[float, frozenset[str]]] = OrderedDict()
         self._listed = 0
         self._silent = Breaker(1, _PAUSE_SECONDS, clock)
-        self._forgotten: OrderedDict[str, float] = OrderedDict()
+        self._forgotten: LRUCache[str, float] = LRUCache(_MOST_KEPT)
 
     async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
         """Return what a scope may do in a collection; NONE for one that is hidden or absent.
@@ -138,9 +139,6 @@ class Authorizer:
     def forget(self, tenant_id: str) -> None:
         """Use nothing that was known of a tenant's collections: one of them was changed here."""
         self._forgotten[tenant_id] = self._clock()
-        self._forgotten.move_to_end(tenant_id)
-        if len(self._forgotten) > _MOST_KEPT:
-            self._forgotten.popitem(last=False)
 
     def _good_for(self) -> float:
         return KNOWN_SECONDS if self._silent.rest else FRESH_SECONDS
@@ -185,11 +183,8 @@ class Authorizer:
         for one in ids:
             if one in answer:
                 self._kept[who, one] = (asked, answer[one])
-                self._kept.move_to_end((who, one))
             else:
                 self._kept.pop((who, one), None)
-        while len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
         return dict(answer)
 
     def _keep_list(self, who: bytes, asked: float, found: frozenset[str]) -> None:

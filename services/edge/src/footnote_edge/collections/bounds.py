@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Collection as Collected
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from cachetools import LRUCache
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.provider_pb2 import TextBounds
@@ -44,7 +44,7 @@ class Bounds:
     def __init__(self, stages: Stages, epochs: EpochReader, timeout: float) -> None:
         self._indexing = stages.indexing
         self._timeout = timeout
-        self._last: OrderedDict[_Key, TextBounds] = OrderedDict()
+        self._last: LRUCache[_Key, TextBounds] = LRUCache(_MOST_KEPT)
         self._told: EpochCache[_Key, _Found] = EpochCache(
             epochs, _MOST_KEPT, most_parts=_MOST_COLLECTIONS, parts=lambda found: len(found[0])
         )
@@ -61,9 +61,6 @@ class Bounds:
         bounds = together(map(of_collection, found))
         self._told.keep(key, epoch, (found, bounds))
         self._last[key] = bounds
-        self._last.move_to_end(key)
-        if len(self._last) > _MOST_KEPT:
-            self._last.popitem(last=False)
         return found, bounds
 
     async def _ask(self, scope: Scope, names: Sequence[str]) -> tuple[str, list[Collection]]:

@@ -1,10 +1,10 @@
 """Names of collections by their ids, for what says of documents where they are."""
 
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
@@ -50,8 +50,8 @@ class CollectionNames:
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
         self._clock = clock
-        self._kept: OrderedDict[tuple[str, str], tuple[float, str]] = OrderedDict()
-        self._forgotten: OrderedDict[str, float] = OrderedDict()
+        self._kept: LRUCache[tuple[str, str], tuple[float, str]] = LRUCache(MOST_KEPT)
+        self._forgotten: LRUCache[str, float] = LRUCache(MOST_KEPT)
         self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
     async def one(self, scope: Scope, collection_id: str) -> str:
@@ -85,14 +85,8 @@ class CollectionNames:
             if one in found:
                 known[one] = found[one]
                 self._kept[tenant, one] = (now, found[one])
-                self._kept.move_to_end((tenant, one))
-        while len(self._kept) > MOST_KEPT:
-            self._kept.popitem(last=False)
         return known
 
     def forget(self, tenant_id: str) -> None:
         """Ask anew for a tenant's names: one of its collections was changed here; the old ones serve an outage."""
         self._forgotten[tenant_id] = self._clock()
-        self._forgotten.move_to_end(tenant_id)
-        if len(self._forgotten) > MOST_KEPT:
-            self._forgotten.popitem(last=False)

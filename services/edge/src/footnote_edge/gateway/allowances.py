@@ -1,14 +1,13 @@
 """What each tenant is allowed: the deployment's limits, and those that an operator has set for one tenant."""
 
 import shlex
-import time
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from cachetools import TTLCache
 from footnote_database.times import utc
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.identifiers import checked_name
@@ -71,21 +70,16 @@ class Allowances:
             tokens_per_day=settings.max_tokens_per_day,
             cost_per_day=settings.max_cost_per_day,
         )
-        self._cache: OrderedDict[str, tuple[float, Allowance]] = OrderedDict()
+        self._cache: TTLCache[str, Allowance] = TTLCache(CACHE_SIZE, CACHE_SECONDS)
 
     async def of(self, tenant: str) -> Allowance:
         """Return what a tenant is allowed; a change is seen within CACHE_SECONDS."""
-        now = time.monotonic()
-        known = self._cache.get(tenant)
-        if known is not None and now - known[0] < CACHE_SECONDS:
-            return known[1]
+        if (known := self._cache.get(tenant)) is not None:
+            return known
         async with self._sessions() as session:
             row = await session.get(TenantLimitsRow, tenant)
         found = self._usual if row is None else Allowance(**{**asdict(self._usual), **_own(row)})
-        self._cache[tenant] = (now, found)
-        self._cache.move_to_end(tenant)
-        if len(self._cache) > CACHE_SIZE:
-            self._cache.popitem(last=False)
+        self._cache[tenant] = found
         return found
 
     async def own(self, tenant: str) -> Own:

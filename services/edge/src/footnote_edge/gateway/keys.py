@@ -6,12 +6,12 @@ import hmac
 import json
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from cachetools import LRUCache
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
 from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated
@@ -58,7 +58,7 @@ class ApiKeys:
         """Take the database; with a `journal` changes are put into the audit log here, in the same transaction."""
         self._sessions = database.sessions
         self._journal = journal
-        self._cache: OrderedDict[str, tuple[float, ApiKeyRow]] = OrderedDict()
+        self._cache: LRUCache[str, tuple[float, ApiKeyRow]] = LRUCache(CACHE_SIZE)
         self._revocations = 0
         self._revoking = asyncio.Lock()
 
@@ -208,9 +208,6 @@ class ApiKeys:
         if row is None or revocations != self._revocations:
             return row  # what was read may have been revoked meanwhile: it must not be remembered
         self._cache[key_id] = (now, row)
-        self._cache.move_to_end(key_id)
-        if len(self._cache) > CACHE_SIZE:
-            self._cache.popitem(last=False)
         return row
 
 

@@ -5,11 +5,12 @@ callers that balance, or a gateway that does, take the parts in turn.
 """
 
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from cachetools import LRUCache
 from footnote_kit.errors import ResourceExhausted
 
 from footnote_edge.settings import Settings
@@ -40,7 +41,7 @@ class Bucket:
         self._whole = rate, burst
         self._rate, self._burst = rate, max(burst, 1.0)
         self._clock = clock
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets: LRUCache[str, _Bucket] = LRUCache(TENANTS)
 
     def divide(self, replicas: int) -> None:
         """Take this replica's part from now on, one of so many."""
@@ -67,9 +68,6 @@ class Bucket:
         bucket = self._buckets.get(tenant)
         if bucket is None:
             bucket = self._buckets[tenant] = _Bucket(self._burst, now)
-            if len(self._buckets) > TENANTS:
-                self._buckets.popitem(last=False)
-        self._buckets.move_to_end(tenant)
         bucket.level = min(self._burst, bucket.level + (now - bucket.at) * self._rate)
         bucket.at = now
         return bucket

@@ -4,10 +4,10 @@ Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 
+from cachetools import LRUCache
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.types.v1.document_pb2 import (
@@ -94,7 +94,7 @@ class Processor:
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
         self._longest = settings.job_timeout_seconds
-        self._taken: OrderedDict[str, str] = OrderedDict()
+        self._taken: LRUCache[str, str] = LRUCache(MOST_TAKEN)
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
@@ -121,8 +121,6 @@ class Processor:
     def taken(self, document: Document) -> None:
         """Remember what an upload answered: its job need not ask what the document is."""
         self._taken[document.id] = document.etag
-        if len(self._taken) > MOST_TAKEN:
-            self._taken.popitem(last=False)
 
     async def _begin_as_taken(self, scope: Scope, document_id: str, revision: int) -> Document | None:
         """Move a document that nobody has touched since its upload to PROCESSING; None where that is not known."""

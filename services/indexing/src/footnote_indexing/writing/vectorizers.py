@@ -1,12 +1,12 @@
 """Texts to vectors: the provider of a collection, behind the cache and a bound on calls under way."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 import numpy as np
+from cachetools import LRUCache
 from footnote.types.v1 import collection_pb2
 from footnote_kit import names
 from footnote_kit.errors import InvalidArgument
@@ -136,7 +136,7 @@ class Vectorizers:
     def __init__(self, cache: EmbeddingCache, defaults: DefaultSettings) -> None:
         self._cache = cache
         self._defaults = defaults
-        self._made: OrderedDict[bytes, Vectorizer] = OrderedDict()
+        self._made: LRUCache[bytes, Vectorizer] = LRUCache(_MOST_KEPT)
         self.counters = Counters()
 
     async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
@@ -172,9 +172,6 @@ class Vectorizers:
         key = settings.SerializeToString(deterministic=True)
         if key not in self._made:
             self._made[key] = Vectorizer(settings, self._cache, self.counters)
-            if len(self._made) > _MOST_KEPT:
-                self._made.popitem(last=False)
-        self._made.move_to_end(key)
         return self._made[key]
 
     async def default(self) -> Vectorizer:

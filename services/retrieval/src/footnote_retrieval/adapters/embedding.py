@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from contextlib import suppress
 
+from cachetools import LRUCache
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
@@ -29,8 +29,7 @@ class ProviderEmbedder:
     def __init__(self, egress: Egress | None = None, keep: int = 512) -> None:
         self._egress = egress or Egress.load()
         self._defaults = DefaultSettings()
-        self._kept: OrderedDict[tuple[bytes, bytes], QueryVector] = OrderedDict()
-        self._keep = keep
+        self._kept: LRUCache[tuple[bytes, bytes], QueryVector] = LRUCache(keep)
         self._loading: set[asyncio.Task[None]] = set()
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
@@ -38,9 +37,8 @@ class ProviderEmbedder:
         chosen = registry.with_defaults(settings, self._defaults)
         model = chosen.SerializeToString(deterministic=True)
         key = (model, hashlib.sha256(text.encode(errors="replace")).digest())
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
+        if (known := self._kept.get(key)) is not None:
+            return known
         async with registry.lease(chosen, self._defaults) as provider:
             vector = await provider.embed_query(text)
             weight = provider.recommended_dense_weight
@@ -49,8 +47,6 @@ class ProviderEmbedder:
         cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
         made = QueryVector(vector, weight, cosines)
         self._kept[key] = made
-        if len(self._kept) > self._keep:
-            self._kept.popitem(last=False)
         return made
 
     async def warm(self, text: str) -> None:
