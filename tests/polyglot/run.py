@@ -4,6 +4,7 @@ Prints a line for each: its steps, or why it was skipped. Exits 1 when one faile
 fetch goes below `build/polyglot`; their package managers need their registries.
 """
 
+import importlib.util
 import os
 import re
 import shutil
@@ -27,6 +28,10 @@ _COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # which Maven prints even where it is 
 
 class Skipped(Exception):
     """A tool is not there."""
+
+
+class OnlyGenerated(Exception):
+    """The code was generated, and what would compile and run it is not there."""
 
 
 def tool(name: str) -> str:
@@ -88,6 +93,41 @@ def typescript(folder: Path, env: Mapping[str, str]) -> str:
     return run(node, "out/src/main.js", folder=folder, env=env)
 
 
+def connect(folder: Path, env: Mapping[str, str]) -> str:
+    """Generate with buf and protoc-gen-es, both from npm, compile with tsc, run."""
+    npm, node = tool("npm"), tool("node")
+    shutil.copytree(HERE / "connect", folder)
+    run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", folder=folder, env=env)
+    env = {**env, "FOOTNOTE_PROTOS": str(PROTOS)}
+    run(npm, "run", "generate", folder=folder, env=env)
+    run(npm, "run", "build", folder=folder, env=env)
+    return run(node, "out/src/main.js", folder=folder, env=env)
+
+
+def rust(folder: Path, env: Mapping[str, str]) -> str:
+    """Generate in build.rs with the protoc that a crate brings, build, run."""
+    cargo = tool("cargo")
+    shutil.copytree(HERE / "rust", folder)
+    target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
+    env = {**env, "FOOTNOTE_PROTOS": str(PROTOS), "CARGO_TARGET_DIR": str(target)}
+    run(cargo, "build", "--quiet", folder=folder, env=env)
+    return run(str(target / "debug" / "polyglot"), folder=folder, env=env)
+
+
+def csharp(folder: Path, env: Mapping[str, str]) -> str:
+    """Generate messages, and services where gRPC's plugin is there; no program is compiled or run."""
+    compiler, plugin = tool("protoc"), shutil.which("grpc_csharp_plugin")
+    folder.mkdir(parents=True)
+    known = Path(importlib.util.find_spec("grpc_tools").origin).parent / "_proto"  # type: ignore[union-attr, arg-type]
+    files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
+    services = ("--grpc_out=.", "--grpc_opt=base_namespace=", f"--plugin=protoc-gen-grpc={plugin}") if plugin else ()
+    options = ("--csharp_out=.", "--csharp_opt=base_namespace=", *services)
+    run(compiler, f"-I{PROTOS}", f"-I{known}", *options, *files, folder=folder, env=env)
+    made = f"{sum(1 for _ in folder.rglob('*.cs'))} files"
+    without = "" if plugin else ", messages without services: grpc_csharp_plugin is not installed"
+    raise OnlyGenerated(f"{made}{without}; neither compiled nor run")
+
+
 def java(folder: Path, env: Mapping[str, str]) -> str:
     """Generate and compile with Maven, run."""
     maven = tool("mvn")
@@ -107,7 +147,8 @@ def python(folder: Path, env: Mapping[str, str]) -> str:
 
 
 LANGUAGES: dict[str, Callable[[Path, Mapping[str, str]], str]] = {
-    "python": python, "go": go, "typescript": typescript, "java": java,
+    "python": python, "go": go, "typescript": typescript, "connect": connect, "java": java,
+    "rust": rust, "csharp": csharp,
 }  # fmt: skip
 
 
@@ -124,6 +165,8 @@ def main(wanted: list[str]) -> int:
                     printed = LANGUAGES[name](Path(scratch) / name, told_programs)
                 except Skipped as reason:
                     print(f"{name:<11} skipped: {reason}", flush=True)
+                except OnlyGenerated as made:
+                    print(f"{name:<11} generated: {made}", flush=True)
                 except (RuntimeError, subprocess.TimeoutExpired) as error:
                     failed += 1
                     print(f"{name:<11} FAILED\n{error}", flush=True)
