@@ -91,7 +91,7 @@ def promised(path: Path, protos: Path = PROTOS) -> None:
 
 def is_internal(package: str) -> bool:
     """Tell whether a package keeps no promise."""
-    return package.rpartition(".")[2] == "internal"
+    return "internal" in package.split(".")
 
 
 def main() -> None:

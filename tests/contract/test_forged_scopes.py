@@ -21,7 +21,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_kit.testing import CREDENTIAL, Served, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from support.complete_requests import complete
-from support.guinea_pigs import STAGES, contract, message_class
+from support.guinea_pigs import STAGES, contract, message_class, upkeep
 
 pytestmark = pytest.mark.slow
 
@@ -173,7 +173,7 @@ def path_of(method: MethodDescriptor) -> str:
 
 
 def methods(stage: str) -> list[MethodDescriptor]:
-    return [*contract(stage)[1].methods, *TELEMETRY.methods]
+    return [*contract(stage)[1].methods, *upkeep(stage), *TELEMETRY.methods]
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -10,7 +10,7 @@ from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
 from google.protobuf.message import Message
 from support.complete_requests import call, complete
-from support.guinea_pigs import STAGES, contract, contracts, stand_in
+from support.guinea_pigs import STAGES, contract, contracts, stand_in, upkeep
 
 pytestmark = pytest.mark.slow
 
@@ -39,10 +39,10 @@ async def test_every_rpc_of_the_real_services_needs_a_scope(stage: str) -> None:
     # Nothing answers at the other stages' addresses: no call may get as far as needing them.
     nowhere = dict.fromkeys((*STAGES, "edge"), "127.0.0.1:1")
     async with serve_app(build, addresses=nowhere, vector_store_uri="http://127.0.0.1:1") as served:
-        for method in service.methods:
+        for method in [*service.methods, *upkeep(stage)]:
             for scope in (None, Scope(user_id="u"), Scope(tenant_id="t")):
                 with pytest.raises(Unauthenticated) as caught:
-                    await call(served.channel, service.full_name, method, complete(method, scope))
+                    await call(served.channel, method.containing_service.full_name, method, complete(method, scope))
                 assert caught.value.reason == "SCOPE_MISSING", method.full_name
 
 

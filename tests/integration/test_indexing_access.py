@@ -153,7 +153,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
 # What no collection is named by, or everything visible is meant; tested by themselves below.
 OTHERS = {
     "CreateCollection", "ListCollections", "AuthorizeCollections", "IndexMessages", "DeleteMessages",
-    "ListDamagedDocuments", "ListIndexedDocuments", "ListProviders", "ValidateProvider", "CheckProvider",
+    "ListProviders", "ValidateProvider", "CheckProvider",
     "GetChunk",  # by its own id; in test_indexing_chunks.py
 }  # fmt: skip
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import Generations
@@ -42,8 +42,8 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
 
 async def damaged(client: Client, **more: object) -> list[tuple[str, int, int, int]]:
     """What the service says is damaged: document, revision, chunks written, chunks there."""
-    request = pb.ListDamagedDocumentsRequest(scope=client.scope, **more)
-    response = await client.stub.ListDamagedDocuments(request)
+    request = upkeep.ListDamagedDocumentsRequest(scope=client.scope, **more)
+    response = await client.upkeep.ListDamagedDocuments(request)
     assert all(document.tenant_id == "t" and document.collection_id for document in response.documents)
     return [(d.document_id, d.revision, d.chunks_expected, d.chunks_stored) for d in response.documents]
 

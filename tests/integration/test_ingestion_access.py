@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, Document
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
@@ -66,7 +67,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     ),
     "ConfirmLabels": (
         WRITE,
-        lambda c, d: c.stub.ConfirmLabels(pb.ConfirmLabelsRequest(scope=c.scope, document_id=d, etag="1")),
+        lambda c, d: c.upkeep.ConfirmLabels(upkeep.ConfirmLabelsRequest(scope=c.scope, document_id=d, etag="1")),
     ),
     "BeginDeletion": (
         WRITE,
@@ -82,7 +83,8 @@ OTHERS = {
 
 
 def test_every_rpc_is_looked_at() -> None:
-    assert {method.name for method in pb.DESCRIPTOR.services_by_name["IngestionService"].methods} == {*RPCS, *OTHERS}
+    services = (pb.DESCRIPTOR.services_by_name["IngestionService"], upkeep.DESCRIPTOR.services_by_name["UpkeepService"])
+    assert {method.name for service in services for method in service.methods} == {*RPCS, *OTHERS}
 
 
 @pytest.fixture
@@ -209,9 +211,9 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
             with pytest.raises(PermissionDenied, match="all tenants"):
                 await client.list(all_tenants=True)
             with pytest.raises(PermissionDenied, match="all tenants"):
-                await client.stub.ListUnfinishedDocuments(pb.ListUnfinishedDocumentsRequest(scope=client.scope))
+                await client.upkeep.ListUnfinishedDocuments(upkeep.ListUnfinishedDocumentsRequest(scope=client.scope))
             with pytest.raises(PermissionDenied, match="all tenants"):
-                await client.stub.FindDocuments(pb.FindDocumentsRequest(scope=client.scope))
+                await client.upkeep.FindDocuments(upkeep.FindDocumentsRequest(scope=client.scope))
             undo = pb.BeginDeletionRequest(scope=client.scope, document_id=documents["shared"], undo=True)
             with pytest.raises(PermissionDenied, match="take a deletion back"):
                 await client.stub.BeginDeletion(undo)

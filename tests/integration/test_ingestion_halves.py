@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_ingestion.adapters.database import Database
@@ -122,9 +123,9 @@ async def begin(client: Client, document_id: str, etag: str = "", undo: bool = F
 
 async def unfinished(client: Client) -> dict[str, tuple[bool, bool]]:
     found = []
-    request = pb.ListUnfinishedDocumentsRequest(scope=client.scope, page_size=1)
+    request = upkeep.ListUnfinishedDocumentsRequest(scope=client.scope, page_size=1)
     while True:
-        page = await client.stub.ListUnfinishedDocuments(request)
+        page = await client.upkeep.ListUnfinishedDocuments(request)
         found += page.documents
         request.page_token = page.next_page_token
         if not request.page_token:
@@ -185,8 +186,8 @@ async def test_labels_are_owed_to_the_chunks_until_that_very_change_is_confirmed
     assert await unfinished(client) == {document.id: (False, True)}
 
     async def confirm(etag: str) -> None:
-        request = pb.ConfirmLabelsRequest(scope=client.scope, document_id=document.id, etag=etag)
-        await client.stub.ConfirmLabels(request)
+        request = upkeep.ConfirmLabelsRequest(scope=client.scope, document_id=document.id, etag=etag)
+        await client.upkeep.ConfirmLabels(request)
 
     await confirm(first.etag)
     assert await unfinished(client) == {document.id: (False, True)}

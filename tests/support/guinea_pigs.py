@@ -168,3 +168,12 @@ async def build_never_ready(runtime: Runtime) -> App:
     app = stand_in("retrieval", [])
     app.ready = ready
     return app
+
+
+def upkeep(stage: str) -> list[MethodDescriptor]:
+    """Return the methods by which edge looks after a stage of ours, which no contract promises."""
+    try:
+        module = import_module(f"footnote.internal.{stage}.v1alpha1.upkeep_service_pb2")
+    except ModuleNotFoundError:
+        return []
+    return list(module.DESCRIPTOR.services_by_name["UpkeepService"].methods)

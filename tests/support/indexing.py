@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import grpc
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
 from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
 from footnote_kit.testing import SCOPE
 
@@ -16,6 +17,7 @@ class Client:
 
     def __init__(self, channel: grpc.aio.Channel, scope: scope_pb2.Scope = SCOPE) -> None:
         self.stub = pb_grpc.IndexingServiceStub(channel)
+        self.upkeep = UpkeepServiceStub(channel)
         self.channel = channel
         self.scope = scope
 

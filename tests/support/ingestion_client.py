@@ -7,6 +7,7 @@ from typing import Any
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
+from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
 from footnote.types.v1.document_pb2 import Block, Document, DocumentFile, ParsedMetadata
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.testing import Served
@@ -22,6 +23,7 @@ class Client:
 
     def __init__(self, served: Served, scope: Scope = SCOPE) -> None:
         self.stub = IngestionServiceStub(served.channel)
+        self.upkeep = UpkeepServiceStub(served.channel)
         self.data_dir = served.runtime.data_dir
         self.scope = Scope()
         self.scope.CopyFrom(scope)

@@ -17,6 +17,10 @@ from footnote.indexing.v1 import indexing_service_pb2 as idx
 from footnote.indexing.v1 import indexing_service_pb2_grpc as idx_grpc
 from footnote.ingestion.v1 import ingestion_service_pb2 as ing
 from footnote.ingestion.v1 import ingestion_service_pb2_grpc as ing_grpc
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as idx_upkeep
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2_grpc as idx_upkeep_grpc
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ing_upkeep
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2_grpc as ing_upkeep_grpc
 from footnote.retrieval.v1 import retrieval_service_pb2 as ret
 from footnote.retrieval.v1 import retrieval_service_pb2_grpc as ret_grpc
 from footnote.types.v1 import answer_pb2 as ans
@@ -247,21 +251,21 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         self.world.deleting[document.id] = self.world.documents.pop(document.id)
         return ing.BeginDeletionResponse(document=document)
 
-    async def ConfirmLabels(self, request: Any, context: Any) -> ing.ConfirmLabelsResponse:
+    async def ConfirmLabels(self, request: Any, context: Any) -> ing_upkeep.ConfirmLabelsResponse:
         await self.world.enter("ConfirmLabels", request)
         self.world.relabelled.discard(request.document_id)
-        return ing.ConfirmLabelsResponse()
+        return ing_upkeep.ConfirmLabelsResponse()
 
-    async def ListUnfinishedDocuments(self, request: Any, context: Any) -> ing.ListUnfinishedDocumentsResponse:
+    async def ListUnfinishedDocuments(self, request: Any, context: Any) -> ing_upkeep.ListUnfinishedDocumentsResponse:
         await self.world.enter("ListUnfinishedDocuments", request)
         labels = [self.world.documents[one] for one in self.world.relabelled if one in self.world.documents]
-        found = [ing.UnfinishedDocument(document=one, labels=True) for one in labels]
-        found += [ing.UnfinishedDocument(document=one, deletion=True) for one in self.world.deleting.values()]
-        return ing.ListUnfinishedDocumentsResponse(documents=found)
+        found = [ing_upkeep.UnfinishedDocument(document=one, labels=True) for one in labels]
+        found += [ing_upkeep.UnfinishedDocument(document=one, deletion=True) for one in self.world.deleting.values()]
+        return ing_upkeep.ListUnfinishedDocumentsResponse(documents=found)
 
-    async def FindDocuments(self, request: Any, context: Any) -> ing.FindDocumentsResponse:
+    async def FindDocuments(self, request: Any, context: Any) -> ing_upkeep.FindDocumentsResponse:
         there = {*self.world.documents, *self.world.deleting}
-        return ing.FindDocumentsResponse(
+        return ing_upkeep.FindDocumentsResponse(
             document_ids=[one for one in request.document_ids if one in there], instance="double"
         )
 
@@ -501,16 +505,16 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         self.world.changed.set()
         return idx.DeleteMessagesResponse(count=gone)
 
-    async def ListIndexedDocuments(self, request: Any, context: Any) -> idx.ListIndexedDocumentsResponse:
+    async def ListIndexedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListIndexedDocumentsResponse:
         # As if ledger and catalogue always agreed.
         there = [one for one in self.world.documents.values() if one.id in request.document_ids]
-        return idx.ListIndexedDocumentsResponse(
-            documents=[idx.IndexedDocument(document_id=one.id, revision=one.indexed_revision) for one in there],
+        return idx_upkeep.ListIndexedDocumentsResponse(
+            documents=[idx_upkeep.IndexedDocument(document_id=one.id, revision=one.indexed_revision) for one in there],
             instance="double",
         )
 
-    async def ListDamagedDocuments(self, request: Any, context: Any) -> idx.ListDamagedDocumentsResponse:
-        return idx.ListDamagedDocumentsResponse()
+    async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:
+        return idx_upkeep.ListDamagedDocumentsResponse()
 
     async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:
         return idx.ListProvidersResponse(
@@ -713,11 +717,21 @@ _SERVICES: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
+_UPKEEP = {
+    "ingestion": ing_upkeep_grpc.add_UpkeepServiceServicer_to_server,
+    "indexing": idx_upkeep_grpc.add_UpkeepServiceServicer_to_server,
+}
+
+
 def double_app(stage: str, world: World) -> App:
     """Return one stage's double as an app of the kit."""
     add, servicer, module = _SERVICES[stage]
     full_name = next(iter(module.DESCRIPTOR.services_by_name.values())).full_name
-    return App(name=stage, servicers=[(add, servicer(world), full_name)])
+    made = servicer(world)
+    servicers = [(add, made, full_name)]
+    if stage in _UPKEEP:
+        servicers.append((_UPKEEP[stage], made, f"footnote.internal.{stage}.v1alpha1.UpkeepService"))
+    return App(name=stage, servicers=servicers)
 
 
 @asynccontextmanager

@@ -68,11 +68,13 @@ def _safe_methods(peer: str) -> list[dict[str, str]]:
 def _services(peer: str) -> Sequence[ServiceDescriptor]:
     if peer == "edge":
         return SERVICES
-    try:
-        module = import_module(f"footnote.{peer}.v1.{peer}_service_pb2")
-    except ModuleNotFoundError:
-        return ()
-    found: Sequence[ServiceDescriptor] = list(module.DESCRIPTOR.services_by_name.values())
+    found: list[ServiceDescriptor] = []
+    for name in (f"footnote.{peer}.v1.{peer}_service_pb2", f"footnote.internal.{peer}.v1alpha1.upkeep_service_pb2"):
+        try:
+            module = import_module(name)
+        except ModuleNotFoundError:
+            continue
+        found += module.DESCRIPTOR.services_by_name.values()
     return found
 
 

@@ -148,3 +148,7 @@ class Internal(FootnoteError):
 
     code = "INTERNAL"
     default_reason = "INTERNAL"
+
+
+class NotOffered(Internal):
+    """The stage that was called does not know the call: it is of another make, and need not, or of another release."""

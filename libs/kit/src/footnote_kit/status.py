@@ -100,7 +100,7 @@ def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError
             f"{who} refused the call: {error.details()}".capitalize(), reason="RATE_LIMITED", metadata=metadata
         )
     if name == "UNIMPLEMENTED":
-        return errors.Internal(f"{who} does not know this call".capitalize(), metadata=metadata)
+        return errors.NotOffered(f"{who} does not know this call".capitalize(), metadata=metadata)
     return make(name, error.details() or f"{who} failed".capitalize(), metadata=metadata)
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import keeping
@@ -118,7 +119,10 @@ async def build(runtime: Runtime) -> App:
 
     return App(
         name="indexing",
-        servicers=[(pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService")],
+        servicers=[
+            (pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService"),
+            (add_UpkeepServiceServicer_to_server, servicer, "footnote.internal.indexing.v1alpha1.UpkeepService"),
+        ],
         ready=ready,
         start=[sweeps.start, payments.start, logs.start],
         close=[

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.call import Call
@@ -32,7 +34,7 @@ from footnote_indexing.writing.vectorizers import Vectorizers
 _DAMAGED, _MOST_DAMAGED = 100, 1000
 
 
-class IndexingServicer(pb_grpc.IndexingServiceServicer):
+class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
     """The RPCs of the indexing stage."""
 
     def __init__(
@@ -265,8 +267,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
 
     async def ListDamagedDocuments(
-        self, request: pb.ListDamagedDocumentsRequest, context: Call
-    ) -> pb.ListDamagedDocumentsResponse:
+        self, request: upkeep.ListDamagedDocumentsRequest, context: Call
+    ) -> upkeep.ListDamagedDocumentsResponse:
         """Return documents with chunks missing or doubled."""
         if not 0 <= request.limit <= _MOST_DAMAGED:
             raise InvalidArgument.field("limit", f"must be between 1 and {_MOST_DAMAGED}, or 0 for {_DAMAGED}")
@@ -275,9 +277,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         damaged = await self._inventory.damaged(
             None if request.all_tenants else request.scope, request.limit or _DAMAGED
         )
-        return pb.ListDamagedDocumentsResponse(
+        return upkeep.ListDamagedDocumentsResponse(
             documents=[
-                pb.DamagedDocument(
+                upkeep.DamagedDocument(
                     tenant_id=damage.tenant_id,
                     collection_id=damage.holding.key.collection_id,
                     document_id=damage.holding.key.document_id,
@@ -290,8 +292,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         )
 
     async def ListIndexedDocuments(
-        self, request: pb.ListIndexedDocumentsRequest, context: Call
-    ) -> pb.ListIndexedDocumentsResponse:
+        self, request: upkeep.ListIndexedDocumentsRequest, context: Call
+    ) -> upkeep.ListIndexedDocumentsResponse:
         """Return a page of what searches see."""
         if not is_system(request.scope):
             raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
@@ -301,9 +303,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer):
         after = page.position or ("", "")
         found = await self._inventory.indexed(request.document_ids, after, page.size)
         last = found[-1] if len(found) == page.size else None
-        return pb.ListIndexedDocumentsResponse(
+        return upkeep.ListIndexedDocumentsResponse(
             documents=[
-                pb.IndexedDocument(
+                upkeep.IndexedDocument(
                     tenant_id=one.tenant_id,
                     collection_id=one.collection_id,
                     document_id=one.document_id,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
+from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
@@ -38,6 +39,7 @@ from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.starter import Starter
 
 _SERVICE = "footnote.ingestion.v1.IngestionService"
+_UPKEEP = "footnote.internal.ingestion.v1alpha1.UpkeepService"
 _log = get_logger("footnote.ingestion")
 # Checks before storing are short and must not wait behind long readings: they have processes of their own.
 _INSPECTORS = 2
@@ -113,14 +115,12 @@ async def build(runtime: Runtime) -> App:
             task.cancel()
         await asyncio.gather(*warming, return_exceptions=True)
 
+    servicer = IngestionServicer(catalog, changes, extraction, isolation, Counting(documents))
     return App(
         name="ingestion",
         servicers=[
-            (
-                add_IngestionServiceServicer_to_server,
-                IngestionServicer(catalog, changes, extraction, isolation, Counting(documents)),
-                _SERVICE,
-            )
+            (add_IngestionServiceServicer_to_server, servicer, _SERVICE),
+            (add_UpkeepServiceServicer_to_server, servicer, _UPKEEP),
         ],
         ready=ready,
         start=[begin_to_warm, sweeps.start, logs.start],

@@ -10,6 +10,8 @@ from uuid import uuid4
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
+from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
 from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import request_ids
@@ -37,7 +39,7 @@ _MAX_TAGS = 100
 _MAX_METADATA_BYTES = 64 * 1024
 
 
-class IngestionServicer(IngestionServiceServicer):
+class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     """Translates; decides nothing."""
 
     def __init__(
@@ -133,29 +135,29 @@ class IngestionServicer(IngestionServiceServicer):
         document = await self._catalog.begin_deletion(request.scope, document_id, request.etag, request.undo)
         return pb.BeginDeletionResponse(document=document)
 
-    async def ConfirmLabels(self, request: pb.ConfirmLabelsRequest, context: Call) -> pb.ConfirmLabelsResponse:
+    async def ConfirmLabels(self, request: upkeep.ConfirmLabelsRequest, context: Call) -> upkeep.ConfirmLabelsResponse:
         """Note that chunks have what the record said."""
         await self._catalog.labelled(request.scope, _id("document_id", request.document_id), request.etag)
-        return pb.ConfirmLabelsResponse()
+        return upkeep.ConfirmLabelsResponse()
 
     async def ListUnfinishedDocuments(
-        self, request: pb.ListUnfinishedDocumentsRequest, context: Call
-    ) -> pb.ListUnfinishedDocumentsResponse:
+        self, request: upkeep.ListUnfinishedDocumentsRequest, context: Call
+    ) -> upkeep.ListUnfinishedDocumentsResponse:
         """Give what was left in the middle of something."""
         _system_only(request.scope, "ask about all tenants")
         found, token = await self._catalog.unfinished(Page.of(request.scope, request))
         documents = [
-            pb.UnfinishedDocument(document=one.document, deletion=one.deletion, labels=one.labels) for one in found
+            upkeep.UnfinishedDocument(document=one.document, deletion=one.deletion, labels=one.labels) for one in found
         ]
-        return pb.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
+        return upkeep.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
 
-    async def FindDocuments(self, request: pb.FindDocumentsRequest, context: Call) -> pb.FindDocumentsResponse:
+    async def FindDocuments(self, request: upkeep.FindDocumentsRequest, context: Call) -> upkeep.FindDocumentsResponse:
         """Say which documents are there."""
         _system_only(request.scope, "ask about all tenants")
         if len(request.document_ids) > LARGEST_SIZE:
             raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
         found = await self._catalog.there(request.document_ids)
-        return pb.FindDocumentsResponse(document_ids=found, instance=self._instance)
+        return upkeep.FindDocumentsResponse(document_ids=found, instance=self._instance)
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call

@@ -11,6 +11,8 @@ from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationS
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2_grpc as indexing_grpc
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2_grpc as ingestion_grpc
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote_kit import replicas
@@ -33,7 +35,9 @@ class Stages:
     """Stubs of the five stages; `channels` by stage name."""
 
     ingestion: IngestionServiceAsyncStub
+    ingestion_upkeep: ingestion_grpc.UpkeepServiceAsyncStub
     indexing: IndexingServiceAsyncStub
+    indexing_upkeep: indexing_grpc.UpkeepServiceAsyncStub
     retrieval: RetrievalServiceAsyncStub
     augmentation: AugmentationServiceAsyncStub
     generation: GenerationServiceAsyncStub
@@ -45,7 +49,9 @@ class Stages:
         channels = {name: channel(name) for name in STAGE_NAMES}
         return cls(
             ingestion=IngestionServiceStub(channels["ingestion"]),
+            ingestion_upkeep=ingestion_grpc.UpkeepServiceStub(channels["ingestion"]),
             indexing=IndexingServiceStub(channels["indexing"]),
+            indexing_upkeep=indexing_grpc.UpkeepServiceStub(channels["indexing"]),
             retrieval=RetrievalServiceStub(channels["retrieval"]),
             augmentation=AugmentationServiceStub(channels["augmentation"]),
             generation=GenerationServiceStub(channels["generation"]),

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.errors import FootnoteError, NotFound
@@ -35,7 +37,9 @@ class Comparison:
 
     def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
         self._ingestion = stages.ingestion
+        self._ingestion_upkeep = stages.ingestion_upkeep
         self._indexing = stages.indexing
+        self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
         self._chores = chores
         self._timeout = settings.call_timeout_seconds
@@ -142,16 +146,18 @@ class Comparison:
 
     async def _indexed(
         self, ids: Sequence[str] = (), *, size: int = PAGE, token: str = ""
-    ) -> indexing.ListIndexedDocumentsResponse:
-        request = indexing.ListIndexedDocumentsRequest(scope=SYSTEM, page_size=size, page_token=token, document_ids=ids)
-        found: indexing.ListIndexedDocumentsResponse = await self._indexing.ListIndexedDocuments(
+    ) -> indexing_upkeep.ListIndexedDocumentsResponse:
+        request = indexing_upkeep.ListIndexedDocumentsRequest(
+            scope=SYSTEM, page_size=size, page_token=token, document_ids=ids
+        )
+        found: indexing_upkeep.ListIndexedDocumentsResponse = await self._indexing_upkeep.ListIndexedDocuments(
             request, timeout=self._timeout, metadata=untraced()
         )
         return found
 
-    async def _there(self, ids: Sequence[str]) -> ingestion.FindDocumentsResponse:
-        request = ingestion.FindDocumentsRequest(scope=SYSTEM, document_ids=ids)
-        found: ingestion.FindDocumentsResponse = await self._ingestion.FindDocuments(
+    async def _there(self, ids: Sequence[str]) -> ingestion_upkeep.FindDocumentsResponse:
+        request = ingestion_upkeep.FindDocumentsRequest(scope=SYSTEM, document_ids=ids)
+        found: ingestion_upkeep.FindDocumentsResponse = await self._ingestion_upkeep.FindDocuments(
             request, timeout=self._timeout, metadata=untraced()
         )
         return found

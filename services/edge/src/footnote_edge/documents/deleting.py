@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.access import Access, document_missing, sees_all
 from footnote_kit.context import detached
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import NotFound, NotOffered
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.conversations.forgetting import Forgetting
@@ -35,6 +36,7 @@ class Deleting:
     ) -> None:
         self._forgetting = forgetting
         self._ingestion = stages.ingestion
+        self._ingestion_upkeep = stages.ingestion_upkeep
         self._indexing = stages.indexing
         self._documents = documents
         self._jobs = jobs
@@ -70,9 +72,12 @@ class Deleting:
         """
         token = ""
         while True:
-            request = ingestion.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
+            request = ingestion_upkeep.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
             with detached("edge", SYSTEM):
-                page = await self._ingestion.ListUnfinishedDocuments(request, timeout=self._timeout)
+                try:
+                    page = await self._ingestion_upkeep.ListUnfinishedDocuments(request, timeout=self._timeout)
+                except NotOffered:
+                    return None
             for one in page.documents:
                 if one.deletion and (one.document.id, one.document.tenant_id) == (document_id, scope.tenant_id):
                     return one.document if await self._documents.permits(scope, one.document, Access.WRITE) else None

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
@@ -30,9 +30,12 @@ class Leftovers:
         """Finish what there is, and leave for the next look what cannot be finished now; return how many were."""
         done, token = 0, ""
         while True:
-            request = ingestion.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
+            request = ingestion_upkeep.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
             call = partial(
-                self._stages.ingestion.ListUnfinishedDocuments, request, timeout=self._timeout, metadata=untraced()
+                self._stages.ingestion_upkeep.ListUnfinishedDocuments,
+                request,
+                timeout=self._timeout,
+                metadata=untraced(),
             )
             page = await until_available(call, self._ceiling)
             for one in page.documents:
@@ -41,7 +44,7 @@ class Leftovers:
             if not token:
                 return done
 
-    async def _one(self, one: ingestion.UnfinishedDocument) -> bool:
+    async def _one(self, one: ingestion_upkeep.UnfinishedDocument) -> bool:
         document = one.document
         scope = Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])
         try:

@@ -1,13 +1,14 @@
 """Finds documents that wait without a job, or have lost chunks, at the start and now and then, and takes them on."""
 
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
-from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
@@ -44,6 +45,7 @@ class Reconciler:
     ) -> None:
         self._ingestion = stages.ingestion
         self._indexing = stages.indexing
+        self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
         self._chores = chores
         self._leftovers = leftovers
@@ -57,11 +59,15 @@ class Reconciler:
         settled, self._settled = self._settled, SETTLED_SECONDS
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
-        if finished := await self._leftovers.finish():
-            _log.warning("leftovers_finished", documents=finished)
-        if mended := await self.mend():
-            _log.warning("damaged_documents_taken_up", documents=mended)
-        await self._comparison.look()
+        # Each by itself: a stage of another make keeps itself whole, and need not offer what these ask for.
+        with suppress(NotOffered):
+            if finished := await self._leftovers.finish():
+                _log.warning("leftovers_finished", documents=finished)
+        with suppress(NotOffered):
+            if mended := await self.mend():
+                _log.warning("damaged_documents_taken_up", documents=mended)
+        with suppress(NotOffered):
+            await self._comparison.look()
 
     async def once(self, settled: float = 0.0) -> int:
         """Take on every document waiting without a job that has not moved for `settled` seconds; return how many."""
@@ -88,8 +94,8 @@ class Reconciler:
 
     async def mend(self) -> int:
         """Begin a new revision of every document that indexing has found damaged; return of how many."""
-        request = indexing.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
-        found = await self._indexing.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
+        request = indexing_upkeep.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
+        found = await self._indexing_upkeep.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
         mended = 0
         for one in found.documents:
             scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=SYSTEM.roles)

@@ -2,6 +2,7 @@
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.types.v1.document_pb2 import Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, Unavailable
@@ -35,9 +36,9 @@ async def align(stages: Stages, scope: Scope, document: Document, timeout: float
 
 
 async def _confirm(stages: Stages, scope: Scope, document: Document, timeout: float) -> None:
-    request = ingestion.ConfirmLabelsRequest(scope=scope, document_id=document.id, etag=document.etag)
+    request = ingestion_upkeep.ConfirmLabelsRequest(scope=scope, document_id=document.id, etag=document.etag)
     try:
-        await stages.ingestion.ConfirmLabels(request, timeout=timeout)
+        await stages.ingestion_upkeep.ConfirmLabels(request, timeout=timeout)
     except FootnoteError as error:  # the chunks are right; the mark costs one more look at them
         _log.info("labels_not_confirmed", document_id=document.id, reason=error.reason)
 

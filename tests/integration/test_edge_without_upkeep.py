@@ -1,0 +1,70 @@
+"""Stages of another make need not offer what packages without a promise hold: edge does everything else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from footnote.edge.v1 import documents_pb2 as docs
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote_edge.app import build
+from footnote_edge.documents.reconcile import Reconciler
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import NotFound
+from footnote_kit.testing import serve_app
+from google.protobuf.field_mask_pb2 import FieldMask
+from support import stage_doubles
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture
+def rounds(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
+    """How each round of looking for work that a crash left has ended."""
+    ended: list[BaseException | None] = []
+    look = Reconciler.look
+
+    async def watched(self: Reconciler) -> None:
+        try:
+            await look(self)
+        except BaseException as error:
+            ended.append(error)
+            raise
+        ended.append(None)
+
+    monkeypatch.setattr(Reconciler, "look", watched)
+    return ended
+
+
+@pytest.fixture
+async def edge(monkeypatch: pytest.MonkeyPatch, rounds: list[BaseException | None]) -> AsyncIterator[EdgeStub]:
+    monkeypatch.setattr(stage_doubles, "_UPKEEP", {})
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
+        yield EdgeStub(served.channel)
+
+
+async def test_documents_come_change_and_go_and_rounds_end_well(
+    edge: EdgeStub, rounds: list[BaseException | None]
+) -> None:
+    def upload() -> Iterator[docs.UploadDocumentRequest]:
+        yield docs.UploadDocumentRequest(metadata=docs.UploadMetadata(filename="a.txt"))
+        yield docs.UploadDocumentRequest(data=b"words")
+
+    document = (await edge.UploadDocument(upload())).document
+    async for event in edge.WatchDocument(docs.WatchDocumentRequest(document_id=document.id), timeout=20):
+        document = event.document
+    assert document.state == DOCUMENT_STATE_INDEXED
+    change = docs.UpdateDocumentRequest(
+        document_id=document.id, resource=docs.Document(tags=["t"]), update_mask=FieldMask(paths=["tags"])
+    )
+    assert list((await edge.UpdateDocument(change)).document.tags) == ["t"]
+    await edge.DeleteDocument(docs.DeleteDocumentRequest(document_id=document.id))
+    for call in (edge.GetDocument, edge.DeleteDocument):
+        request = docs.GetDocumentRequest if call is edge.GetDocument else docs.DeleteDocumentRequest
+        with pytest.raises(NotFound):
+            await call(request(document_id=document.id))
+    async with asyncio.timeout(20):
+        while len(rounds) < 2:  # noqa: ASYNC110 - rounds of the service, which nothing tells of
+            await asyncio.sleep(0.05)
+    assert set(rounds) == {None}
