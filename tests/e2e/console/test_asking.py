@@ -39,6 +39,8 @@ def test_a_cell_is_named_in_a_badge_explained_in_its_tip_and_ringed_in_its_sheet
     ringed.wait_for()
     assert (ringed.get_attribute("data-cell"), ringed.text_content(), ringed.count()) == ("C5", "60", 1)
     assert "Warranty (months)" in page.locator(".heads").text_content()
+    said = page.locator(".cell-headers dd").all_text_contents()
+    assert said == ["Polaris Laser Tracker", "Warranty (months)"], "the headers of the cell's row and column"
     page.keyboard.press("Escape")
     assert page.locator(".viewer").count() == 0
     assert badge.evaluate("element => element === document.activeElement"), "focus goes back to the badge"

@@ -50,7 +50,7 @@ export const en = {
   "viewer.label": "Document at the place", "viewer.download": "Download", "viewer.previous": "Previous page", "viewer.next": "Next page",
   "viewer.page": "Page {page} of {pages}", "viewer.notfound": "The quoted words are not on this page word for word; the page is the right one.",
   "viewer.textnotfound": "The quoted words were not found in the text.", "viewer.gone": "This version of the document is no longer searched.", "viewer.newer": "There is a newer version of this document, which is not searched.",
-  "viewer.rows.before": "Earlier rows", "viewer.rows.after": "Later rows", "viewer.sheet": "Sheet", "viewer.quote": "Quoted", "viewer.loading": "Opening {filename}…",
+  "viewer.rows.before": "Earlier rows", "viewer.rows.after": "Later rows", "viewer.row": "Row", "viewer.column": "Column", "viewer.sheet": "Sheet", "viewer.quote": "Quoted", "viewer.loading": "Opening {filename}…",
   "viewer.cut": "Only the first {n} passages are shown; the document has more. Download it to see all of it.",
   "error.clipboard": "The browser lets a page copy only over HTTPS or from this machine. Select the text and copy it yourself.",
   "viewer.judge": "Does this passage bear the sentence out?", "viewer.yes": "Yes", "viewer.no": "No", "viewer.grid": "Cells of {filename}", "viewer.pdfpage": "Page {page} of {filename}",

@@ -52,7 +52,7 @@ export const fr: Record<keyof typeof en, string> = {
   "viewer.label": "Document à l’endroit cité", "viewer.download": "Télécharger", "viewer.previous": "Page précédente", "viewer.next": "Page suivante",
   "viewer.page": "Page {page} sur {pages}", "viewer.notfound": "Les mots cités ne figurent pas tels quels sur cette page ; c’est pourtant la bonne.",
   "viewer.textnotfound": "Les mots cités n’ont pas été trouvés dans le texte.", "viewer.gone": "Cette version du document n’est plus consultée.", "viewer.newer": "Il existe une version plus récente de ce document, qui n’est pas consultée.",
-  "viewer.rows.before": "Lignes précédentes", "viewer.rows.after": "Lignes suivantes", "viewer.sheet": "Feuille", "viewer.quote": "Cité", "viewer.loading": "Ouverture de {filename}…",
+  "viewer.rows.before": "Lignes précédentes", "viewer.rows.after": "Lignes suivantes", "viewer.row": "Ligne", "viewer.column": "Colonne", "viewer.sheet": "Feuille", "viewer.quote": "Cité", "viewer.loading": "Ouverture de {filename}…",
   "viewer.cut": "Seuls les {n} premiers passages sont affichés ; le document en a d’autres. Téléchargez-le pour le voir en entier.",
   "error.clipboard": "Le navigateur ne laisse copier une page qu’en HTTPS ou depuis cette machine. Sélectionnez le texte et copiez-le vous-même.",
   "viewer.judge": "Ce passage étaye-t-il la phrase ?", "viewer.yes": "Oui", "viewer.no": "Non", "viewer.grid": "Cellules de {filename}", "viewer.pdfpage": "Page {page} de {filename}",

@@ -41,7 +41,7 @@ export function whole(chunks: Chunk[]): string[] {
 export interface Sheet {
   name: string;
   columns: number;
-  /** Names of the columns where the passages tell them. */
+  /** The headers of columns as the tables have them, from the outermost. */
   heads: Map<number, string>;
   rows: Map<number, Map<number, string>>;
 }
@@ -68,12 +68,14 @@ export function letters(column: number): string {
   return name;
 }
 
-/** Return the sheets that a document's passages show: each anchor is a cell, the words before it its column's name. */
+/** Headers of a row or column, from the outermost. */
+export const path = (headers: string[]) => headers.join(" › ");
+
+/** Return the sheets that a document's passages show: each anchor is a cell, and its table names its column. */
 export function sheets(chunks: Chunk[]): Sheet[] {
   const found = new Map<string, Sheet>();
   for (const chunk of chunks) {
     const points = Array.from(chunk.text);
-    let before = 0;
     for (const anchor of chunk.anchors) {
       const place = anchor.locator?.sheet;
       const at = place && cell(place.range.split(":")[0] ?? "");
@@ -81,13 +83,11 @@ export function sheets(chunks: Chunk[]): Sheet[] {
       const sheet = found.get(place.sheet) ?? { name: place.sheet, columns: 0, heads: new Map(), rows: new Map() };
       found.set(place.sheet, sheet);
       const [column, row] = at;
-      const lead = points.slice(before, anchor.span.start).join("");
-      const head = /([^\n;]{1,80}): $/.exec(lead.slice(-90))?.[1]?.trim();
+      const head = anchor.cell && path(chunk.tables[anchor.cell.table]?.columns[anchor.cell.column - 1]?.headers ?? []);
       if (head && !sheet.heads.has(column)) sheet.heads.set(column, head);
       sheet.columns = Math.max(sheet.columns, column);
       const cells = sheet.rows.get(row) ?? new Map<number, string>();
       sheet.rows.set(row, cells.set(column, points.slice(anchor.span.start, anchor.span.end).join("")));
-      before = anchor.span.end;
     }
   }
   return [...found.values()];

@@ -8,6 +8,7 @@ import { Icon } from "../parts/icons";
 import { type Place, announced, hide, revisionOf, shown } from "../state";
 import { t } from "../strings";
 import { place } from "../text";
+import { Headers } from "./cell";
 import { Grid } from "./grid";
 import { type Read, passages } from "./passages";
 import { Prose } from "./prose";
@@ -33,6 +34,7 @@ export function Viewer() {
         <button type="button" class="plain" onClick={() => save(at.documentId, at.filename, revisionOf(at))} aria-label={t("viewer.download")} title={t("viewer.download")}><Icon name="save" /></button>
         <button type="button" class="plain" onClick={hide} aria-label={t("close")} title={t("close")} ref={close}><Icon name="close" /></button>
       </header>
+      {at.citation?.cell && <Headers cell={at.citation.cell} />}
       <div class="viewer-body"><Newer at={at} /><Body at={at} /></div>
       {at.citation && at.answerId && <Judge at={at} key={`${at.answerId} ${at.citation.number}`} />}
     </aside>
