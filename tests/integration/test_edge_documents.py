@@ -153,11 +153,16 @@ async def test_work_waits_for_indexing_and_goes_on_by_itself(
         if event.document.waiting_reason:
             assert doc.WaitingReason.Name(event.document.waiting_reason) == f"WAITING_REASON_{waiting}"
             assert event.document.state == doc.DOCUMENT_STATE_PROCESSING
+            assert event.document.waiting_message == error.message
+            assert event.document.waiting_attempts >= 1
+            assert event.document.next_attempt_time.ToMilliseconds() > event.document.create_time.ToMilliseconds()
             break
     del world.failures[stage]
     document = await settle(edge, accepted.document.id)
     assert document.state == doc.DOCUMENT_STATE_INDEXED
     assert not document.waiting_reason
+    assert (document.waiting_message, document.waiting_attempts) == ("", 0)
+    assert not document.HasField("next_attempt_time")
 
 
 async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: EdgeStub, world: World) -> None:

@@ -309,6 +309,10 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         if request.HasField("chunks_stored"):
             document.chunks_expected, document.chunks_stored = request.chunks_expected, request.chunks_stored
         document.waiting_reason = request.waiting_reason
+        document.waiting_message, document.waiting_attempts = request.waiting_message, request.waiting_attempts
+        document.ClearField("next_attempt_time")
+        if request.HasField("next_attempt_time"):
+            document.next_attempt_time.CopyFrom(request.next_attempt_time)
         if request.chunking_strategy:
             document.chunking_strategy = request.chunking_strategy
             document.chunking_choice = request.chunking_choice

@@ -209,6 +209,9 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
             chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
             settings_digest=request.settings_digest,
+            waiting_message=request.waiting_message,
+            waiting_attempts=_not_negative("waiting_attempts", request.waiting_attempts),
+            next_attempt_time=request.next_attempt_time if request.HasField("next_attempt_time") else None,
             etag=request.etag,
         )
         document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)

@@ -332,6 +332,7 @@ async def _show(session: Session, document: Document) -> None:
         "expires": moment(document.expire_time),
         "sha-256": document.sha256,
         "not searched": words.replacement(document),
+        "waits for": words.waiting_in_full(document),
         "noticed": words.noticed(document),
         "what to do": document.failure.hint,
     }

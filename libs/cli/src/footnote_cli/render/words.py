@@ -1,5 +1,7 @@
 """Values of the contract in words for a person."""
 
+from datetime import UTC
+
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
@@ -9,6 +11,10 @@ _WAITING = {
     document_pb2.WAITING_REASON_INGESTION_UNAVAILABLE: "ingestion unavailable",
     document_pb2.WAITING_REASON_INDEXING_UNAVAILABLE: "indexing unavailable",
     document_pb2.WAITING_REASON_STORE_UNAVAILABLE: "vector store unavailable",
+    document_pb2.WAITING_REASON_PROVIDER_UNAVAILABLE: "embedding provider unavailable",
+    document_pb2.WAITING_REASON_PROVIDER_REFUSED: "embedding provider refuses",
+    document_pb2.WAITING_REASON_DATABASE_UNAVAILABLE: "database unavailable",
+    document_pb2.WAITING_REASON_DISK_FULL: "disk full",
 }
 _CHOICES = {
     document_pb2.CHUNKING_CHOICE_CONFIGURED: "as the collection sets it",
@@ -23,6 +29,18 @@ def waiting(document: Document) -> str:
     """Return what a document waits for, "" when it does not."""
     reason = document.waiting_reason
     return _WAITING.get(reason, "a part of the service") if reason else ""
+
+
+def waiting_in_full(document: Document) -> str:
+    """Return besides what it says, how often it was tried, and when it is next; "" when nothing is waited for."""
+    parts = [waiting(document)] if document.waiting_reason else []
+    if parts and document.waiting_message:
+        parts.append(document.waiting_message)
+    if parts and document.waiting_attempts:
+        parts.append(f"tried {document.waiting_attempts} times")
+    if parts and document.HasField("next_attempt_time"):
+        parts.append(f"next at {document.next_attempt_time.ToDatetime(UTC):%H:%M:%S} UTC")
+    return "; ".join(parts)
 
 
 def strategy(value: ChunkingStrategy.ValueType) -> str:

@@ -572,6 +572,7 @@ export type DegradationReason =
   | "DEGRADATION_REASON_REWRITE_UNAVAILABLE"
   | "DEGRADATION_REASON_DOCUMENTS_STALE"
   | "DEGRADATION_REASON_NAMED_FILE_MISSING";
+  | "DEGRADATION_REASON_FILTER_FIELD_UNKNOWN";
 
 export interface DeleteAnswerRequest {
   answer_id: string;
@@ -675,6 +676,9 @@ export interface Document {
   warnings: ReadingWarning[];
   source?: DocumentOrigin;
   replacement?: DocumentFile;
+  waiting_message: string;
+  waiting_attempts: number;
+  next_attempt_time?: string;
 }
 
 export interface DocumentChanged {
@@ -1615,6 +1619,7 @@ export interface SearchResponse {
   total_candidates: number;
   trace_id: string;
   next_page_token: string;
+  score_floor: number;
 }
 
 export type SearchStrategy =

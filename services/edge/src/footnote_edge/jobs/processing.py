@@ -4,6 +4,7 @@ Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 
@@ -39,6 +40,7 @@ from footnote_kit.errors import (
 )
 from footnote_kit.hints import FAILURE_HINTS
 from footnote_kit.logs import get_logger
+from footnote_kit.redact import redact
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.adapters.stages import Stages
@@ -60,6 +62,9 @@ STALL_SECONDS = 120.0
 """After which a stage that tells nothing is not waited for; it tells of its progress several times a second."""
 TURN_SECONDS = 0.2
 """What a part of a document counts as, in its tenant's share of this process."""
+
+MOST_SAID = 500
+"""Characters of what a failing service says, kept on the documents that wait for it."""
 
 MOST_TAKEN = 4096
 """Documents remembered from their upload until their job begins."""
@@ -153,7 +158,7 @@ class Processor:
                 patient = until_available(
                     lambda: self._set_up(scope, document),
                     self._ceiling,
-                    on_wait=lambda error: self._note_waiting(scope, document, error),
+                    on_wait=lambda error, attempts, pause: self._note_waiting(scope, document, error, attempts, pause),
                     also_timeouts=False,
                     give_up=give_up,
                 )
@@ -287,7 +292,9 @@ class Processor:
             raise Internal("indexing ended without a result")
         return metadata, result
 
-    async def _note_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
+    async def _note_waiting(
+        self, scope: Scope, document: Document, error: FootnoteError, attempts: int, pause: float
+    ) -> None:
         waiting = waiting_for(error)
         _log.warning(
             "document_waits", document_id=document.id, reason=error.reason, waiting=WaitingReason.Name(waiting)
@@ -298,7 +305,10 @@ class Processor:
             revision=document.revision,
             state=DOCUMENT_STATE_UNSPECIFIED,
             waiting_reason=waiting,
+            waiting_message=redact(error.message)[:MOST_SAID],
+            waiting_attempts=attempts,
         )
+        request.next_attempt_time.FromMilliseconds(int((time.time() + pause) * 1000))
         try:
             moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
             self._bus.told(moved.document)

@@ -54,14 +54,15 @@ def waiting_for(error: FootnoteError) -> WaitingReason.ValueType:
 async def until_available(
     operation: Callable[[], Awaitable[T]],
     ceiling: float,
-    on_wait: Callable[[FootnoteError], Awaitable[None]] | None = None,
+    on_wait: Callable[[FootnoteError, int, float], Awaitable[None]] | None = None,
     also_timeouts: bool = True,
     give_up: Callable[[FootnoteError, float], None] = lambda error, waited: None,
 ) -> T:
     """Repeat `operation` while it fails for a passing reason, after pauses growing to `ceiling` seconds, with jitter.
 
-    `on_wait` hears of each such failure. Time running out counts as passing unless `also_timeouts` is off. `give_up` is
-    told of it too, with the seconds since the first, and may raise.
+    `on_wait` hears of each such failure, of how many there were and of the seconds until the next attempt. Time running
+    out counts as passing unless `also_timeouts` is off. `give_up` is called too, with the seconds since the first
+    failure, and may raise.
     """
     backoff = Backoff(FIRST_PAUSE, ceiling)
     attempt, began = 0, 0.0
@@ -73,9 +74,9 @@ async def until_available(
             known = error if isinstance(error, FootnoteError) else transient_errors.read(error)  # our own database, say
             if known is None or not (is_passing(known) or (also_timeouts and isinstance(known, DeadlineExceeded))):
                 raise
+            pause = backoff.pause(attempt, known.retry_after or 0.0)
             if on_wait is not None:
-                await on_wait(known)
+                await on_wait(known, attempt, pause)
             began = began or monotonic()
             give_up(known, monotonic() - began)
-            asked = known.retry_after or 0.0
-        await asyncio.sleep(backoff.pause(attempt, asked))
+        await asyncio.sleep(pause)

@@ -32,10 +32,10 @@ _PLAIN = (
     *("id", "collection_id", "tenant_id", "owner_id", "filename", "mime_type", "document_type", "source_type"),
     *("size_bytes", "sha256", "revision", "indexed_revision", "attempts", "title", "language"),
     *("page_count", "word_count", "char_count", "chunks_expected", "chunks_stored"),
-    "settings_digest",
+    *("settings_digest", "waiting_message", "waiting_attempts"),
 )
 _LISTS = ("authors", "keywords", "tags")
-_TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time")
+_TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time", "next_attempt_time")
 
 
 def state_name(state: DocumentState.ValueType) -> str:

@@ -62,6 +62,10 @@ documents = Table(
     Column("reading_warnings", JSON, nullable=False, server_default="[]"),
     # Of the searchable revision; empty where it was indexed before this was kept.
     Column("settings_digest", String(64), nullable=False, default="", server_default=""),
+    # While a service is waited for: what it says, how often it was tried, when it is next.
+    Column("waiting_message", Text, nullable=False, default="", server_default=""),
+    Column("waiting_attempts", Integer, nullable=False, default=0, server_default="0"),
+    Column("next_attempt_time", BigInteger),
     # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
     Column("delete_time", BigInteger),
     # The version that last changed what chunks take over; null when they have it.

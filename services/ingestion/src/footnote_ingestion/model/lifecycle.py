@@ -21,6 +21,7 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
+from google.protobuf.timestamp_pb2 import Timestamp
 
 UPLOADED = DocumentState.DOCUMENT_STATE_UPLOADED
 PROCESSING = DocumentState.DOCUMENT_STATE_PROCESSING
@@ -46,6 +47,9 @@ class Move:
     chunks_expected: int | None = None
     chunks_stored: int | None = None
     settings_digest: str = ""
+    waiting_message: str = ""
+    waiting_attempts: int = 0
+    next_attempt_time: Timestamp | None = None
     etag: str = ""
 
 
@@ -58,7 +62,7 @@ def apply(document: Document, move: Move) -> None:
         begin_revision(document)
     before, after = document.state, move.state or document.state
     document.state = after
-    document.waiting_reason = move.waiting_reason
+    _record_waiting(document, move)
     # Of a failed revision nothing is told that would be taken for the one that searches still see.
     told = after != ERROR or not document.indexed_revision
     if move.parsed is not None and told:
@@ -88,8 +92,18 @@ def begin_revision(document: Document) -> None:
     document.attempts = 0
     document.chunks_expected = 0
     document.chunks_stored = 0
-    document.ClearField("waiting_reason")
+    _record_waiting(document, Move())
     document.ClearField("failure")
+
+
+def _record_waiting(document: Document, move: Move) -> None:
+    """Note what is waited for; a move that waits for nothing clears it."""
+    document.waiting_reason = move.waiting_reason
+    document.waiting_message = move.waiting_message if move.waiting_reason else ""
+    document.waiting_attempts = move.waiting_attempts if move.waiting_reason else 0
+    document.ClearField("next_attempt_time")
+    if move.waiting_reason and move.next_attempt_time is not None:
+        document.next_attempt_time.CopyFrom(move.next_attempt_time)
 
 
 def check_seen(document: Document, etag: str, revision: int) -> None:
