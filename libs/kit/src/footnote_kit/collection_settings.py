@@ -78,7 +78,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("retrieval.limit", 5, "FOOTNOTE_RETRIEVAL_LIMIT"),
     Setting("retrieval.dense_weight", None, "FOOTNOTE_RETRIEVAL_DENSE_WEIGHT"),
     Setting("retrieval.fusion", pb.FUSION_METHOD_WEIGHTED, "FOOTNOTE_RETRIEVAL_FUSION"),
-    Setting("retrieval.min_score", 0.0, "FOOTNOTE_RETRIEVAL_MIN_SCORE"),
+    Setting("retrieval.min_score", None, "FOOTNOTE_RETRIEVAL_MIN_SCORE"),
     Setting("retrieval.neighbors", 0, "FOOTNOTE_RETRIEVAL_NEIGHBORS"),
     Setting("retrieval.resolve_parents", False, "FOOTNOTE_RETRIEVAL_RESOLVE_PARENTS"),
     Setting("retrieval.recency_weight", 0.02, "FOOTNOTE_RETRIEVAL_RECENCY_WEIGHT"),

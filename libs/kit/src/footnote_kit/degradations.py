@@ -32,6 +32,7 @@ Reason = Literal[
     "REWRITE_UNAVAILABLE",
     "DOCUMENTS_STALE",
     "NAMED_FILE_MISSING",
+    "FILTER_FIELD_UNKNOWN",
 ]
 """The names of footnote.types.v1.DegradationReason without their prefix."""
 

@@ -21,10 +21,14 @@ class Health:
 
 
 class Cosines(NamedTuple):
-    """What cosines of a model mean: the mean of a question to unrelated passages, and to those that answer it."""
+    """What cosines of a model mean: the mean of a question to unrelated passages, and to those that answer it.
+
+    `floor` is the score below which the best passage of a search answers nothing, 0 where none was measured.
+    """
 
     unrelated: float
     related: float
+    floor: float = 0.0
 
 
 @runtime_checkable
@@ -97,6 +101,16 @@ class WeighsQuestions(Protocol):
 
     def dense_weight_for(self, text: str) -> float:
         """Weight of the dense channel in fusion that suits this question, 0 to 1."""
+        ...
+
+
+@runtime_checkable
+class HoldsItsWeight(Protocol):
+    """A provider whose weight is a given of its model, and does not lean to the channel that is surer of a question."""
+
+    @property
+    def holds_weight(self) -> bool:
+        """Tell whether it is."""
         ...
 
 

@@ -87,7 +87,11 @@ def _remote(id: str, default_model: str) -> Registration[BaseModel, EmbeddingPro
         make=make,
         default_model=default_model,
         capabilities=_CAPABILITIES,
-        recommended_dense_weight=openai_compatible.OpenAICompatibleEmbeddings.recommended_dense_weight,
+        recommended_dense_weight=(
+            openai_compatible.OpenAICompatibleEmbeddings.openai_dense_weight
+            if default_model.startswith(openai_compatible.OPENAI_MODELS)
+            else openai_compatible.OpenAICompatibleEmbeddings.recommended_dense_weight
+        ),
         max_batch=SERVICES[id].max_batch,
         address=lambda: endpoint(id).base_url,
     )

@@ -28,6 +28,10 @@ _NOT_LET_IN = frozenset({"401", "402", "403"})
 SHORTENED_BY_REQUEST = ("text-embedding-3-", "gemini-embedding-")
 
 
+OPENAI_MODELS = "text-embedding-"
+"""How the names of OpenAI's own embedding models begin."""
+
+
 class Settings(BaseModel):
     """What a collection may set. Addresses and keys belong to the deployment's environment, never to a collection."""
 
@@ -46,12 +50,17 @@ class OpenAICompatibleEmbeddings:
 
     # As measured with all-MiniLM; larger models bear more, set on the collection.
     recommended_dense_weight = 0.5
+    openai_dense_weight = 0.7
+    """Of OpenAI's own models, exactly."""
 
     def __init__(
         self, endpoint: Endpoint, gate: EndpointLimiter, model: str, dimensions: int, settings: Settings
     ) -> None:
         self.id = endpoint.service.id
         self.model = model
+        self.holds_weight = model.startswith(OPENAI_MODELS)
+        if self.holds_weight:
+            self.recommended_dense_weight = self.openai_dense_weight
         self.max_batch = endpoint.settings.max_batch
         self.max_in_flight = endpoint.settings.max_in_flight
         self._dimensions = dimensions or KNOWN_DIMENSIONS.get(model, 0)

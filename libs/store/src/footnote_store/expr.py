@@ -112,6 +112,14 @@ def measured(expr: Expr) -> tuple[int, int]:
     return 1 + sum(nodes for nodes, _ in parts), 1 + max((height for _, height in parts), default=0)
 
 
+def fields_of(expr: Expr) -> set[str]:
+    """Return the names of the fields that an expression compares."""
+    if isinstance(expr, Compare | Exists | In):
+        return {expr.field}
+    children = expr.children if isinstance(expr, And | Or) else (expr.child,)
+    return set().union(*(fields_of(child) for child in children))
+
+
 def check_name(field: str, refuse: Refuse) -> None:
     """Raise what `refuse` returns for a name that no field can have."""
     if field.startswith("$"):

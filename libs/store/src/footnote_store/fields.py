@@ -30,6 +30,7 @@ TEXT_COLUMNS = {
     "language": "language",
     "source_type": "source_type",
     "chunking_strategy": "processing_strategy",
+    "processing_strategy": "processing_strategy",
 }
 """Filter names of text columns; every row has them, empty when unknown."""
 
@@ -38,6 +39,9 @@ NUMBER_COLUMNS = {"ordinal": "ordinal"}
 
 DATE_COLUMNS = {"created_at": "created_at", "create_time": "created_at"}
 """Filter names of columns in Unix milliseconds; filters give dates as ISO 8601 text or milliseconds."""
+
+_OURS = ("title", "mime_type", "sha256", "heading", "heading_path", "page", "slide", "sheet", "tags")
+"""Further names that every chunk may have; the uploader's own keys win over them."""
 
 NUMBER, TEXT, BOOL, LIST = "n", "s", "b", "l"
 _MAX_BYTES = 60_000  # the engine's limit for a JSON value is 65 536
@@ -49,6 +53,11 @@ Field = Scalar | list[Scalar]
 def metadata_name(field: str) -> str:
     """Return the name of a metadata field: "metadata.language" reaches a key that a column of the same name hides."""
     return field[len(_PREFIX) :] if field.startswith(_PREFIX) else field
+
+
+def is_given(field: str) -> bool:
+    """Tell whether a name is one that Footnote gives, and no key of the uploader's metadata."""
+    return field in TEXT_COLUMNS or field in NUMBER_COLUMNS or field in DATE_COLUMNS or field in _OURS
 
 
 def encode(name: str) -> str:
@@ -118,7 +127,8 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
         "title": chunk.title,
         "mime_type": chunk.mime_type,
         "sha256": chunk.sha256,
-        "heading": " › ".join(chunk.locator.heading_path),
+        "heading": chunk.locator.heading_path[-1] if chunk.locator.heading_path else "",
+        "heading_path": " › ".join(chunk.locator.heading_path),
         "page": chunk.locator.page.page if place == "page" else 0,
         "slide": chunk.locator.slide.slide if place == "slide" else 0,
         "sheet": chunk.locator.sheet.sheet if place == "sheet" else "",

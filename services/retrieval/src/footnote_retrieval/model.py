@@ -46,7 +46,8 @@ class Effective:
     limit: int
     dense_weight: float | None
     rrf: bool
-    min_score: float
+    min_score: float | None
+    """None where nobody says: then the embedders' floors count."""
     neighbors: int
     resolve_parents: bool
     recency_weight: float
@@ -60,7 +61,7 @@ class Effective:
             limit=settings.limit,
             dense_weight=settings.dense_weight if settings.HasField("dense_weight") else None,
             rrf=settings.fusion == FusionMethod.FUSION_METHOD_RRF,
-            min_score=settings.min_score,
+            min_score=settings.min_score if settings.HasField("min_score") else None,
             neighbors=settings.neighbors,
             resolve_parents=settings.resolve_parents,
             recency_weight=settings.recency_weight,
@@ -206,6 +207,7 @@ class SearchResult:
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     collection_ids: list[str] = field(default_factory=list)
     named_document_ids: list[str] = field(default_factory=list)
+    score_floor: float = 0.0
 
 
 def degradation(reason: Reason, effect: str, detail: str = "") -> Degradation:

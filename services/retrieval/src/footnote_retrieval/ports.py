@@ -106,6 +106,8 @@ class QueryVector:
     dense_weight: float
     cosines: Cosines | None = None
     """What its cosines mean, where its maker says."""
+    holds_weight: bool = False
+    """Whether the weight counts as it is, whatever the candidates look like."""
 
     @property
     def knows_meaning(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
@@ -28,8 +29,9 @@ from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved
 from footnote_retrieval.query import own_vectors, understanding
 from footnote_retrieval.query.file_index import FileIndex
 from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, missing_files, named_files
+from footnote_retrieval.query.filter_fields import unknown_fields
 from footnote_retrieval.query.understanding import Query
-from footnote_retrieval.ranking import steps
+from footnote_retrieval.ranking import bands, steps
 from footnote_retrieval.ranking.affinity import affinities
 from footnote_retrieval.ranking.bands import depth
 from footnote_retrieval.ranking.candidates import Ranking
@@ -43,6 +45,8 @@ _FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
 _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 
+_MOST_EQUALS = 16_384
+"""Candidates with the same score that a channel is asked for; the engine brings no more at once."""
 _STALE = "Documents that were being indexed or replaced are taken as they were known before."
 _MISSING = "Not among the documents: {}. Nothing was taken from others in its place."
 
@@ -143,6 +147,9 @@ class Searcher:
             findings.degradations.append(own_vectors.by_words_only(lacking, searched=strategy == _HYBRID))
         result.strategy, result.strategy_choice = strategy, choice
         result.channels, result.degradations = findings.runs, findings.degradations
+        result.degradations += await unknown_fields(
+            request.where, groups, self._store, now, self._settings.read_timeout
+        )
         await self._channels.each_file(plan, findings, request, named, self._settings.candidates)
         result.total = len(findings.candidates)
         affinity = await beside(len(request.query), affinities, request.query, understood.language, filenames)
@@ -150,6 +157,9 @@ class Searcher:
             plan, findings, strategy, settings, affinity, named, request.offset,
             self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
+        ranking = await self._with_equals(ranking, clock)
+        result.total = len(ranking.findings.candidates)
+        result.score_floor = max((ranking.floor_of(key) for key in findings.vectors), default=0.0)
         chosen = await self._ranked(ranking, clock)
         if missing:
             result.degradations.append(
@@ -189,6 +199,16 @@ class Searcher:
             bounds=request.bounds,
         )
 
+    async def _with_equals(self, ranking: Ranking, clock: Stopwatch) -> Ranking:
+        """Bring all that score as the last candidate does: the engine leaves out now these of them, now those."""
+        while bands.lacks_equals(ranking) and ranking.plan.limit < _MOST_EQUALS:
+            plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, _MOST_EQUALS))
+            findings = await self._channels.run(plan, clock)
+            if findings.degradations:
+                return ranking
+            ranking = replace(ranking, plan=plan, findings=findings)
+        return ranking
+
     @staticmethod
     async def _ranked(ranking: Ranking, clock: Stopwatch) -> list[Candidate]:
         """Rank, and leave out what cannot be read."""
@@ -219,6 +239,7 @@ class Searcher:
             "search_done", strategy=strategy, outcome=outcome,
             reason=enum_word(SearchStrategyReason.DESCRIPTOR, result.strategy_choice.reason),
             query_length=len(request.query), language=result.language, chunks=len(result.chunks),
+            top_k=result.settings.limit, scores=[round(one.score, 4) for one in result.chunks],
             candidates=result.total, degradations=[word(one) for one in result.degradations],
             duration_ms=round(result.timings[-1].duration.ToNanoseconds() / 1e6, 2),
         )  # fmt: skip

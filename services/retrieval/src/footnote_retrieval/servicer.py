@@ -61,6 +61,7 @@ class RetrievalServicer(RetrievalServiceServicer):
             settings=result.settings,
             collection_ids=result.collection_ids,
             named_document_ids=result.named_document_ids,
+            score_floor=result.score_floor,
             next_page_token=_next(request, result.further),
         )
         for run in result.channels:

@@ -1,14 +1,19 @@
 """The ranking is a list of named steps, and each says on the candidate what it did to it."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.timings import Stopwatch
+from footnote_providers.base import Cosines
 from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Candidate, ChannelRun, Effective, Group
+from footnote_retrieval.ports import QueryVector
 from footnote_retrieval.query.files import NamedFile
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.steps import STEPS, rank
@@ -79,3 +84,32 @@ def test_the_times_of_the_steps_are_told_by_their_three_parts() -> None:
     clock = Stopwatch(PIPELINE_STAGE_RETRIEVAL)
     rank(ranking(), clock)
     assert [timing.step for timing in clock.timings] == ["fuse", "adjust", "select"]
+
+
+@pytest.mark.parametrize(
+    ("min_score", "strategy", "named", "left"),
+    [
+        (None, "HYBRID", 0, 0),
+        (None, "HYBRID", 1, 50),
+        (None, "FULLTEXT", 0, 50),
+        (0.0, "HYBRID", 0, 50),
+    ],
+)
+def test_what_scores_below_the_floor_of_its_model_answers_nothing(
+    min_score: float | None, strategy: str, named: int, left: int
+) -> None:
+    given = ranking(named=named)
+    vector = QueryVector(np.ones(8, np.float32), 0.7, Cosines(0.7, 0.9, floor=0.4))
+    given = replace(
+        given,
+        strategy=SearchStrategy.Value(f"SEARCH_STRATEGY_{strategy}"),
+        settings=replace(given.settings, min_score=min_score),
+        findings=replace(given.findings, vectors={GROUP.embedding_key: vector}),
+    )
+    (step,) = [step for step in STEPS if step.name == "min_score"]
+    candidates = list(given.findings.candidates.values())
+    for candidate in candidates:
+        candidate.score = 0.39
+    assert len(step.run(candidates, given)) == left
+    candidates[0].score = 0.41
+    assert len(step.run(candidates, given)) == 50

@@ -253,7 +253,7 @@ async def settings_that_counted_are_told(target: Target) -> None:
     async with library.collection():
         told = (await _found(target, settings=RetrievalSettings(limit=7))).settings
         expect(told.limit == 7, f"a limit of 7 counted as {told.limit}")
-        filled = told.HasField("min_score") and told.HasField("recency_weight") and told.strategy
+        filled = told.HasField("neighbors") and told.HasField("recency_weight") and told.strategy
         expect(filled, f"not everything is filled in: {told}")
 
 

@@ -70,6 +70,7 @@ class AnswersApi:
             timings=found.timings,
             total_candidates=found.total_candidates,
             next_page_token=found.next_page_token,
+            score_floor=found.score_floor,
             trace_id=current_trace_id(),
         )
 

@@ -11,13 +11,16 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
 from footnote_providers import registry
 from footnote_providers.automatic import choose
-from footnote_providers.base import KnowsItsCosines, WeighsQuestions
+from footnote_providers.base import HoldsItsWeight, KnowsItsCosines, WeighsQuestions
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.settings import DefaultSettings
 
 from footnote_retrieval.ports import NO_BOUNDS, QueryVector
+
+_log = get_logger("footnote.retrieval.embedding")
 
 
 class ProviderEmbedder:
@@ -38,6 +41,7 @@ class ProviderEmbedder:
         model = chosen.SerializeToString(deterministic=True)
         key = (model, hashlib.sha256(text.encode(errors="replace")).digest())
         if (known := self._kept.get(key)) is not None:
+            _log.info("query_vector_reused", of="an earlier question", provider=chosen.provider)
             return known
         async with registry.lease(chosen, self._defaults) as provider:
             vector = await provider.embed_query(text)
@@ -45,7 +49,8 @@ class ProviderEmbedder:
             if isinstance(provider, WeighsQuestions):
                 weight = provider.dense_weight_for(text)
         cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
-        made = QueryVector(vector, weight, cosines)
+        holds = isinstance(provider, HoldsItsWeight) and provider.holds_weight
+        made = QueryVector(vector, weight, cosines, holds)
         self._kept[key] = made
         return made
 

@@ -191,7 +191,7 @@ class Channels:
             made = await _each([self._embed_one(embedding, plan.text) for embedding in wanted.values()])
         findings.vectors.update(zip(wanted, made, strict=True))
         if len(groups) > len(wanted):
-            _log.debug("query_vector_reused", times=len(groups) - len(wanted))
+            _log.info("query_vector_reused", of="this question", times=len(groups) - len(wanted))
 
     async def _embed_one(self, embedding: EmbeddingSettings, text: str) -> QueryVector:
         breaker = self.breaker(f"embedding provider {embedding.provider or 'default'}")

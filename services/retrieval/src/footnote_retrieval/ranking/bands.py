@@ -25,6 +25,17 @@ def depth(wanted: int, first: int) -> int:
     return deep
 
 
+def lacks_equals(ranking: Ranking) -> bool:
+    """Tell whether the page may need more equals of a channel's last candidate than the channel brought."""
+    left, deep, last = dict(ranking.findings.candidates), ranking.first, ranking.plan.limit
+    full = any(last in (one.dense_rank, one.lexical_rank) for one in left.values())
+    inside = 0
+    while full and left and deep <= last:
+        within, left = _divided(left, deep, change=False)
+        inside, deep = inside + len(within), deep * 2
+    return full and bool(left) and ranking.wanted * _SPARE > inside
+
+
 def bands(ranking: Ranking) -> Iterator[Ranking]:
     """Yield the rankings of the bands, nearest first; a rank beyond its band counts as none. Some may be empty."""
     left = ranking.findings.candidates
@@ -43,8 +54,13 @@ def _of(ranking: Ranking, candidates: dict[str, Candidate], deep: int) -> Rankin
     return replace(ranking, findings=findings, plan=replace(ranking.plan, limit=deep), named=named)
 
 
-def _divided(candidates: dict[str, Candidate], deep: int) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
-    """Return the candidates that a channel has among its first `deep`, and the others."""
+def _divided(
+    candidates: dict[str, Candidate], deep: int, *, change: bool = True
+) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
+    """Return the candidates that a channel has among its first `deep`, and the others.
+
+    With `change` a rank beyond them is taken off those within.
+    """
     last_dense = {id(c.group): c.dense for c in candidates.values() if c.dense_rank == deep}
     last_lexical = {id(c.group): c.lexical for c in candidates.values() if c.lexical_rank == deep}
     inside = {}
@@ -55,6 +71,8 @@ def _divided(candidates: dict[str, Candidate], deep: int) -> tuple[dict[str, Can
         if not (by_dense or by_words):
             continue
         inside[chunk_id] = candidate
+        if not change:
+            continue
         if not by_dense:
             candidate.dense, candidate.dense_rank = None, 0
         if not by_words:

@@ -56,6 +56,17 @@ class Ranking:
             return float(made is not None and self.findings.lexical_failed)
         return made.dense_weight if self.settings.dense_weight is None else self.settings.dense_weight
 
+    def floor_of(self, embedding_key: bytes) -> float:
+        """Return the score below which the best candidate of a model answers nothing; 0 where that is not known.
+
+        Scores by words alone and ranks have none, and files that the question names are found whatever they score.
+        """
+        made = self.findings.vectors.get(embedding_key)
+        meant = self.strategy != SearchStrategy.SEARCH_STRATEGY_FULLTEXT and not self.findings.dense_failed
+        if self.settings.min_score is not None or self.named or self.settings.rrf or not meant:
+            return 0.0
+        return made.cosines.floor if made is not None and made.cosines is not None else 0.0
+
     @property
     def by_words_too(self) -> bool:
         """Whether lexical evidence may move a score; ranks say nothing of how much."""

@@ -43,7 +43,7 @@ def _both(candidates: Sequence[Candidate], ranking: Ranking) -> None:
         dense = np.array([nothing if candidate.dense is None else candidate.dense for candidate in members])
         lexical = np.array([candidate.lexical or 0.0 for candidate in members])
         unrelated = made.cosines.unrelated if made is not None and made.cosines is not None else 0.0
-        adapt = settings.dense_weight is None
+        adapt = settings.dense_weight is None and not (made is not None and made.holds_weight)
         fused = fusion.weighted(dense, lexical, weight, adapt=adapt, unrelated=unrelated)
         if made is not None and made.cosines is not None and made.knows_meaning and not settings.rrf:
             vectors = [None if candidate.by_words_only else candidate.hit.vector for candidate in members]

@@ -86,8 +86,18 @@ def _levelled(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
 
 
 def _good_enough(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Drop what is below the lowest score wanted."""
-    return [candidate for candidate in candidates if candidate.score >= ranking.settings.min_score]
+    """Drop what is below the lowest score wanted; where none is given, all of a model whose best is below its floor."""
+    if ranking.named:
+        return candidates
+    if (least := ranking.settings.min_score) is not None:
+        return [candidate for candidate in candidates if candidate.score >= least]
+    best: dict[bytes, float] = {}
+    for candidate in candidates:
+        key = candidate.group.embedding_key
+        score = 1.0 if candidate.by_words_only else candidate.score
+        best[key] = max(best.get(key, 0.0), score)
+    kept = {key for key, score in best.items() if score >= ranking.floor_of(key)}
+    return [candidate for candidate in candidates if candidate.group.embedding_key in kept]
 
 
 def _files_spoken_of(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:

@@ -1,0 +1,151 @@
+"""Clauses of retrieval's contract at their edges: equals over pages, floors, fields of filters, files named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import structlog
+from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.types.v1.collection_pb2 import ChunkingStrategy, EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote_kit.degradations import word
+from footnote_kit.testing import SCOPE
+from footnote_providers.e5 import files
+from footnote_retrieval import search
+from footnote_retrieval.adapters import embedding
+from support.chunks import make_chunk
+from support.engine import running_engine
+from support.library import Library, open_library
+
+FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
+HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
+NOW = 1_760_000_000
+ROWS = 4000
+ATTEMPTS = 12
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_engine(tmp_path_factory.mktemp("engine")) as address:
+        yield address
+
+
+@pytest.fixture
+async def library(uri: str) -> AsyncIterator[Library]:
+    async with open_library(uri) as library:
+        yield library
+
+
+def chunks_of(texts: list[str], document_id: str = "d1", **more: Any) -> list[Chunk]:
+    more.setdefault("created", NOW)
+    return [make_chunk(text, document_id=document_id, ordinal=i, **more) for i, text in enumerate(texts)]
+
+
+async def retrieve(library: Library, query: str, **more: Any) -> pb.RetrieveResponse:
+    response: pb.RetrieveResponse = await library.stub.Retrieve(pb.RetrieveRequest(scope=SCOPE, query=query, **more))
+    return response
+
+
+async def walked(library: Library, query: str, size: int, pages: int, strategy: SearchStrategy.ValueType) -> list[str]:
+    """Return the ids of so many pages in order."""
+    request = pb.RetrieveRequest(scope=SCOPE, query=query, settings=RetrievalSettings(limit=size, strategy=strategy))
+    ids: list[str] = []
+    for _ in range(pages):
+        page = await library.stub.Retrieve(request)
+        ids += [one.chunk.id for one in page.chunks]
+        if not page.next_page_token:
+            break
+        request.page_token = page.next_page_token
+    return ids
+
+
+async def test_equals_page_by_id_without_a_repeat(library: Library) -> None:
+    shelf = await library.add_collection("rows")
+    rows = chunks_of([f"status open branch n{number}" for number in range(ROWS)])
+    await library.add(shelf, rows)
+    ordered = sorted(row.id for row in rows)
+    assert await walked(library, "open status", 20, 12, FULLTEXT) == ordered[:240]
+    assert await walked(library, "open status", 100, 4, FULLTEXT) == ordered[:400]
+
+
+async def test_a_named_file_is_found_whatever_min_score_says(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    await library.add(shelf, chunks_of(["Nothing of the sort is written here."], "d2", filename="policy.txt"))
+    found = await retrieve(library, "How deep is the ocean by policy.txt?", settings=RetrievalSettings(min_score=0.99))
+    assert [one.chunk.filename for one in found.chunks] == ["policy.txt"]
+    other = await retrieve(library, "How deep is the ocean?", settings=RetrievalSettings(min_score=0.99))
+    assert not other.chunks
+
+
+async def test_fields_by_their_names_and_those_that_nobody_has(library: Library) -> None:
+    shelf = await library.add_collection("c")
+    chunks = chunks_of(["alpha one", "alpha two"], metadata={"year": 2023})
+    for chunk, path in zip(chunks, (["Leave", "Parental"], ["Leave"]), strict=True):
+        chunk.locator.heading_path.extend(path)
+        chunk.chunking_strategy = ChunkingStrategy.CHUNKING_STRATEGY_PARAGRAPH
+    await library.add(shelf, chunks)
+
+    async def found(where: dict[str, Any]) -> tuple[list[str], list[str]]:
+        response = await retrieve(library, "alpha", filter={"json": json.dumps(where)})
+        return sorted(one.chunk.text for one in response.chunks), [word(one) for one in response.degradations]
+
+    assert await found({"processing_strategy": "PARAGRAPH"}) == (["alpha one", "alpha two"], [])
+    assert await found({"heading": "Parental"}) == (["alpha one"], [])
+    assert await found({"heading_path": "Leave › Parental"}) == (["alpha one"], [])
+    assert await found({"year": 2023}) == (["alpha one", "alpha two"], [])
+    assert await found({"metadata.year": 1999}) == ([], [])
+    assert await found({"yaer": 2023}) == ([], ["FILTER_FIELD_UNKNOWN"])
+    assert await found({"yaer": {"$ne": 2023}}) == (["alpha one", "alpha two"], ["FILTER_FIELD_UNKNOWN"])
+
+
+async def test_a_search_logs_its_scores_and_a_vector_used_again(
+    library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = await library.add_collection("one"), await library.add_collection("two")
+    await library.add(one, chunks_of(["the crane lifts"], "d1"))
+    await library.add(two, chunks_of(["the crane stands"], "d2"))
+    logs: list[dict[str, Any]] = []
+
+    def note(_: Any, __: str, entry: Any) -> str:
+        logs.append(dict(entry))
+        return ""
+
+    everything = structlog.make_filtering_bound_logger(0)
+    logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=[note], wrapper_class=everything)
+    for module in (search, embedding):
+        monkeypatch.setattr(module, "_log", logger)
+    found = await retrieve(library, "crane lifts", settings=RetrievalSettings(limit=2, strategy=HYBRID))
+    await retrieve(library, "crane lifts", settings=RetrievalSettings(limit=2, strategy=HYBRID))
+    (done, again) = [entry for entry in logs if entry["event"] == "search_done"]
+    assert done["top_k"] == again["top_k"] == 2
+    assert done["scores"] == [pytest.approx(one.score, abs=1e-4) for one in found.chunks]
+    assert [entry["of"] for entry in logs if entry["event"] == "query_vector_reused"] == ["an earlier question"]
+
+
+@pytest.mark.full
+@pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')")
+async def test_an_off_topic_question_finds_nothing_by_a_model_that_knows_its_floor(library: Library) -> None:
+    shelf = await library.add_collection("handbook", embedding=EmbeddingSettings(provider="e5"))
+    handbook = [
+        "The safety stock of bolts is 150 units and is counted every Friday.",
+        "Parental leave lasts sixteen weeks and is paid in full.",
+        "Expenses above 500 euros need the approval of a manager.",
+        "Laptops are replaced every four years by the IT department.",
+    ]
+    await library.add(shelf, chunks_of(handbook))
+    for _ in range(ATTEMPTS):  # the first questions wait for the model to be loaded
+        on = await retrieve(library, "How long can parents stay at home with their baby?")
+        if not on.degradations:
+            break
+    assert on.chunks[0].chunk.text == handbook[1]
+    assert 0 < on.score_floor <= on.chunks[0].score
+    off = await retrieve(library, "Who won the football world cup in 1998?")
+    assert (list(off.chunks), off.score_floor) == ([], on.score_floor)
+    switched_off = await retrieve(
+        library, "Who won the football world cup in 1998?", settings=RetrievalSettings(min_score=0)
+    )
+    assert len(switched_off.chunks) == 4
+    assert switched_off.score_floor == 0
