@@ -34,6 +34,8 @@ ONLY: dict[str, set[str]] = {
     "python-docx": _FILES,
     "python-pptx": _FILES,
     "python-calamine": _FILES,
+    "duckdb": _FILES,
+    "sqlglot": _FILES,
     "xlrd": _FILES,
     "lxml": _FILES | _SOURCES,
     "olefile": _FILES,

@@ -139,6 +139,10 @@ FILLERS: dict[str, Filler] = {
     ),
     # What is looked for.
     "query": QUESTION,
+    "QueryTables.query": made("plain", all=lambda values, _: f"SELECT * FROM t_{values['document_id'][:12]}_1"),
+    "number": plain(1),
+    **dict.fromkeys(("ListTables.document_id", "GetTable.document_id"), of("document", id="document_id")),
+    "QueryTables.document_ids": of("document", id="document_id"),
     "question": QUESTION,
     "OpenAI openai.completions.messages": made(
         "text", words=lambda values, _: [{"role": "user", "content": f"What is the code word of {values['key']}?"}]

@@ -182,9 +182,10 @@ class Seeder:
         names = target.names
         names |= {"key": word("key"), "filename_part": word("file"), "tag": word("tag"), "shelf": word("shelf")}
         secret, more, whole = word("secret"), word("meta"), word("rest")
-        target.text = f"The code word of {names['key']} is {secret}.\n".encode()
+        table = f"| Key | Code word |\n| --- | --- |\n| {names['key']} | {secret} |\n"
+        target.text = f"The code word of {names['key']} is {secret}.\n\n{table}".encode()
         head = {
-            "filename": f"{names['filename_part']}-{whole}.txt",
+            "filename": f"{names['filename_part']}-{whole}.md",
             "tags": [names["tag"]],
             "metadata": {"shelf": names["shelf"], "more": more},
         }

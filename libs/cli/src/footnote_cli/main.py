@@ -28,6 +28,7 @@ from footnote_cli.commands import (
     serve,
     sources,
     status,
+    tables,
     trust,
     usage,
     vectors,
@@ -70,6 +71,7 @@ app.command()(search.search)
 app.add_typer(collections.app, name="collections")
 app.add_typer(documents.app, name="documents")
 app.add_typer(chunks.app, name="chunks")
+app.add_typer(tables.app, name="tables")
 app.add_typer(vectors.app, name="vectors")
 app.add_typer(conversations.app, name="conversations")
 app.add_typer(operations.app, name="operations")

@@ -27,6 +27,8 @@ from footnote.edge.v1 import (
     sources_pb2_grpc,
     system_pb2,
     system_pb2_grpc,
+    tables_pb2,
+    tables_pb2_grpc,
     vectors_pb2,
     vectors_pb2_grpc,
 )
@@ -44,6 +46,7 @@ _FILES = (
     (providers_pb2, providers_pb2_grpc),
     (sources_pb2, sources_pb2_grpc),
     (system_pb2, system_pb2_grpc),
+    (tables_pb2, tables_pb2_grpc),
     (vectors_pb2, vectors_pb2_grpc),
 )
 

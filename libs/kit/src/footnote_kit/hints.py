@@ -65,6 +65,8 @@ ERROR_HINTS = {
     "PROVIDER_NOT_ALLOWED": "Leave --provider and --model out, or see docs/models.md.",
     "REQUEST_TOO_LARGE": "Send less at a time.",
     "REQUEST_TOO_SLOW": "Try again over a faster connection, or send less at a time.",
+    "TABLE_NOT_FOUND": "List the tables of the document (footnote tables list) and name one of them.",
+    "QUERY_TOO_COSTLY": "Ask for less: fewer rows, joins or columns, or a total in place of rows.",
     "WATCH_EXPIRED": "Begin the watch again, without its token.",
     "PROVIDER_UNCONFIGURED": "Have the operator set what it needs where `footnote serve` runs, or choose another: "
     "footnote providers",

@@ -11,6 +11,7 @@ from footnote.edge.v1.operations_pb2_grpc import OperationsServiceServicer
 from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceServicer
 from footnote.edge.v1.sources_pb2_grpc import SourcesServiceServicer
 from footnote.edge.v1.system_pb2_grpc import SystemServiceServicer
+from footnote.edge.v1.tables_pb2_grpc import TablesServiceServicer
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceServicer
 
 from footnote_edge.api.activity import ActivityApi
@@ -26,6 +27,7 @@ from footnote_edge.api.operations import OperationsApi
 from footnote_edge.api.parts import Parts
 from footnote_edge.api.sources import SourcesApi
 from footnote_edge.api.system import SystemApi
+from footnote_edge.api.tables import TablesApi
 from footnote_edge.api.usage import UsageApi
 from footnote_edge.api.vectors import VectorsApi
 from footnote_edge.gateway.sizes import bounded
@@ -42,6 +44,7 @@ class EdgeServicer(
     KeysApi,
     SystemApi,
     SourcesApi,
+    TablesApi,
     UsageApi,
     ActivityApi,
     LimitsApi,
@@ -58,6 +61,7 @@ class EdgeServicer(
     ProvidersServiceServicer,
     SystemServiceServicer,
     SourcesServiceServicer,
+    TablesServiceServicer,
     VectorsServiceServicer,
 ):
     """Handlers of every RPC, each as its contract types it; `guard` puts identity in front of them."""

@@ -31,6 +31,7 @@ from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.documents.tables import Tables
 from footnote_ingestion.parsers import added
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
@@ -67,6 +68,7 @@ async def build(runtime: Runtime) -> App:
     # A check before storing recognises no text, so that its workers never start a program.
     inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
     readers = pool(settings.workers, settings.parse_seconds, workers)
+    queries = pool(settings.table_queries, settings.query_seconds, settings.query_processes(workers))
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
     collections = Authorizer(Asking(IndexingServiceStub(runtime.channel("indexing")), collection_epochs))
     permissions = Permissions(documents, collections)
@@ -87,6 +89,9 @@ async def build(runtime: Runtime) -> App:
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 
+    # The engine ends a statement in time; the process is killed, with some time for opening tables, where it does not.
+    tables = Tables(permissions, extraction, queries, settings.query_seconds / 2)
+
     logs = log_keeper(file_of(settings.database_url) or folder / FILE)
 
     async def ready() -> str | None:
@@ -95,7 +100,7 @@ async def build(runtime: Runtime) -> App:
     isolation = Isolation(settings.isolation)
 
     async def warm() -> None:
-        for name, processes in (("checks", inspectors), ("reading", readers)):
+        for name, processes in (("checks", inspectors), ("reading", readers), ("queries", queries)):
             isolation.note(name, await processes.measures())
         _log.info("workers_isolated", measures=isolation.text())
 
@@ -115,7 +120,7 @@ async def build(runtime: Runtime) -> App:
             task.cancel()
         await asyncio.gather(*warming, return_exceptions=True)
 
-    servicer = IngestionServicer(catalog, changes, extraction, isolation, Counting(documents))
+    servicer = IngestionServicer(catalog, changes, extraction, isolation, Counting(documents), tables)
     return App(
         name="ingestion",
         servicers=[
@@ -131,6 +136,7 @@ async def build(runtime: Runtime) -> App:
             sweeps.stop,
             inspectors.close,
             readers.close,
+            queries.close,
             starter.close,
             database.close,
             lambda: spool.remove(scratch),

@@ -18,13 +18,14 @@ from footnote_kit import request_ids
 from footnote_kit.access import is_system
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
-from footnote_kit.paging import LARGEST_SIZE, Page
+from footnote_kit.paging import LARGEST_SIZE, Page, sequence
 from google.protobuf.struct_pb2 import Struct
 
 from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
 from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction, PagesRead
+from footnote_ingestion.documents.tables import MOST_DOCUMENTS, Tables
 from footnote_ingestion.model.lifecycle import Move
 from footnote_ingestion.model.listing import CONTROL, list_query
 from footnote_ingestion.model.quota import Quota, StoredTotals
@@ -43,8 +44,15 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     """Translates; decides nothing."""
 
     def __init__(
-        self, catalog: Catalog, changes: Changes, extraction: Extraction, isolation: Isolation, counting: Counting
+        self,
+        catalog: Catalog,
+        changes: Changes,
+        extraction: Extraction,
+        isolation: Isolation,
+        counting: Counting,
+        tables: Tables,
     ) -> None:
+        self._tables = tables
         self._counting = counting
         self._instance = uuid4().hex
         self._catalog = catalog
@@ -236,6 +244,31 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def GetIsolation(self, request: pb.GetIsolationRequest, context: Call) -> pb.GetIsolationResponse:
         """Say how far worker processes are shut in."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
+
+    async def DescribeTables(self, request: pb.DescribeTablesRequest, context: Call) -> pb.DescribeTablesResponse:
+        """Describe the tables of a document."""
+        return await self._tables.describe(request.scope, _id("document_id", request.document_id))
+
+    async def ReadTable(self, request: pb.ReadTableRequest, context: Call) -> pb.ReadTableResponse:
+        """Give rows of a table."""
+        document_id = _id("document_id", request.document_id)
+        if request.number < 1:
+            raise InvalidArgument.field("number", "must be at least 1")
+        page = Page.of(request.scope, request, kinds=(sequence,))
+        after = page.position[0] if page.position else 0
+        found = await self._tables.read(request.scope, document_id, request.number, after, page.size)
+        if (until := after + len(found.rows)) < found.total_size and found.rows:
+            found.next_page_token = page.token((until,))
+        return found
+
+    async def QueryTables(self, request: pb.QueryTablesRequest, context: Call) -> pb.QueryTablesResponse:
+        """Run a statement over tables."""
+        if not 1 <= len(request.document_ids) <= MOST_DOCUMENTS:
+            raise InvalidArgument.field("document_ids", f"must be 1 to {MOST_DOCUMENTS}")
+        if not request.query.strip():
+            raise InvalidArgument.field("query", "is required")
+        ids = [_id("document_ids", one) for one in request.document_ids]
+        return await self._tables.query(request.scope, ids, request.query)
 
     async def CountKept(self, request: pb.CountKeptRequest, context: Call) -> pb.CountKeptResponse:
         """Count what is kept."""

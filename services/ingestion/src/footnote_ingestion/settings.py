@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
@@ -62,6 +63,12 @@ class Settings(BaseSettings):
     """Read scanned PDFs by tesseract in these languages, as in `eng+fra`; empty: do not. Raise `parse_seconds` too."""
     keep_parsed: bool = True
     """Keep what was read beside the file, so that a retry or reindex need not read it again."""
+    table_queries: int = Field(default=10, ge=1, le=64)
+    """Queries over tables that run at the same time, each in a process of its own."""
+    query_seconds: float = Field(default=10.0, gt=0)
+    """Processor time that the process of one query over tables may take, half of it for the statement."""
+    query_memory_bytes: int = Field(default=300 * MIB, ge=128 * MIB)
+    """Memory that the process of one query over tables may take."""
     sweep_seconds: float = Field(default=60.0, gt=0)
     """How often left-over files and expired documents are looked for."""
     deletions_hours: float = Field(default=24.0, gt=0)
@@ -89,6 +96,10 @@ class Settings(BaseSettings):
             self.worker_uid,
             programs=[tesseract] if tesseract else [],
         )
+
+    def query_processes(self, workers: Workers) -> Workers:
+        """Return how the processes that query tables are made: they start no program and unpack larger files."""
+        return replace(workers, memory_bytes=self.query_memory_bytes, file_bytes=256 * MIB, programs=())
 
     def limits(self) -> Limits:
         """Return the limits that parsers keep themselves."""

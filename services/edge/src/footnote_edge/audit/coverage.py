@@ -57,6 +57,7 @@ NOT_AUDITED: dict[str, str] = {
             *("GetAnswerManifest", "ListFeedback", "ListKeys", "ListProviders", "GetHealth", "GetTrace", "WhoAmI"),
             *("GetUsage", "ListUserUsage", "GetActivity", "GetSystemInfo", "GetTenantLimits", "ListTenantLimits"),
             *("GetSource", "ListSources", "ListSourceKinds", "ListSourceItems", "WatchSource"),
+            *("ListTables", "GetTable", "QueryTables"),
         ),
         _READS,
     ),

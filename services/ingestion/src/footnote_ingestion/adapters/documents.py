@@ -22,7 +22,7 @@ from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model.lifecycle import check_seen
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Repeated, Request
-from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros
+from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros, tables_key
 
 _TAKEN = 0
 """The time at which a file is due that is being deleted."""
@@ -157,7 +157,7 @@ class DocumentTable:
         return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
-        """Record where the parsed blocks of a file are kept; False when the document no longer has that file."""
+        """Record where blocks and tables of a file are kept; False when the document no longer has that file."""
         async with self._database.write() as connection:
             where = and_(documents.c.id == document_id, documents.c.blob_key == blob_key)
             found = (await connection.execute(select(documents.c.parsed_key).where(where))).scalar_one_or_none()
@@ -165,7 +165,8 @@ class DocumentTable:
                 return False
             await connection.execute(update(documents).where(where).values(parsed_key=parsed_key))
             await self._doom(connection, {found} - {"", parsed_key}, now_micros())
-            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key == parsed_key))
+            kept = (parsed_key, tables_key(blob_key))
+            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(kept)))
         return True
 
     async def delete(self, tenant_id: str, document_id: str) -> list[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
@@ -25,7 +25,7 @@ from footnote_kit.telemetry import histogram, span
 from footnote_ingestion.documents.catalog import file_error
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import temporary
-from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros
+from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import ParseError
@@ -188,9 +188,9 @@ class Extraction:
                 yield frame
                 if frame[0] == wire.METADATA:
                     return
-        async with temporary(self._scratch) as path:
+        async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
             spooled = FrameFile(path)
-            writer = asyncio.create_task(self._read(stored, spooled, path))
+            writer = asyncio.create_task(self._read(stored, spooled, path, tables))
             try:
                 async with aclosing(spooled.frames()) as frames:
                     async for frame in frames:
@@ -200,8 +200,39 @@ class Extraction:
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
 
-    async def _read(self, stored: Stored, spooled: FrameFile, path: Path) -> None:
-        """Let a worker read the file into `spooled`; keep the outcome for later."""
+    @asynccontextmanager
+    async def tables(self, stored: Stored) -> AsyncIterator[Path | None]:
+        """Yield the archive of a document's tables, None where it has none; raises what makes the file unreadable."""
+        async with AsyncExitStack() as stack:
+            if stored.searched_key:  # while it is replaced, the document is what searches see of it
+                try:
+                    path = await stack.enter_async_context(self._files.as_file(tables_key(stored.searched_key)))
+                except FileNotFoundError:
+                    stored = replace(stored, blob_key=stored.searched_key, parsed_key="", searched_key="")
+                else:
+                    yield path
+                    return
+            if stored.parsed_key == parsed_key(stored):
+                try:
+                    path = await stack.enter_async_context(self._files.as_file(tables_key(stored.blob_key)))
+                except FileNotFoundError:
+                    yield None
+                    return
+                yield path
+                return
+            frames = await stack.enter_async_context(temporary(self._scratch))
+            archive = await stack.enter_async_context(temporary(self._scratch))
+            spooled = FrameFile(frames)
+            await self._read(stored, spooled, frames, archive)
+            try:
+                async for _ in spooled.frames():
+                    pass
+            except ParseError as error:
+                raise file_error(error) from error
+            yield archive if await asyncio.to_thread(archive.exists) else None
+
+    async def _read(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path) -> None:
+        """Let a worker read the file into `spooled` and its tables into `tables`; keep the outcome for later."""
         document = newest(stored.document)
         started = time.perf_counter()
         try:
@@ -211,6 +242,8 @@ class Extraction:
                     async for kind, payload in frames:
                         if kind == wire.PAGES:
                             await spooled.note(payload)
+                        elif kind == wire.TABLES:
+                            await asyncio.to_thread(_write_part, tables, payload)
                         else:
                             await spooled.append(kind, payload)
             keep = self._keep and not _soon_read(document)
@@ -222,18 +255,21 @@ class Extraction:
         seconds = time.perf_counter() - started
         histogram("footnote.ingestion.parse.duration").record(seconds, {"footnote.type": document.document_type})
         if keep:
-            await self._keep_frames(stored, path)
+            await self._keep_frames(stored, path, tables)
         await spooled.end()
 
-    async def _keep_frames(self, stored: Stored, path: Path) -> None:
-        """Store the frames beside the file; when that fails the next reading does the work again."""
-        key = parsed_key(stored)
+    async def _keep_frames(self, stored: Stored, path: Path, tables: Path) -> None:
+        """Store frames and tables beside the file; when that fails the next reading does the work again."""
+        key, of_tables = parsed_key(stored), tables_key(stored.blob_key)
         try:
-            await self._documents.doom([key], now_micros() + GRACE_MICROS)
+            await self._documents.doom([key, of_tables], now_micros() + GRACE_MICROS)
             await self._files.put(key, path)
+            if await asyncio.to_thread(tables.exists):
+                await self._files.put(of_tables, tables)
             if not await self._documents.set_parsed_key(stored.document.id, stored.blob_key, key):
                 await self._files.delete(key)
-                await self._documents.deleted([key])
+                await self._files.delete(of_tables)
+                await self._documents.deleted([key, of_tables])
         except FootnoteError as error:
             _log.warning("parsed_blocks_not_kept", document_id=stored.document.id, reason=error.reason)
 
@@ -251,6 +287,14 @@ class Extraction:
 def _soon_read(document: Document) -> bool:
     """Whether reading a file again costs less than keeping what was read: two transactions, and a file on the disk."""
     return document.document_type in _PLAIN and document.size_bytes <= _SHORT
+
+
+def _write_part(path: Path, payload: bytes) -> None:
+    """Write a part of an archive where it belongs; the first part begins it anew, also after a worker's death."""
+    (at,) = wire.TABLES_AT.unpack_from(payload)
+    with path.open("r+b" if at else "wb") as file:
+        file.seek(at)
+        file.write(memoryview(payload)[wire.TABLES_AT.size :])
 
 
 def _check_frames(path: Path) -> list[int]:

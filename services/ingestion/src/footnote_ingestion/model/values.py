@@ -38,7 +38,13 @@ class Stored:
 
     def blob_keys(self) -> list[str]:
         """All keys that belong to it."""
-        return [key for key in (self.blob_key, self.parsed_key, self.searched_key) if key]
+        tables = [tables_key(key) for key in (self.parsed_key and self.blob_key, self.searched_key) if key]
+        return [key for key in (self.blob_key, self.parsed_key, self.searched_key, *tables) if key]
+
+
+def tables_key(blob_key: str) -> str:
+    """Key of the tables of a file; they are of the same reading as the blocks that are kept of it."""
+    return blob_key.replace("uploads/", "tables/", 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # To be raised when a parser's output changes: blocks kept of an older version are then read anew.
-VERSION = 8
+VERSION = 9
 # document_type -> (module, class).
 _PARSERS = {
     "txt": ("texts.plain", "TextParser"),

@@ -29,7 +29,10 @@ from footnote_ingestion.parsers.failures import (
     ParseError,
 )
 from footnote_ingestion.parsers.metadata import describe
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
+from footnote_ingestion.tables.engine import Session
+from footnote_ingestion.tables.jobs import Kept, answered
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
@@ -94,7 +97,7 @@ class _Frames:
         self._batch, self._size = [], 0
 
 
-def run(job: wire.Job, frames: _Frames) -> None:
+def run(job: wire.Job, frames: _Frames, session: Session) -> None:
     """Do one job; every failure becomes a frame."""
     frames.begin()
     try:
@@ -104,12 +107,19 @@ def run(job: wire.Job, frames: _Frames) -> None:
             parser_for(found.document_type).inspect(path, job.limits)
             frames.send(wire.DONE, json.dumps(asdict(found)).encode())
             return
-        parser = parser_for(job.document_type)
-        out = BlockWriter(frames.block, job.limits, frames.pages)
-        properties = parser.parse(path, out, job.limits)
-        if not out.block_count:
-            raise ParseError(NO_TEXT, "The file holds no text.")
-        metadata = describe(out, properties, job.filename)
+        if job.action == "tables":
+            frames.send(wire.DONE, answered(job.question, job.archives, session))
+            return
+        with Kept(session) as kept:
+            out = BlockWriter(kept.before(frames.block), job.limits, frames.pages)
+            properties = parser_for(job.document_type).parse(path, out, job.limits)
+            if not out.block_count:
+                raise ParseError(NO_TEXT, "The file holds no text.")
+            if not kept.finish():
+                out.warn(CONTENT_LEFT_OUT, "The tables of this file are too large or too odd to be computed with.")
+            metadata = describe(out, properties, job.filename)
+            for at, part in kept.parts():
+                frames.send(wire.TABLES, wire.TABLES_AT.pack(at) + part)
         frames.end(metadata.SerializeToString())
     except ParseError as error:
         _fail(frames, error.info)
@@ -155,6 +165,9 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     os.environ.update(HOME=temporary, TMPDIR=temporary)
     tempfile.tempdir = None  # to be looked for anew
     _limit_memory(plan.memory_bytes)
+    session = Session(Path(temporary) / "tables", plan.memory_bytes)
+    if plan.uid:
+        os.chown(session.folder, plan.uid, plan.uid)
     measures = Measures()
     if plan.isolate:
         measures = sandbox.enter(plan)
@@ -164,5 +177,5 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     # A reading makes many objects and few circles of them: these are looked for seldom meanwhile, and after each.
     gc.set_threshold(_SELDOM, 10, 10)
     for line in jobs:
-        run(wire.Job.from_line(line), frames)
+        run(wire.Job.from_line(line), frames, session)
         gc.collect()

@@ -100,15 +100,21 @@ class Worker:
         self.jobs += 1
         self._killed_for, self._peak = "", 0
         finished = False
+        shown: list[Path] = []
         try:
-            shown = await self._box.put(Path(job.path))
+            for path in filter(None, (job.path, *job.archives)):
+                shown.append(await self._box.put(Path(path)))
         except FileNotFoundError as error:
+            for one in shown:
+                one.unlink(missing_ok=True)
             raise ParseError(INTERNAL, "The file to read is gone.") from error
+        given = [str(path) for path in shown]
+        there = replace(job, path=given.pop(0) if job.path else "", archives=tuple(given))
         self._limit_processor(seconds)
         watch = asyncio.create_task(self._watch(seconds))
         try:
             with contextlib.suppress(ConnectionError):  # a dead child shows when we read
-                self._jobs.write(replace(job, path=str(shown)).line())
+                self._jobs.write(there.line())
                 await self._jobs.drain()
             while not finished:
                 try:
@@ -124,7 +130,8 @@ class Worker:
         finally:
             watch.cancel()
             if finished:
-                shown.unlink(missing_ok=True)
+                for one in shown:
+                    one.unlink(missing_ok=True)
             else:
                 await self.kill()
 

@@ -18,11 +18,13 @@ from footnote_ingestion.parsers.base import Limits
 READY = b"R"  # the child has imported what it needs and shut itself in; JSON: its measures
 BLOCKS = b"B"  # a batch of blocks
 PAGES = b"P"  # how far a reading has come: two u32, read and total; not kept
+TABLES = b"T"  # a part of the archive of the file's tables, after where it begins (u64); not kept with the frames
 METADATA = b"M"  # a serialised ParsedMetadata; the last frame of a parsed document
-DONE = b"D"  # an inspected file is fine; JSON: mime_type, document_type
+DONE = b"D"  # an inspected file is fine, JSON: mime_type, document_type; or what was asked of tables, a message
 FAILED = b"F"  # JSON: reason, message, hint
 HEADER = struct.Struct(">cI")
 PAGES_READ = struct.Struct(">II")
+TABLES_AT = struct.Struct(">Q")
 _LENGTH = struct.Struct(">I")
 
 BATCH_BLOCKS = 100
@@ -33,13 +35,18 @@ MAX_FRAME = 64 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to read: `action` is "inspect" (which finds the type) or "parse"; `filename` is a hint, not a path."""
+    """One file to read: `action` is "inspect" (which finds the type) or "parse"; `filename` is a hint, not a path.
+
+    With "tables" there is no file but `archives`, and `question` is JSON that `footnote_ingestion.tables.jobs` reads.
+    """
 
     action: str
     path: str
     document_type: str
     filename: str
     limits: Limits
+    archives: tuple[str, ...] = ()
+    question: str = ""
 
     def line(self) -> bytes:
         """Return the job as one JSON line."""
@@ -49,7 +56,7 @@ class Job:
     def from_line(cls, line: bytes) -> Job:
         """Return the job of a JSON line."""
         values = json.loads(line)
-        return cls(**{**values, "limits": Limits(**values["limits"])})
+        return cls(**{**values, "limits": Limits(**values["limits"]), "archives": tuple(values["archives"])})
 
 
 def pack_blocks(blocks: list[bytes]) -> bytes:

@@ -1,0 +1,59 @@
+"""Tables of documents as data."""
+
+from footnote.edge.v1 import tables_pb2 as pb
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote_kit.call import Call
+from footnote_kit.paging import Page, sequence
+
+from footnote_edge.api.common import caller
+from footnote_edge.api.parts import Parts
+
+
+class TablesApi:
+    """RPCs about tables; ingestion decides which documents their caller may read."""
+
+    parts: Parts
+
+    async def ListTables(self, request: pb.ListTablesRequest, context: Call) -> pb.ListTablesResponse:
+        """List the tables of a document."""
+        scope = caller()
+        page = Page.of(scope, request, kinds=(sequence,))
+        found = await self.parts.stages.ingestion.DescribeTables(
+            ingestion.DescribeTablesRequest(scope=scope, document_id=request.document_id), timeout=self._timeout
+        )
+        after = page.position[0] if page.position else 0
+        tables = found.tables[after : after + page.size]
+        more = after + len(tables) < len(found.tables)
+        return pb.ListTablesResponse(
+            tables=tables,
+            next_page_token=page.token((after + len(tables),)) if more else "",
+            total_size=len(found.tables),
+        )
+
+    async def GetTable(self, request: pb.GetTableRequest, context: Call) -> pb.GetTableResponse:
+        """Return a table with a page of its rows."""
+        found = await self.parts.stages.ingestion.ReadTable(
+            ingestion.ReadTableRequest(
+                scope=caller(),
+                document_id=request.document_id,
+                number=request.number,
+                page_size=request.page_size,
+                page_token=request.page_token,
+            ),
+            timeout=self._timeout,
+        )
+        return pb.GetTableResponse(
+            table=found.table, rows=found.rows, next_page_token=found.next_page_token, total_size=found.total_size
+        )
+
+    async def QueryTables(self, request: pb.QueryTablesRequest, context: Call) -> pb.QueryTablesResponse:
+        """Run one SELECT over the tables of documents."""
+        found = await self.parts.stages.ingestion.QueryTables(
+            ingestion.QueryTablesRequest(scope=caller(), document_ids=request.document_ids, query=request.query),
+            timeout=self._timeout,
+        )
+        return pb.QueryTablesResponse(result=found.result)
+
+    @property
+    def _timeout(self) -> float:
+        return self.parts.settings.call_timeout_seconds

@@ -1,0 +1,90 @@
+"""Tables of documents: described, read, and queried in the shut-in process, for callers that may read the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.types.v1.scope_pb2 import Scope
+from footnote_kit.access import Access
+from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound
+from footnote_kit.telemetry import span
+
+from footnote_ingestion.documents.catalog import file_error
+from footnote_ingestion.documents.extraction import Extraction
+from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import OUT_OF_MEMORY, TIMEOUT, ParseError
+from footnote_ingestion.ports import Readers
+from footnote_ingestion.tables.jobs import COSTLY, NO_TABLE, REFUSED, Question
+from footnote_ingestion.worker.wire import Job
+
+MOST_DOCUMENTS = 20
+
+
+class Tables:
+    """Asks processes of the tenant's own about tables; `seconds` is the time that one statement may take."""
+
+    def __init__(self, permissions: Permissions, extraction: Extraction, readers: Readers, seconds: float) -> None:
+        self._permissions = permissions
+        self._extraction = extraction
+        self._readers = readers
+        self._seconds = seconds
+
+    async def describe(self, scope: Scope, document_id: str) -> pb.DescribeTablesResponse:
+        """Return the tables of a document."""
+        return pb.DescribeTablesResponse.FromString(await self._ask(scope, [document_id]))
+
+    async def read(self, scope: Scope, document_id: str, number: int, after: int, size: int) -> pb.ReadTableResponse:
+        """Return `size` rows of a table from place `after` on."""
+        found = await self._ask(scope, [document_id], number=number, after=after, size=size)
+        if not found:
+            raise _no_table(number)
+        return pb.ReadTableResponse.FromString(found)
+
+    async def query(self, scope: Scope, document_ids: Sequence[str], query: str) -> pb.QueryTablesResponse:
+        """Return what a statement gives over the tables of documents."""
+        found = await self._ask(scope, document_ids, query=query)
+        if not found:
+            raise InvalidArgument.field("document_ids", "must name a document that has tables")
+        return pb.QueryTablesResponse.FromString(found)
+
+    async def _ask(
+        self, scope: Scope, document_ids: Sequence[str], query: str = "", number: int = 0, after: int = 0, size: int = 0
+    ) -> bytes:
+        """Return the answer to a question about documents, empty where none of them has tables."""
+        stored = [await self._permissions.document(scope, one, Access.READ) for one in dict.fromkeys(document_ids)]
+        async with AsyncExitStack() as stack:
+            archives: list[str] = []
+            documents: list[tuple[str, str]] = []
+            for one in stored:
+                try:
+                    path = await stack.enter_async_context(self._extraction.tables(one))
+                except FileNotFoundError:  # deleted or replaced in between
+                    continue
+                if path is not None:
+                    archives.append(str(path))
+                    documents.append((one.document.id, one.document.filename))
+            if not archives:
+                return b""
+            question = Question(documents, self._seconds, query, number, after, size)
+            job = Job("tables", "", "", "", Limits(), tuple(archives), question.line())
+            with span("ingestion.tables"):
+                try:
+                    return await self._readers.last(job, scope.tenant_id, scope.user_id)
+                except ParseError as error:
+                    raise _error(error, number) from error
+
+
+def _error(error: ParseError, number: int) -> FootnoteError:
+    if error.reason == REFUSED:
+        return InvalidArgument.field("query", error.message)
+    if error.reason in (COSTLY, TIMEOUT, OUT_OF_MEMORY):
+        what = error.message if error.reason == COSTLY else "takes more time or memory than a query may"
+        return FailedPrecondition(f"The query {what}", reason="QUERY_TOO_COSTLY")
+    return _no_table(number) if error.reason == NO_TABLE else file_error(error)
+
+
+def _no_table(number: int) -> NotFound:
+    return NotFound(f"The document has no table {number}", reason="TABLE_NOT_FOUND")

@@ -1,0 +1,137 @@
+"""The tables of a file, collected from its blocks while it is read.
+
+A row holds, by the number of its column, the text and the value of each cell; with the number of the row that is the
+cell's place. Columns are typed by what most of their cells hold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from footnote.types.v1.document_pb2 import Block
+from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_BOOLEAN,
+    COLUMN_TYPE_DATE,
+    COLUMN_TYPE_NUMBER,
+    COLUMN_TYPE_TEXT,
+    COLUMN_TYPE_UNSPECIFIED,
+    ColumnType,
+    Measure,
+)
+
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR
+
+KINDS = {"number": COLUMN_TYPE_NUMBER, "date": COLUMN_TYPE_DATE, "boolean": COLUMN_TYPE_BOOLEAN, "": COLUMN_TYPE_TEXT}
+"""The type of a column by the value that its cells have."""
+_SAMPLES, _SAMPLE_LENGTH = 5, 60
+
+Value = float | str | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class CellData:
+    """A cell: its text, its value by kind ("number", "date", "boolean", "" for text alone), its own measure if any."""
+
+    text: str
+    kind: str = ""
+    value: Value = None
+    measure: Measure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RowData:
+    """A row: its number, the sections it stands in, its cells by the number of their column."""
+
+    number: int
+    sections: tuple[str, ...]
+    cells: dict[int, CellData]
+
+
+@dataclass(slots=True)
+class ColumnData:
+    """A column: its headers, and what is counted of its cells."""
+
+    headers: tuple[str, ...] = ()
+    names_rows: bool = False
+    measure: Measure = field(default_factory=Measure)
+    kinds: Counter[str] = field(default_factory=Counter)
+    samples: list[str] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Its headers from the outermost."""
+        return HEADER_SEPARATOR.join(self.headers)
+
+    @property
+    def type(self) -> ColumnType.ValueType:
+        """What most of its cells hold."""
+        return KINDS[self.kinds.most_common(1)[0][0]] if self.kinds else COLUMN_TYPE_UNSPECIFIED
+
+    @property
+    def others(self) -> int:
+        """How many cells hold another kind than most."""
+        return sum(self.kinds.values()) - max(self.kinds.values(), default=0)
+
+    def saw(self, cell: CellData) -> None:
+        """Count a cell."""
+        self.kinds[cell.kind] += 1
+        sample = cell.text[:_SAMPLE_LENGTH]
+        if len(self.samples) < _SAMPLES and sample not in self.samples:
+            self.samples.append(sample)
+
+
+@dataclass(slots=True)
+class TableData:
+    """A table without its rows, of which it knows how many there are."""
+
+    number: int
+    name: str
+    columns: list[ColumnData] = field(default_factory=list)
+    rows: int = 0
+
+    def column(self, number: int) -> ColumnData:
+        """Return the column of a number, from 1; a row may be longer than the header."""
+        while len(self.columns) < number:
+            self.columns.append(ColumnData())
+        return self.columns[number - 1]
+
+
+class Collector:
+    """Takes blocks in reading order and hands each row of a table on, with the table as it is known by then."""
+
+    def __init__(self, take: Callable[[TableData, RowData], None]) -> None:
+        self._take = take
+        self.tables: dict[int, TableData] = {}
+
+    def add(self, block: Block) -> None:
+        """Take a block; those without cells are no rows."""
+        cells = dict(_cells(block))
+        if not block.table or not cells:
+            return
+        part = block.table_part
+        table = self.tables.get(block.table)
+        if table is None:
+            place = block.locator.sheet.sheet or next(iter(reversed(block.locator.heading_path)), "")
+            table = self.tables[block.table] = TableData(block.table, part.name or place)
+        for index, said in enumerate(part.columns, 1):
+            column = table.column(index)
+            column.headers, column.names_rows, column.measure = tuple(said.headers), said.names_rows, said.measure
+        number = next(anchor.cell.row for anchor in block.anchors if anchor.HasField("cell"))
+        sections = next((tuple(row.headers) for row in part.rows if row.number == number), ())
+        for index, cell in cells.items():
+            table.column(index).saw(cell)
+        table.rows += 1
+        self._take(table, RowData(number, sections, cells))
+
+
+def _cells(block: Block) -> Iterator[tuple[int, CellData]]:
+    for anchor in block.anchors:
+        if not anchor.HasField("cell"):
+            continue
+        cell = anchor.cell
+        kind = cell.WhichOneof("value") or ""
+        text = block.text[anchor.span.start : anchor.span.end]
+        measure = cell.measure if cell.HasField("measure") else None
+        yield cell.column, CellData(text, kind, getattr(cell, kind) if kind else None, measure)

@@ -1,0 +1,133 @@
+"""What the shut-in process does for tables: keeps those of a file that it reads, answers what is asked of kept ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Self
+
+import duckdb
+from footnote.ingestion.v1.ingestion_service_pb2 import (
+    DescribeTablesResponse,
+    QueryTablesResponse,
+    ReadTableResponse,
+)
+from footnote.types.v1.document_pb2 import Block
+from footnote.types.v1.table_pb2 import QueryResult
+
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.tables.collected import Collector
+from footnote_ingestion.tables.engine import Archive, Engine, Session, TooCostly
+from footnote_ingestion.tables.kept import Keeper
+from footnote_ingestion.tables.statements import RefusedStatement
+
+REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUND"
+"""Reasons of failures beside those of parsers."""
+_PART = 1024 * 1024
+
+
+class Kept:
+    """Collects the tables of a file that is read. What goes wrong with them is no reason not to read the file."""
+
+    def __init__(self, session: Session) -> None:
+        self._folder = Path(mkdtemp(dir=session.folder))
+        self._keeper = Keeper(session.connection, self._folder)
+        self._collector = Collector(self._keeper.add)
+        self._archive = self._folder / "archive.zip"
+        self._failed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        self._keeper.close()
+        rmtree(self._folder, ignore_errors=True)
+
+    def before(self, emit: Callable[[Block], None]) -> Callable[[Block], None]:
+        """Return what takes a block that was read and hands it on to `emit`."""
+
+        def take(block: Block) -> None:
+            self._add(block)
+            emit(block)
+
+        return take
+
+    def _add(self, block: Block) -> None:
+        if not block.table or self._failed:
+            return
+        try:
+            self._collector.add(block)
+        except (duckdb.Error, OSError):
+            self._failed = True
+
+    def finish(self) -> bool:
+        """Make the archive; False where there are tables that cannot be kept."""
+        try:
+            kept = not self._failed and self._keeper.finish(self._collector.tables, self._archive)
+        except (duckdb.Error, OSError):
+            kept = False
+        if not kept:
+            self._archive.unlink(missing_ok=True)
+        return kept or not self._collector.tables
+
+    def parts(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the archive in parts, each with where it begins; none where there is none."""
+        if not self._archive.exists():
+            return
+        with self._archive.open("rb") as file:
+            at = 0
+            while part := file.read(_PART):
+                yield at, part
+                at += len(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of the tables of `documents`, (id, file name) each in the order of the archives.
+
+    `query` is a statement; else rows of the table `number` from place `after` on; else descriptions.
+    """
+
+    documents: Sequence[tuple[str, str]]
+    seconds: float
+    query: str = ""
+    number: int = 0
+    after: int = 0
+    size: int = 0
+
+    def line(self) -> str:
+        """Return it as JSON."""
+        return json.dumps(asdict(self))
+
+
+def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
+    """Return the message that answers a question, serialised; raises `ParseError` with what is wrong with it."""
+    question = Question(**json.loads(line))
+    found = [Archive(Path(path), *of) for path, of in zip(archives, question.documents, strict=True)]
+    try:
+        with Engine(found, session, question.seconds) as engine:
+            return _answer(question, engine)
+    except RefusedStatement as error:
+        raise ParseError(REFUSED, str(error), "-") from None
+    except TooCostly as error:
+        raise ParseError(COSTLY, str(error), "-") from None
+
+
+def _answer(question: Question, engine: Engine) -> bytes:
+    if question.query:
+        ran = engine.query(question.query)
+        result = QueryResult(columns=ran.columns, truncated=ran.truncated, query=ran.query)
+        for row in ran.rows:
+            result.rows.add().extend(row)
+        return QueryTablesResponse(result=result).SerializeToString()
+    if not question.number:
+        return DescribeTablesResponse(tables=engine.tables).SerializeToString()
+    table = next((table for table in engine.tables if table.number == question.number), None)
+    if table is None:
+        raise ParseError(NO_TABLE, f"The document has no table {question.number}.", "-")
+    rows = engine.rows(question.number, question.after, question.size)
+    return ReadTableResponse(table=table, rows=rows, total_size=table.rows).SerializeToString()
