@@ -425,6 +425,22 @@ export interface CollectionSettings {
   local_only?: boolean;
 }
 
+export interface ColumnDescription {
+  number: number;
+  name: string;
+  type: ColumnType;
+  measure?: Measure;
+  samples: string[];
+  other_cells: string;
+}
+
+export type ColumnType =
+  | "COLUMN_TYPE_UNSPECIFIED"
+  | "COLUMN_TYPE_TEXT"
+  | "COLUMN_TYPE_NUMBER"
+  | "COLUMN_TYPE_DATE"
+  | "COLUMN_TYPE_BOOLEAN";
+
 export interface Comparison {
   field: string;
   op: ComparisonOp;
@@ -571,7 +587,7 @@ export type DegradationReason =
   | "DEGRADATION_REASON_DOCUMENT_DELETED"
   | "DEGRADATION_REASON_REWRITE_UNAVAILABLE"
   | "DEGRADATION_REASON_DOCUMENTS_STALE"
-  | "DEGRADATION_REASON_NAMED_FILE_MISSING";
+  | "DEGRADATION_REASON_NAMED_FILE_MISSING"
   | "DEGRADATION_REASON_FILTER_FIELD_UNKNOWN";
 
 export interface DeleteAnswerRequest {
@@ -800,7 +816,9 @@ export type ErrorReason =
   | "ERROR_REASON_SOURCE_AWAY"
   | "ERROR_REASON_SOURCE_REFUSED"
   | "ERROR_REASON_SOURCE_LIMIT"
-  | "ERROR_REASON_REVISION_NOT_FOUND";
+  | "ERROR_REASON_REVISION_NOT_FOUND"
+  | "ERROR_REASON_TABLE_NOT_FOUND"
+  | "ERROR_REASON_QUERY_TOO_COSTLY";
 
 export interface Failure {
   reason: FailureReason;
@@ -991,6 +1009,20 @@ export interface GetSystemInfoResponse {
   sizes?: SizeLimits;
   deadlines?: DefaultDeadlines;
   answer_lifetime?: string;
+}
+
+export interface GetTableRequest {
+  document_id: string;
+  number: number;
+  page_size: number;
+  page_token: string;
+}
+
+export interface GetTableResponse {
+  table?: TableDescription;
+  rows: TableRowCells[];
+  next_page_token: string;
+  total_size: number;
 }
 
 export interface GetTenantLimitsRequest {
@@ -1231,6 +1263,18 @@ export interface ListSourcesResponse {
   next_page_token: string;
 }
 
+export interface ListTablesRequest {
+  document_id: string;
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListTablesResponse {
+  tables: TableDescription[];
+  next_page_token: string;
+  total_size: number;
+}
+
 export interface ListTenantLimitsRequest {
   page_size: number;
   page_token: string;
@@ -1432,6 +1476,13 @@ export interface QueryChunksResponse {
   total_size: number;
 }
 
+export interface QueryResult {
+  columns: string[];
+  rows: unknown[][];
+  truncated: boolean;
+  query: string;
+}
+
 export type QueryRewriting =
   | "QUERY_REWRITING_UNSPECIFIED"
   | "QUERY_REWRITING_NONE"
@@ -1445,6 +1496,15 @@ export type QueryStrategy =
   | "QUERY_STRATEGY_FIRST_MESSAGE"
   | "QUERY_STRATEGY_FOLLOW_UP"
   | "QUERY_STRATEGY_UNPLANNED";
+
+export interface QueryTablesRequest {
+  document_ids: string[];
+  query: string;
+}
+
+export interface QueryTablesResponse {
+  result?: QueryResult;
+}
 
 export type Rating =
   | "RATING_UNSPECIFIED"
@@ -1815,9 +1875,24 @@ export interface TableColumn {
   measure?: Measure;
 }
 
+export interface TableDescription {
+  document_id: string;
+  filename: string;
+  number: number;
+  name: string;
+  view: string;
+  columns: ColumnDescription[];
+  rows: string;
+}
+
 export interface TableRow {
   number: number;
   headers: string[];
+}
+
+export interface TableRowCells {
+  row: number;
+  cells: TableCell[];
 }
 
 export interface TenantAllowance {
