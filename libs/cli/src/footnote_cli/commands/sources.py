@@ -2,6 +2,7 @@
 
 import getpass
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -32,7 +33,11 @@ SetOption = Annotated[
 ]
 SecretOption = Annotated[
     list[str] | None,
-    typer.Option("--secret", metavar="NAME", help="A secret, which is read from the input, a line each; repeatable."),
+    typer.Option(
+        "--secret",
+        metavar="NAME",
+        help="A secret, read from the input, a line each, or NAME=@FILE from a file; repeatable.",
+    ),
 ]
 EveryOption = Annotated[str, typer.Option("--every", metavar="TIME", help="How often: 5m, 1h, 7d.")]
 PausedOption = Annotated[bool | None, typer.Option("--paused/--scheduled", help="Only when asked, or by its schedule.")]
@@ -232,12 +237,18 @@ async def kinds(session: Session) -> None:
 
 
 def _secrets(names: list[str]) -> Struct:
-    """Return secrets that are read from the input, so that they stand in no list of processes or history."""
+    """Return secrets that are read from files or the input, so that they stand in no list of processes or history."""
     secrets = Struct()
-    for name in names:
+    for given in names:
+        name, from_file, path = given.partition("=@")
         if "=" in name:
             raise usage_error("A secret is not given on the command line.", "Write --secret NAME and type or pipe it.")
-        if sys.stdin.isatty():
+        if from_file:
+            try:
+                secrets[name] = Path(path).read_text("utf-8")
+            except (OSError, UnicodeError) as error:
+                raise usage_error(f"The secret's file cannot be read: {error}", "Give --secret NAME=@FILE.") from None
+        elif sys.stdin.isatty():
             secrets[name] = getpass.getpass(f"{name}: ")
         else:
             secrets[name] = sys.stdin.readline().rstrip("\r\n")

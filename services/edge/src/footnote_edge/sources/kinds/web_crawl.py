@@ -1,7 +1,7 @@
 """A site by its links: breadth first, below the address where it begins."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -10,9 +10,11 @@ from footnote_edge.sources.kinds.web_pages import Found, Pages
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import LONGEST_ID, Item, ItemFailed, Known, Page, Remember, SourceAway, SourceRefused
 
-_PAGE = 20
+_PAGE = 100
 _PAGE_BYTES = 8 * 1024 * 1024
 _MOST_WAITING = 100_000
+_KNOWN = 200
+"""Waiting addresses that are looked up at once."""
 _MOST_AWAY = 10
 """Pages in a row that a site may leave unanswered before the listing is given up."""
 
@@ -108,12 +110,16 @@ class Crawl:
         start = self._limits.url
         gathered, seen, waiting = Gathered(), {start}, [(start, 0)]
         asked = away = 0
+        memory: dict[str, Known | None] = {}
         while waiting:
+            if waiting[0][0] not in memory:
+                first = _first(waiting)
+                memory = dict.fromkeys(first) | dict(await known(first))
             url, depth = waiting.pop(0)
             if asked >= self._limits.max_pages:
                 gathered.partial = f"The site has more than {self._limits.max_pages} pages, which is its limit."
                 break
-            before = (await known([url])).get(url)
+            before = memory[url]
             asked += 1
             links: tuple[str, ...] = ()
             try:
@@ -175,6 +181,10 @@ class Crawl:
 
     def _chosen(self, url: str) -> bool:
         return wanted(_path(url), self._limits.include, self._limits.exclude)
+
+
+def _first(waiting: Sequence[tuple[str, int]]) -> list[str]:
+    return [url for url, _ in waiting[:_KNOWN]]
 
 
 def _path(url: str) -> str:
