@@ -161,8 +161,10 @@ def why_not() -> str | None:
 
 
 @asynccontextmanager
-async def cluster(folder: Path, replicas: Mapping[str, int]) -> AsyncIterator[Cluster]:
-    """Run PostgreSQL, Redis, an S3 server, an engine and the replicas."""
+async def cluster(
+    folder: Path, replicas: Mapping[str, int], more: Mapping[str, str] | None = None
+) -> AsyncIterator[Cluster]:
+    """Run PostgreSQL, Redis, an S3 server, an engine and the replicas; `more` are variables of theirs."""
     with ExitStack() as stack:
         url = await postgres.new_database(stack.enter_context(postgres.server()))
         redis = stack.enter_context(redis_server())
@@ -175,7 +177,7 @@ async def cluster(folder: Path, replicas: Mapping[str, int]) -> AsyncIterator[Cl
             "FOOTNOTE_INGESTION_BLOB_URL": "s3://files/footnote",
             "FOOTNOTE_INGESTION_BLOB_OPTIONS": json.dumps({"endpoint": endpoint, **secret}),
         }
-        running = Cluster(folder, replicas, shared)
+        running = Cluster(folder, replicas, {**shared, **(more or {})})
         try:
             await running.start()
             yield running
