@@ -100,7 +100,7 @@ async def build(runtime: Runtime) -> App:
     isolation = Isolation(settings.isolation)
 
     async def warm() -> None:
-        for name, processes in (("checks", inspectors), ("reading", readers), ("queries", queries)):
+        for name, processes in (("checks", inspectors), ("reading", readers)):
             isolation.note(name, await processes.measures())
         _log.info("workers_isolated", measures=isolation.text())
 

@@ -40,13 +40,14 @@ class Flaky:
 
 async def test_it_is_tried_until_it_works_and_each_failure_is_told() -> None:
     flaky = Flaky(Unavailable("a"), DeadlineExceeded("b"), Unavailable("c"))
-    heard: list[str] = []
+    heard: list[tuple[str, int]] = []
 
-    async def hear(error: FootnoteError) -> None:
-        heard.append(error.message)
+    async def hear(error: FootnoteError, attempt: int, pause: float) -> None:
+        assert pause >= 0
+        heard.append((error.message, attempt))
 
     assert await until_available(flaky, 0.001, hear) == "done"
-    assert heard == ["a", "b", "c"]
+    assert heard == [("a", 1), ("b", 2), ("c", 3)]
 
 
 async def test_a_refusal_is_raised_at_once() -> None:
