@@ -220,6 +220,18 @@ def test_a_header_above_a_blank_row_heads_what_is_below_it(tmp_path: Path) -> No
     assert paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))["C4"] == ("Shops",)
 
 
+def test_a_header_goes_on_below_a_blank_row_and_the_name_of_a_section(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Town", "Homes", "Shops"], ["Ghent", 250, 90], ["Liège", 180, 60], [None], ["The coast"], ["Ostend", 70, 8],
+        ["Bruges", 110, 30], [None], ["Other figures"], [None], ["Namur", 80, 6], ["Mons", 90, 7],
+    ]  # fmt: skip
+    workbook(tmp_path / "a.xlsx", grid, [])
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert found["C6"] == ("Shops",)
+    assert found["B7"] == ("Homes",)
+    assert found["C11"] == (), "a title between says that another table begins"
+
+
 def test_measures_come_from_headers_titles_and_forms(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     sheet = book.active

@@ -164,8 +164,12 @@ class GridWriter:
             self._write(*row)
 
     def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
-        """Tell whether the header of the table above heads these rows: they have its columns, figures where it has."""
-        if not self._headers or _width(rows[0][1]) > len(self._headers) or filled_cells(rows[0][1]) < 2:
+        """Tell whether the header of the table above heads these rows: they have its columns, figures where it has.
+
+        Names alone may stand before and between them, as of sections.
+        """
+        widths = [_width(row[1]) for row in rows if filled_cells(row[1]) > 1]
+        if not self._headers or not widths or max(widths) > len(self._headers):
             return False
         return _figures(own) <= self._figures or not self._figures
 
