@@ -13,6 +13,7 @@ _NUMBER = re.compile(r"[-+−–(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?(?:\s?[$€
 
 _RANGE = re.compile(r"[<>≤≥] ?[0-9]{1,18}+|[0-9]{1,18}+ ?(?:[-–] ?[0-9]{1,18}+|\+)")
 _MOST_NAMING = 3
+_LONGEST_HEADER = 160
 _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}|\d{1,2}[./]\d{4}")
 
 
@@ -106,6 +107,24 @@ def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
         return True
     figures = [looks_numeric(value) for value in values[1:] if value]
     return len(rows) > 2 and any(figures) and not all(figures)
+
+
+def is_form(headers: Sequence[Sequence[str]]) -> bool:
+    """Tell whether rows that might head a table are a form's: most of their cells are labels with their values.
+
+    Labels end in a colon, with or without the value behind it; so are cells as long as sentences no names of columns.
+    """
+    cells = list(dict.fromkeys(text for row in headers for text in row if text))
+    return sum(_is_label(text) or len(text) > _LONGEST_HEADER for text in cells) * 2 > len(cells)
+
+
+def _is_label(text: str) -> bool:
+    """Tell whether a text has a colon that is in no number, as 12:30 has one: "Age: 50", "Ward:"."""
+    for mark in ":：":
+        before, found, after = text.partition(mark)
+        if found and before and not (before[-1].isdigit() and after[:1].isdigit()):
+            return True
+    return False
 
 
 def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:

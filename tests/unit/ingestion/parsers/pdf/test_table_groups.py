@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from footnote_ingestion.parsers.tables import is_form
 from fpdf import FPDF
 from support.drawn_tables import columns, read, rows
 
@@ -156,3 +157,25 @@ def test_a_note_on_the_whole_table_says_what_its_numbers_are_in(tmp_path: Path) 
     assert rows(found)[0] == "Wages; 2023: 1,250; 2022: 1,310"
     part = next(block.table_part for block in found if block.table_part.columns)
     assert part.columns[1].measure.scale == 3
+
+
+def test_labels_with_their_values_head_nothing(tmp_path: Path) -> None:
+    cells = [
+        ["Name: Ada Byron", "Ward: 7 North", "Bed: 12"], ["Seen: 2024-06-04 09:00", "Age: 50", "Room: 3"],
+        ["Sample: blood", "State: normal", "Floor: 2"],
+    ]  # fmt: skip
+
+    def draw(pdf: FPDF) -> None:
+        for down, row in enumerate(cells):
+            for across, text in enumerate(row):
+                pdf.rect(50 + 160 * across, 100 + 20 * down, 160, 20)
+                pdf.text(55 + 160 * across, 114 + 20 * down, text)
+
+    found = read(tmp_path, draw)
+    assert [text.split("; ") for text in rows(found)] == cells
+    assert not any(column.headers for block in found for column in block.table_part.columns)
+
+
+@pytest.mark.parametrize("header", [["Line", "12:30", "14:45"], ["Item", "Cost", "Notes: see below"], ["", "2023"]])
+def test_times_and_a_single_colon_make_no_form(header: list[str]) -> None:
+    assert not is_form([header])

@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, 
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.spans import spread_down
-from footnote_ingestion.parsers.tables import header_depth
+from footnote_ingestion.parsers.tables import header_depth, is_form
 
 LEAST_DOWN = 3
 _NEAR = 2.5
@@ -209,7 +209,7 @@ def _grid(
         return None
     made = [Row([cell_of(cell) for cell in row], xs[0], ids(word for cell in row for word in cell)) for row in rows]
     texts = [[cell.text for cell in row.cells] for row in made]
-    depth = _depth(texts)
+    depth = 0 if is_form(texts[: _depth(texts)]) else _depth(texts)
     headers = [" › ".join(dict.fromkeys(filter(None, (row[at] for row in texts[:depth])))) for at in range(width)]
     body = made[depth:]
     places = list(pairwise(xs))

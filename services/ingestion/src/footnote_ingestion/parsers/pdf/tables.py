@@ -18,7 +18,7 @@ from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, 
 from footnote_ingestion.parsers.pdf.sections import Sections
 from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
 from footnote_ingestion.parsers.rows import TableRows
-from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, row_text
+from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, row_text
 
 _FEW_OBJECTS = 2_000
 """A page without figures below one another is looked at for borders only if it draws no more than this."""
@@ -137,6 +137,9 @@ class TableWriter:
         rows = [row for row in grid.rows if not row.lines <= apart]
         if not rows:
             return
+        if is_form([grid.headers]):  # labels with values head nothing, and are read as what stands above
+            said_above = "; ".join(dict.fromkeys(filter(None, grid.headers)))
+            grid = replace(grid, headers=["" for _ in grid.headers], lead=[*grid.lead, said_above])
         headers = grid.headers
         said: list[str] = []
         if self._goes_on(grid) and self._last is not None:
