@@ -14,6 +14,7 @@ from footnote_ingestion.worker.isolation import Plan
 
 _START_SECONDS = 60.0
 _END_SECONDS = 2.0
+_PART = 65_536
 # What workers need of our environment; secrets stay here.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
 
@@ -36,7 +37,7 @@ class Starter:
         self._process: asyncio.subprocess.Process | None = None
         self._socket: socket.socket | None = None
         self._lock = asyncio.Lock()
-        self._starting: asyncio.Task[Started] | None = None
+        self._unwanted: set[asyncio.Task[None]] = set()
         self._closed = False
 
     @property
@@ -50,12 +51,13 @@ class Starter:
         await self._lock.acquire()
         # A task of its own, which lets the lock go: whoever is cancelled while it waits must not break off what passes
         # between us and the nursery, on which everybody's workers hang.
-        self._starting = asyncio.create_task(self._start(plan))
-        starting = self._starting
+        starting = asyncio.create_task(self._start(plan))
         try:
             return await asyncio.shield(starting)
         except asyncio.CancelledError:
-            starting.add_done_callback(_end_unwanted)
+            ending = asyncio.create_task(_end_unwanted(starting))
+            self._unwanted.add(ending)
+            ending.add_done_callback(self._unwanted.discard)
             raise
 
     async def close(self) -> None:
@@ -63,6 +65,7 @@ class Starter:
         self._closed = True
         async with self._lock:
             await self._end()
+        await asyncio.gather(*self._unwanted)
 
     async def _start(self, plan: Plan) -> Started:
         try:
@@ -136,14 +139,17 @@ class Starter:
             await process.wait()
 
 
-def _end_unwanted(starting: asyncio.Task[Started]) -> None:
-    """End the worker that nobody waits for any more, if there is one."""
-    if starting.cancelled() or starting.exception() is not None:
+async def _end_unwanted(starting: asyncio.Task[Started]) -> None:
+    """End a worker whose caller was cancelled while it started, if it did start."""
+    try:
+        started = await starting
+    except (Exception, asyncio.CancelledError):
         return
-    started = starting.result()
-    started.jobs.close()  # it ends with its input, and its answers with it
     if started.handle >= 0:
         os.close(started.handle)
+    started.jobs.close()  # it ends with its input, and its answers with it
+    while await started.answers.read(_PART):
+        pass
 
 
 def _pipe(closing: tuple[contextlib.ExitStack, contextlib.ExitStack]) -> tuple[int, int]:
