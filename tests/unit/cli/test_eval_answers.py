@@ -81,6 +81,8 @@ def test_footnotes_are_judged_by_file_and_place() -> None:
     graded = grade(question(footnotes=both), answer("27", citations=[here]))
     assert (graded.file, graded.place) == (False, True)
     assert grade(question(footnotes=both, footnotes_need="any"), answer("27", citations=[here])).file is True
+    either = [{"file": "b.pdf", "or": [{"file": "a.pdf", "place": "page 3"}]}]
+    assert grade(question(footnotes=either), answer("27", citations=[here])).file is True
     assert grade(question(must=[], footnotes=both[1:]), answer("27", citations=[here])).outcome is Outcome.WRONG
 
 

@@ -37,10 +37,16 @@ class Message(_Strict):
 
 
 class Footnote(_Strict):
-    """A file, and a place in it as labels write it ("page 3", "C12"), that one of the footnotes must name."""
+    """A file, and a place in it ("page 3", "Stocks!C12"), that one of the footnotes must name; `or` lists others."""
 
     file: Text
     place: str = ""
+    others: tuple[Footnote, ...] = Field(default=(), alias="or")
+
+    @property
+    def alternatives(self) -> tuple[Footnote, ...]:
+        """Itself and the others, any of which does."""
+        return (self, *self.others)
 
 
 class Question(_Strict):

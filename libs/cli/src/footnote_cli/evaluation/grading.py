@@ -96,11 +96,15 @@ def grade(question: Question, answer: Answer) -> Graded:
     common["missing"] = (*missing, *(f"not: {one}" for one in unwanted))
     if question.footnotes:
         enough = all if question.footnotes_need == "all" else any
-        common["file"] = enough(any(c.filename == one.file for c in answer.citations) for one in question.footnotes)
-        placed = [one for one in question.footnotes if one.place]
-        if placed:
+        cited = answer.citations
+        common["file"] = enough(
+            any(c.filename == one.file for c in cited for one in expected.alternatives)
+            for expected in question.footnotes
+        )
+        if placed := [one for one in question.footnotes if one.place]:
             common["place"] = enough(
-                any(c.filename == one.file and is_at(c, one.place) for c in answer.citations) for one in placed
+                any(c.filename == one.file and is_at(c, one.place) for c in cited for one in expected.alternatives)
+                for expected in placed
             )
         if not wanted and not common["file"]:
             outcome = Outcome.WRONG
