@@ -18,7 +18,6 @@ from footnote_generation.adapters.extractive.rows import shorten
 from footnote_generation.adapters.extractive.showing import show
 from footnote_generation.language import lexicon
 
-_LONGEST = 420
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
 # kept; they order and cut the answer, and decide nothing about its being one.
 _MORE = {Kind.LIST: 3, Kind.REASON: 2, Kind.MANNER: 3, Kind.DEFINITION: 2, Kind.THING: 2}
@@ -120,14 +119,11 @@ def _plain(text: str) -> str:
 
 
 def tidy(unit: Unit, question: Question) -> str:
-    """Return a sentence fit to stand alone: on one line, not too long, without footnote marks and leading links."""
+    """Return a sentence fit to stand alone: whole, on one line, without footnote marks and leading links."""
     text = shorten(unit.text, unit.cells, question) if unit.is_row else unit.text
     text = _plain(text)
     lead = _LEAD.match(text)
     if lead:
         text = text[lead.end() :]
         text = text[:1].upper() + text[1:]
-    if len(text) > _LONGEST:
-        cut = text.rfind(" ", 0, _LONGEST)
-        text = text[: cut if cut > 0 else _LONGEST].rstrip(" ,;:") + " …"
     return text

@@ -49,11 +49,13 @@ class Unit:
     """Of a row, its cells, counted from the unit's start."""
     same_line: bool
     """Whether the next sentence goes on in the same line."""
+    stands_above: bool
+    """Whether it is a line of its own above others that no mark of a sentence or list ends or begins."""
 
     @property
     def is_heading(self) -> bool:
-        """Whether it only repeats words of the headings above it."""
-        return not self.same_line and not self.is_row and self.analysed.stems <= self.context
+        """Whether it tells nothing itself: a line of its own above others, or words of its headings."""
+        return self.stands_above or (not self.same_line and not self.is_row and self.analysed.stems <= self.context)
 
 
 # A short line before one that begins anew: a heading. Wrapped lines are longer, or the next goes on in lower case.
@@ -64,7 +66,7 @@ _BREAK = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*•|#]|\d+[.)]\s))")
 _Stems: TypeAlias = frozenset[str]
 _Piece: TypeAlias = tuple[
     int, int, int, str, Analysed, _Stems, _Stems, _Stems, frozenset[int], Mapping[str, Sequence[int]], _Stems, str,
-    bool, tuple[CellSpan, ...], bool,
+    bool, tuple[CellSpan, ...], bool, bool,
 ]  # fmt: skip
 """A unit without the number and the rank of its source."""
 
@@ -110,9 +112,24 @@ def _pieces(text: str, headings: str, rows: tuple[TableRow, ...], language: str)
             (start, end) in lines,
             _counted_from(start, lines.get((start, end))),
             place + 1 < len(spans) and "\n" not in text[end : spans[place + 1][0]],
+            (start, end) not in lines and _stands_above(text, start, end),
         )
         for place, (start, end) in enumerate(spans)
     )
+
+
+_LONGEST_HEADING = 60  # characters, as of `_HEADING`
+_ENDS = tuple(".!?:;,。！？：；，…")
+_MARKS = ("-", "*", "•", "–", "|")
+
+
+def _stands_above(text: str, start: int, end: int) -> bool:
+    """Whether a stretch is a short line of its own with lines below it, and no sentence, item or lead to a list."""
+    line = text[start:end].strip()
+    if "\n" in line or len(line) > _LONGEST_HEADING or line.endswith(_ENDS) or line.startswith(_MARKS):
+        return False
+    begins, ends = text.rfind("\n", 0, start) + 1, text.find("\n", end)
+    return ends >= 0 and not text[begins:start].strip() and not text[end:ends].strip()
 
 
 def _order(analysed: Analysed) -> Mapping[str, Sequence[int]]:
