@@ -32,6 +32,7 @@ def serve(
     log_level: str | None = None,
     log_format: str | None = None,
     processes: str | None = None,
+    accept: tuple[str, ...] = (),
 ) -> int:
     """Serve until SIGTERM or Ctrl-C and return the exit code: 0 after an orderly end, 1 when something did not start.
 
@@ -45,6 +46,7 @@ def serve(
         "log_level": log_level,
         "log_format": log_format,
         "processes": processes,
+        "accept": accept or None,
     }
     private.keep()
     try:

@@ -133,6 +133,7 @@ class Supervisor:
         """Start the vector engine, where this process has one."""
         if not self._target.engine or self._settings.vector_store_uri:
             return
+        from footnote_database.parts import Parts
         from footnote_store.registry import StoreLocation
 
         registration = _store(self._settings)
@@ -143,6 +144,7 @@ class Supervisor:
             # A port only where one is asked for: a socket keeps the other users of this machine out.
             port=None if self._target.services else self._port,
             compact_after=self._settings.store_compaction_hours * 3600,
+            parts=Parts.of(self.runtime),
         )
         engine = registration.engine(place)
         self._stack.push_async_callback(engine.stop)

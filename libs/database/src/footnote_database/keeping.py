@@ -7,6 +7,7 @@ from pathlib import Path
 from sqlalchemy import URL, make_url
 
 from footnote_database.migrations import Migrations
+from footnote_database.parts import Part
 from footnote_database.traits import Traits
 
 
@@ -26,7 +27,8 @@ class Library:
 class StoredDatabase:
     """A database: either `traits` or `library` says whose tables are in it, `witness` is what is not there without it.
 
-    `variable` is the setting that holds its URL, and the URLs of those databases that have no setting of their own.
+    `variable` is the setting that holds its URL, and the URLs of those databases that have no setting of their own;
+    `holds` is what is lost with a library's.
     """
 
     name: str
@@ -35,6 +37,12 @@ class StoredDatabase:
     library: Library | None = None
     witness: Path | None = None
     variable: str = ""
+    holds: str = ""
+
+    @property
+    def part(self) -> Part:
+        """What it is to the installation."""
+        return self.traits.part if self.traits is not None else Part(self.name, self.holds)
 
     @property
     def migrations(self) -> Migrations | None:
@@ -95,7 +103,10 @@ def database(
     *,
     library: Library | None = None,
     variable: str = "",
+    holds: str = "",
 ) -> StoredDatabase:
     """Return the database that a setting names; without one it is that SQLite file."""
     found = make_url(url) if url else URL.create("sqlite", database=str(file))
-    return StoredDatabase(name=name, url=found, traits=traits, library=library, witness=witness, variable=variable)
+    return StoredDatabase(
+        name=name, url=found, traits=traits, library=library, witness=witness, variable=variable, holds=holds
+    )

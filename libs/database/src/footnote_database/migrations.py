@@ -46,12 +46,16 @@ class Migrations:
 
     def is_newest(self, connection: Connection) -> bool:
         """Tell whether a schema's version is the last of those here, whose files begin with their versions' names."""
-        if not connection.dialect.has_table(connection, self.version_table):
+        if not self.is_there(connection):
             return False
         newest = max(found[1] for file in self.versions.iterdir() if (found := _FILE.fullmatch(file.name)))
         version: ColumnClause[str] = column("version_num")
         there = connection.scalars(select(version).select_from(table(self.version_table)))
         return there.all() == [newest]
+
+    def is_there(self, connection: Connection) -> bool:
+        """Tell whether a schema was ever begun."""
+        return connection.dialect.has_table(connection, self.version_table)
 
     def current(self, connection: Connection) -> str:
         """Return the version of a schema, "" where there is none yet; Newer where it is not known here."""

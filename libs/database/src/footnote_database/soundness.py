@@ -106,8 +106,8 @@ def damaged(path: Path, name: str) -> FailedPrecondition:
 def missing(path: Path, name: str, witness: Path) -> FailedPrecondition:
     """Return the error for a file that is gone while what belongs to it is there."""
     return FailedPrecondition(
-        f"The {name} database {path} is missing, while {witness} holds what belongs to it: put back a copy of it, or "
-        f"move {witness} away to begin anew."
+        f"The {name} database {path} is missing, while {witness} holds what belongs to it: put back a copy of it, "
+        f"with the service stopped, or start with --accept {name} to go on without the list of them."
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from footnote_database.migrations import Migrations
+from footnote_database.parts import Part
 from footnote_database.sqlite import Synchronous
 
 
@@ -35,11 +36,12 @@ class Pool:
 class Traits:
     """A service's own ways with its database.
 
-    `name` is what messages call it. On SQLite: `synchronous` is what a commit outlives, `busy_seconds` how long a lock
-    of others is waited for, `foreign_keys` whether they are enforced, `sqlite_pool` its connections (None: what
-    SQLAlchemy takes, also for one in memory). On PostgreSQL: `schema` is that of the tables, None for the database's
-    default; `connect_seconds` and `command_seconds` are how long a connection and a statement may take, migrations
-    apart. With `refused`, what the server refuses for now is raised as `Unavailable` with that message.
+    `name` is what messages call it, `holds` what is lost with it. On SQLite: `synchronous` is what a commit outlives,
+    `busy_seconds` how long a lock of others is waited for, `foreign_keys` whether they are enforced, `sqlite_pool`
+    its connections (None: what SQLAlchemy takes, also for one in memory). On PostgreSQL: `schema` is that of the
+    tables, None for the database's default; `connect_seconds` and `command_seconds` are how long a connection and a
+    statement may take, migrations apart. With `refused`, what the server refuses for now is raised as `Unavailable`
+    with that message.
     """
 
     name: str
@@ -54,3 +56,9 @@ class Traits:
     connect_seconds: float = 10.0
     command_seconds: float = 60.0
     refused: str = ""
+    holds: str = ""
+
+    @property
+    def part(self) -> Part:
+        """What it is to the installation."""
+        return Part(self.name, self.holds)

@@ -24,6 +24,7 @@ from footnote_database import soundness
 from footnote_database.engine import begin, connect
 from footnote_database.failures import NotReached, read
 from footnote_database.migrations import Newer
+from footnote_database.parts import Parts
 from footnote_database.traits import Traits, Writers
 
 START_PATIENCE = 60.0
@@ -65,16 +66,17 @@ class Database:
         """The kind of database: "sqlite" or "postgresql"."""
         return self.engine.dialect.name
 
-    async def migrate(self, patience: float = 0.0) -> None:
+    async def migrate(self, patience: float = 0.0, parts: Parts | None = None) -> None:
         """Bring the schema up to date, all of it or nothing, and make the folder of a SQLite file.
 
         Replicas do it one after the other. A server that is away is asked again for `patience` seconds: one that comes
         back beside the services, after a failure of both, need not be the first.
 
-        Raises FailedPrecondition for a damaged file, and for a schema of a later release.
+        Raises FailedPrecondition for a damaged file, for a schema of a later release, and with `parts` for a database
+        that was begun and is missing, or another installation's.
         """
         if self.is_sqlite:
-            await self._migrate_file()
+            await self._migrate_file(parts)
             return
         # Statements of migrations take what they take, and so does the turn of another replica.
         slow = Database(self._url, replace(self._traits, command_seconds=_MIGRATION_SECONDS))
@@ -82,7 +84,7 @@ class Database:
         try:
             while True:
                 try:
-                    return await self._upgrade(slow)
+                    return await self._upgrade(slow, parts)
                 except Exception as error:
                     known = error if isinstance(error, FootnoteError) else transient_errors.read(error)
                     if (
@@ -97,15 +99,21 @@ class Database:
         finally:
             await slow.close()
 
-    async def _migrate_file(self) -> None:
+    async def _migrate_file(self, parts: Parts | None) -> None:
         if (file := self._file()) is not None:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+            if parts is not None:
+                await asyncio.to_thread(parts.check_file, self._traits.part, file)
             await asyncio.to_thread(soundness.check_file, file, self._traits.name)
+            if parts is not None:
+                await asyncio.to_thread(parts.begin, self._traits.part)
         await self._upgrade(self)
         if file is not None:
+            if parts is not None:
+                await asyncio.to_thread(parts.note, self._traits.part, file)
             self._look = await asyncio.to_thread(soundness.look, file, self._traits.name)
 
-    async def _upgrade(self, through: Database) -> None:
+    async def _upgrade(self, through: Database, parts: Parts | None = None) -> None:
         async with through.write() as connection:
             if self.is_sqlite:
                 # Else each change of the schema would be final by itself, and one killed between two of them the last.
@@ -115,11 +123,19 @@ class Database:
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), lock)
                 if self._traits.schema is not None:
                     await connection.execute(CreateSchema(self._traits.schema, if_not_exists=True))
+            if parts is not None:  # on a server: a file was looked at before it was opened
+                there = await connection.run_sync(self._traits.migrations.is_there)
+                where = self._url.render_as_string(hide_password=True)
+                what = f"{self._traits.name} database {where}"
+                await asyncio.to_thread(parts.check, self._traits.part, what, there, "put back a dump of it")
+                await asyncio.to_thread(parts.begin, self._traits.part)
             try:
                 await connection.run_sync(self._traits.migrations.upgrade)
             except Newer as error:
                 where = self._url.render_as_string(hide_password=True)
                 raise soundness.newer(where, self._traits.name, str(error)) from error
+        if parts is not None:
+            await asyncio.to_thread(parts.note, self._traits.part)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -142,6 +158,8 @@ class Database:
         """
         if self._look is not None and self._look.damage is not None:
             return self._look.damage
+        if (file := self._file()) is not None and not file.exists():
+            return f"The {self._traits.name} database {file} is gone: stop the service and put back a copy of it"
         # A statement is not broken off, so it is not waited for either; who asks again meanwhile waits for the same.
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check())

@@ -27,6 +27,11 @@ class KitSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", extra="ignore", frozen=True)
 
     data_dir: Path = Field(default=Path("footnote-data"), description="Folder of all state of this deployment")
+    accept: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Parts, with commas between, that may be missing or another installation's at this start: edge, "
+        "jobs, documents, files, indexing, vectors. What is missing begins empty. Unset it afterwards",
+    )
     listen_host: str = Field(default="127.0.0.1", description="Address to listen on")
 
     processes: Literal["auto", "1", "2", "3", "4", "5", "6"] = Field(
@@ -120,7 +125,7 @@ class KitSettings(BaseSettings):
             raise ValueError("service_token and service_token_file exclude each other")
         return self
 
-    @field_validator("tls_peers", mode="before")
+    @field_validator("tls_peers", "accept", mode="before")
     @classmethod
     def _listed(cls, value: object) -> object:
         if isinstance(value, str):

@@ -19,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 
+from footnote_database.parts import Parts
 from footnote_kit.backoff import Backoff
 from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
@@ -71,12 +72,16 @@ class EmbeddedEngine:
 
     `data_dir` holds the database and the socket, whose address is the same at every start. With a `port` it listens on
     loopback instead, where every process of this machine can read and change what it holds; 0 picks a free one.
+    With the `parts` of the installation a file that was there before is missed.
     """
 
-    def __init__(self, data_dir: Path, port: int | None = None, compact_after: float = 0.0) -> None:
+    def __init__(
+        self, data_dir: Path, port: int | None = None, compact_after: float = 0.0, parts: Parts | None = None
+    ) -> None:
         self._dir = data_dir
         self._database = data_dir / "vectors.db"
         self._compact_after = compact_after
+        self._parts = parts
         self._wanted_port = port
         self._endpoint: Endpoint = Socket(data_dir) if port is None else Loopback(port)
         self._lock_fd: int | None = None
@@ -99,7 +104,7 @@ class EmbeddedEngine:
     async def start(self) -> str:
         """Start the engine, wait until it serves, and return its address.
 
-        Raises FailedPrecondition when another process uses the folder, when its file is damaged, and when it is another
+        Raises FailedPrecondition when another process uses the folder, when its file is damaged, missing or another
         installation's; Unavailable when the engine does not come up.
         """
         folder = engine_folder()
@@ -110,7 +115,7 @@ class EmbeddedEngine:
         try:
             if self._wanted_port is not None:
                 _log.warning("vector_engine_open", hint="every process of this machine can read and change its data")
-            await asyncio.to_thread(belonging.check, self._dir, self._database)
+            await asyncio.to_thread(belonging.check, self._dir, self._database, self._parts)
             if self._is_small() or age(self._database) >= self._compact_after:
                 await asyncio.to_thread(compact, self._database)
             for attempt in range(3):
@@ -122,6 +127,8 @@ class EmbeddedEngine:
                     # Somebody may have taken the free port first; an address that was asked for is not exchanged.
                     if self._wanted_port != 0 or attempt == 2:
                         raise
+            if self._parts is not None and self._database.exists():
+                await asyncio.to_thread(self._parts.note, belonging.PART)
         except BaseException:
             await self.stop()
             raise

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from footnote_database.parts import Parts
 from footnote_kit.app import Runtime
 from footnote_kit.provider_calls import unconfigured
 from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted
@@ -25,7 +26,7 @@ _CAPABILITIES = ("collections", "search", "full_text", "metadata_filtering", "tt
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """Where an engine keeps its data and listens; `compact_after` is seconds.
+    """Where an engine keeps its data and listens; `compact_after` is seconds, `parts` are those of the installation.
 
     With a `port` it listens on loopback, 0 for a free one; without, on a socket in the folder.
     """
@@ -33,6 +34,7 @@ class StoreLocation:
     folder: Path
     port: int | None = None
     compact_after: float = 0.0
+    parts: Parts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def _found_at(folder: Path) -> str:
 def _engine(place: StoreLocation) -> Engine:
     from footnote_store.engine import EmbeddedEngine
 
-    return EmbeddedEngine(place.folder, port=place.port, compact_after=place.compact_after)
+    return EmbeddedEngine(place.folder, place.port, place.compact_after, place.parts)
 
 
 @cache

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
+from footnote_database.parts import Parts as InstallationParts
 from footnote_database.sqlite import file_of
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit import loop_lag
@@ -77,7 +78,7 @@ from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.interrupting import Interruptions
-from footnote_edge.jobs.jobs import LEDGER, Jobs
+from footnote_edge.jobs.jobs import LEDGER, PART, Jobs
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.processing import Processor
@@ -110,7 +111,8 @@ async def build(runtime: Runtime) -> App:
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
     generation_epochs = EpochReader(path_of(runtime.data_dir, "generation"))
     database = Database(settings.sqlalchemy_url(folder))
-    await database.migrate(START_PATIENCE)
+    installation = InstallationParts.of(runtime)
+    await database.migrate(START_PATIENCE, installation)
     keys = ApiKeys(database)
     bus = ProgressBus()
     operation_book = OperationBook(database, bus, settings.operation_hours)
@@ -156,7 +158,7 @@ async def build(runtime: Runtime) -> App:
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operation_book, reindexing, deletion, putting_off, ceiling, places)
     leases = Leases(database, settings.executor(), told=limits.divide)
-    jobs = Jobs(settings, folder, work, records, leases)
+    jobs = Jobs(settings, folder, work, records, leases, installation)
     await jobs.launch()
     catalog = Catalog(
         stages, permissions, allowances, database, request_ids, collection_epochs, settings.call_timeout_seconds
@@ -340,6 +342,7 @@ def kept(data_dir: Path) -> keeping.StoredData:
                 settings.dbos_url(folder),
                 folder / "jobs.db",
                 library=LEDGER,
+                holds=PART.holds,
                 variable="FOOTNOTE_EDGE_JOBS_DATABASE_URL",
             ),
         ),

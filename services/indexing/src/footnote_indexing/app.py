@@ -8,6 +8,7 @@ from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
+from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit.app import App, Runtime
@@ -59,7 +60,7 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     folder = runtime.data_dir / "indexing"
     database = Database(settings.database_url, folder)
-    await database.migrate(START_PATIENCE)
+    await database.migrate(START_PATIENCE, Parts.of(runtime))
     cache: EmbeddingCache
     if settings.cache_url:
         from footnote_indexing.adapters.cache_redis import RedisCache  # its library takes a moment to load

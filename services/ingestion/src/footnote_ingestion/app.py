@@ -11,6 +11,7 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServic
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
+from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit.app import App, Runtime
@@ -23,6 +24,7 @@ from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.changes import ChangeTable
 from footnote_ingestion.adapters.database import FILE, TRAITS, Database
 from footnote_ingestion.adapters.documents import DocumentTable
+from footnote_ingestion.adapters.missing_files import refuse_missing_files
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.catalog import Catalog
@@ -52,10 +54,16 @@ async def build(runtime: Runtime) -> App:
     # Here for the log, which says what of other packages is not taken: the processes that read files are silent.
     await asyncio.to_thread(added)
     folder = runtime.data_dir / "ingestion"
+    parts = Parts.of(runtime)
     scratch = await asyncio.to_thread(spool.prepare, folder / "spool")
     files = Blobs.open(settings.blob_url, settings.blob_options, folder / "blobs", scratch)
-    database = await Database.open(settings.database_url, folder, START_PATIENCE)
+    database = await Database.open(settings.database_url, folder, START_PATIENCE, parts)
     documents = DocumentTable(database)
+    try:
+        await refuse_missing_files(documents, files, settings.blob_url or str(folder / "blobs"), parts)
+    except BaseException:
+        await database.close()
+        raise
     limits = settings.limits()
 
     workers = settings.worker_processes(scratch)

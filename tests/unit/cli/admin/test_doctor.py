@@ -14,6 +14,7 @@ from footnote_cli.admin import machine
 from footnote_cli.admin.doctor import examine, repair
 from footnote_cli.admin.findings import Finding
 from footnote_cli.admin.places import places
+from footnote_database.parts import Parts
 from footnote_database.transactions import Database
 from footnote_edge.adapters import database as edge
 from footnote_indexing.adapters import database as indexing
@@ -32,10 +33,10 @@ async def install(folder: Path) -> Path:
     made: list[Database] = [
         edge.Database(f"sqlite+aiosqlite:///{folder / 'edge' / 'edge.db'}"),
         indexing.Database("", folder / "indexing"),
-        await ingestion.Database.open("", folder / "ingestion"),
+        await ingestion.Database.open("", folder / "ingestion", parts=Parts(folder)),
     ]
     for one in made:
-        await one.migrate()
+        await one.migrate(parts=Parts(folder))
         await one.close()
     (folder / "ingestion" / "blobs" / "uploads").mkdir(parents=True, mode=0o700)
     (folder / "ingestion" / "blobs" / "uploads" / "d1").write_bytes(b"The heron eats frogs.")

@@ -5,8 +5,10 @@ import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
+from footnote_database.parts import Parts
 from footnote_kit import private
 from footnote_kit.clients import check_health, open_channel
+from footnote_store import belonging
 
 from footnote_cli.admin import logs, machine, stores
 from footnote_cli.admin.findings import Finding, broken, ok, warning
@@ -114,6 +116,7 @@ def repair(folder: Path, found: list[Finding]) -> list[str]:
             raise CommandError("The vector engine of this folder runs.", "Stop it first.")
         aside = place / f"{STORE}.aside-{int(time.time())}"
         (place / STORE).rename(aside)
+        Parts(place, {belonging.PART.name}).begin(belonging.PART)
         done.append(f"put the store aside as {aside.name}: documents are indexed again at the next start")
     return done
 

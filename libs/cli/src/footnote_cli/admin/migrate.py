@@ -38,7 +38,9 @@ async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
     """
     private.keep()
     where = places(folder)
-    steps = [await _step(one, one.migrations) for one in where.databases if one.migrations is not None]
+    # Of one that is lost the start and the doctor say what to do; an empty one in its place would hide that.
+    there = [one for one in where.databases if not await asyncio.to_thread(_is_lost, where, one)]
+    steps = [await _step(one, one.migrations) for one in there if one.migrations is not None]
     if look_only:
         return steps
     try:
@@ -50,13 +52,17 @@ async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
     return steps
 
 
+def _is_lost(where: Places, one: StoredDatabase) -> bool:
+    return one.file is not None and not one.file.exists() and where.parts.was_begun(one.part)
+
+
 async def _upgrade(where: Places, names: list[str]) -> None:
     for name in names:
         one = where.database(name)
         assert one.traits is not None
         database = Database(one.url, one.traits)
         try:
-            await database.migrate()
+            await database.migrate(parts=where.parts)
         finally:
             await database.close()
 

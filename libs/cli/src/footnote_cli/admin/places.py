@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from footnote_database.keeping import StoredData, StoredDatabase
+from footnote_database.parts import Parts
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_store.endpoint import socket_path, socket_uri
 from footnote_store.engine import EmbeddedEngine
@@ -37,6 +38,11 @@ class Places:
                 if one.name == name:
                     return one
         raise KeyError(name)
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the installation."""
+        return Parts(self.folder)
 
     @property
     def databases(self) -> list[StoredDatabase]:

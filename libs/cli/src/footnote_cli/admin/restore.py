@@ -9,6 +9,7 @@ from pathlib import Path
 from footnote_database import snapshots, soundness
 from footnote_database.keeping import StoredDatabase
 from footnote_kit import private
+from footnote_store import belonging
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.transfer import PAGE, Transfer, of_line
 
@@ -39,9 +40,12 @@ async def restore(source: Path, target: Path) -> Manifest:
         copies = {(where.database(name).place, one.file): name for name, one in told.databases.items()}
         for (_, file), name in copies.items():  # what several share is filled once
             await asyncio.to_thread(_database, where.database(name), source / file)
+        await asyncio.to_thread(_note_parts, where, told)
         await asyncio.to_thread(_files, where, source)
         if told.spaces:
             await _rows(where, source, told)
+            if where.vectors.exists():
+                await asyncio.to_thread(where.parts.note, belonging.PART)
         wanted.rmdir()
         folder.rename(wanted)
     except BaseException:
@@ -77,6 +81,15 @@ def _database(place: StoredDatabase, copy: Path) -> None:
         return
     place.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     shutil.copyfile(copy, place.file)
+
+
+def _note_parts(where: Places, made: Manifest) -> None:
+    """Note which databases were restored; those that the backup does not have begin empty."""
+    for one in where.databases:
+        where.parts.begin(one.part)
+        if one.name in made.databases:
+            where.parts.note(one.part, one.file)
+    where.parts.begin(belonging.PART)
 
 
 def _files(where: Places, source: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from footnote_database import soundness
 from footnote_database.keeping import StoredDatabase
 from footnote_kit.errors import FootnoteError
+from footnote_store import belonging
 from footnote_store.engine import engine_folder
 from footnote_store.transfer import Transfer
 
@@ -28,17 +29,22 @@ async def databases(where: Places) -> AsyncIterator[Finding]:
         if one.file is None:
             yield await servers.examine(one)
         else:
-            yield await asyncio.to_thread(_file, one, one.file)
+            yield await asyncio.to_thread(_file, where, one, one.file)
 
 
-def _file(one: StoredDatabase, file: Path) -> Finding:
+def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
     check = f"{one.name} database"
     if not file.exists():
         if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
             return refused(check, soundness.missing(file, one.name, one.witness))
+        try:
+            where.parts.check_file(one.part, file)
+        except FootnoteError as error:
+            return refused(check, error)
         return warning(check, f"{file} is not there yet", "It is made at the first start.")
     try:
         soundness.check_file(file, one.name)
+        where.parts.check_file(one.part, file)
         version = schema_of(file, one)
     except FootnoteError as error:
         return refused(check, error)
@@ -86,7 +92,14 @@ def engine(where: Places) -> Iterator[Finding]:
             "the embedded engine is not installed here",
             "Install it (pip install milvus-lite), or set FOOTNOTE_VECTOR_STORE_URI to a Milvus server.",
         )
-    elif where.vectors.exists() and not engine_answers(where.folder):
+    elif not where.vectors.exists():
+        try:
+            where.parts.check(belonging.PART, f"store's file {where.vectors}", there=False, restore=belonging.RESTORE)
+        except FootnoteError as error:
+            yield refused(STORE, error)
+    elif not belonging.is_of(where.vectors.parent):
+        yield refused(STORE, belonging.foreign(where.vectors.parent))
+    elif not engine_answers(where.folder):
         # While the engine runs nobody else may as much as read its file.
         try:
             with contextlib.closing(sqlite3.connect(f"file:{where.vectors}?mode=ro", uri=True)) as connection:

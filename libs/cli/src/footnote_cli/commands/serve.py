@@ -44,6 +44,14 @@ def serve(
             "is more than one core; 1 takes the least memory.",
         ),
     ] = None,
+    accept: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PART",
+            help="Start although this part is missing (it begins empty) or is another installation's (it is taken "
+            "over): edge, jobs, documents, files, indexing or vectors. May be given several times.",
+        ),
+    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or human.")] = None,
 ) -> None:
@@ -63,5 +71,6 @@ def serve(
         log_level=log_level,
         log_format=log_format,
         processes=processes,
+        accept=tuple(accept or ()),
     )
     raise typer.Exit(code)

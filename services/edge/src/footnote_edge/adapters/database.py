@@ -27,6 +27,7 @@ TRAITS = Traits(
     schema="edge",
     sqlite_pool=Pool(4, 4),
     postgres_pool=Pool(10, 10, seconds=10),
+    holds="conversations, answers, API keys, limits, usage, sources and the audit log",
 )
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
 from footnote.types.v1.scope_pb2 import Scope
+from footnote_database.parts import Parts
 from footnote_kit.paging import Page, long_sequence
 
 from footnote_edge.adapters.database import Database
@@ -28,5 +29,5 @@ class OfflineLog:
 async def offline(data_dir: Path) -> tuple[Database, OfflineLog]:
     """Open the log of a deployment."""
     database = Database(Settings().sqlalchemy_url(data_dir / "edge"))
-    await database.migrate()
+    await database.migrate(parts=Parts(data_dir))
     return database, OfflineLog(database)

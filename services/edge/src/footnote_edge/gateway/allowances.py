@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cachetools import TTLCache
+from footnote_database.parts import Parts
 from footnote_database.times import utc
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.identifiers import checked_name
@@ -139,7 +140,7 @@ async def offline(data_dir: Path) -> tuple[Database, Allowances]:
     """Open the limits of a deployment without its service, for the command line."""
     settings = Settings()
     database = Database(settings.sqlalchemy_url(data_dir / "edge"))
-    await database.migrate()
+    await database.migrate(parts=Parts(data_dir))
     return database, Allowances(database, settings, Journal(database))
 
 

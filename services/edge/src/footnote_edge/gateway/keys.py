@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cachetools import LRUCache
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote_database.parts import Parts
 from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated
 from footnote_kit.identifiers import MOST_GROUPS, checked_group, checked_name
@@ -214,7 +215,7 @@ class ApiKeys:
 async def offline(data_dir: Path) -> tuple[Database, ApiKeys]:
     """Open the keys of a deployment without its service, for the command line: somebody must make the first one."""
     database = Database(Settings().sqlalchemy_url(data_dir / "edge"))
-    await database.migrate()
+    await database.migrate(parts=Parts(data_dir))
     return database, ApiKeys(database, Journal(database))
 
 

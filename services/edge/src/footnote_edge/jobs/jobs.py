@@ -18,6 +18,7 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED, Document
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_database import soundness
 from footnote_database.keeping import Library
+from footnote_database.parts import Part, Parts
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit.backoff import Backoff
@@ -70,19 +71,29 @@ def migrate_ledger(url: str) -> None:
     DBOS.migrate(url)
 
 
+PART = Part("jobs", "work in hand: documents on their way, reindexings, deletions of collections")
 LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate_ledger)
 
 
 class Jobs:
     """Takes jobs on and runs them; one instance per process."""
 
-    def __init__(self, settings: Settings, folder: Path, work: Work, records: Records, leases: Leases) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        work: Work,
+        records: Records,
+        leases: Leases,
+        parts: Parts | None = None,
+    ) -> None:
         self._work = work
         work.take_up = self.process_if_idle
         self._records = records
         self._leases = leases
         self._settings = settings
         self._folder = folder
+        self._parts = parts
 
     @property
     def alone(self) -> bool:
@@ -99,7 +110,7 @@ class Jobs:
         A server that is lost in between is waited for as long as one that is away at the start.
         """
         url = self._settings.dbos_url(self._folder)
-        await asyncio.to_thread(_prepare, self._folder, url)
+        await asyncio.to_thread(_prepare, self._folder, url, self._parts)
         _hush_dbos()
         activate(self._work)
         ends, failed = time.monotonic() + START_PATIENCE, 0
@@ -313,11 +324,16 @@ class Jobs:
             )
 
 
-def _prepare(folder: Path, url: str) -> None:
+def _prepare(folder: Path, url: str, parts: Parts | None) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if (file := file_of(url)) is not None:
-        soundness.check_file(file, "jobs")
-        write_ahead(file)
+    if (file := file_of(url)) is None:
+        return
+    if parts is not None:
+        parts.check_file(PART, file)
+    soundness.check_file(file, PART.name)
+    write_ahead(file)
+    if parts is not None:
+        parts.note(PART, file)
 
 
 def _engine_options(url: str) -> dict[str, Any]:

@@ -25,7 +25,14 @@ MIGRATIONS = Migrations(
     lock=7102001,
     version_table="indexing_alembic_version",
 )
-TRAITS = Traits(name="indexing", migrations=MIGRATIONS, synchronous="FULL", busy_seconds=10, writers=Writers.TURNS)
+TRAITS = Traits(
+    name="indexing",
+    migrations=MIGRATIONS,
+    synchronous="FULL",
+    busy_seconds=10,
+    writers=Writers.TURNS,
+    holds="collections, their rights and settings, and the list of what is indexed, own vectors included",
+)
 
 
 class Database(transactions.Database):

@@ -92,6 +92,16 @@ class Blobs:
         except (BaseError, OSError) as error:
             raise Unavailable("The file store does not delete the file") from error
 
+    async def has(self, key: str) -> bool:
+        """Tell whether a file is there. Unavailable where the store does not answer."""
+        try:
+            await obstore.head_async(self._store, key)
+        except FileNotFoundError:
+            return False
+        except (BaseError, OSError) as error:
+            raise Unavailable("The file store does not answer") from error
+        return True
+
     async def check(self) -> str | None:
         """None when the store answers, else why not."""
         try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from footnote_database import soundness, transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
+from footnote_database.parts import Parts
 from footnote_database.traits import Pool, Traits, Writers
 
 from footnote_ingestion.adapters.schema import metadata
@@ -27,6 +28,7 @@ TRAITS = Traits(
     sqlite_pool=Pool(4, 4),
     postgres_pool=Pool(8, 8, seconds=10),
     refused="The documents database does not answer",
+    holds="the list of documents, their labels and states",
 )
 
 
@@ -34,18 +36,19 @@ class Database(transactions.Database):
     """What the server refuses for now is `Unavailable`."""
 
     @classmethod
-    async def open(cls, url: str, folder: Path, patience: float = 0.0) -> Database:
+    async def open(cls, url: str, folder: Path, patience: float = 0.0, parts: Parts | None = None) -> Database:
         """Connect and migrate to the newest schema; a server that is away is waited for, `patience` seconds long.
 
         Raises FailedPrecondition when the file is missing while files of documents are there: without it they would be
         nobody's, and what is searched of them would be removed.
         """
         file, blobs = folder / FILE, folder / "blobs" / "uploads"
-        if not url and not file.exists() and blobs.is_dir() and any(blobs.iterdir()):
+        accepted = parts is not None and parts.accepts(TRAITS.part)
+        if not url and not accepted and not file.exists() and blobs.is_dir() and any(blobs.iterdir()):
             raise soundness.missing(file, "documents", blobs)
         database = cls(address(url, folder / FILE), TRAITS)
         try:
-            await database.migrate(patience)
+            await database.migrate(patience, parts)
         except BaseException:
             await database.close()
             raise

@@ -224,6 +224,12 @@ class DocumentTable:
         async with self._database.read() as connection:
             return list((await connection.execute(query)).scalars())
 
+    async def newest_files(self, most: int) -> Sequence[str]:
+        """Return the keys of the files of the documents that changed last, those in deletion left out."""
+        query = select(documents.c.blob_key).where(documents.c.delete_time.is_(None), documents.c.blob_key != "")
+        async with self._database.read() as connection:
+            return (await connection.scalars(query.order_by(documents.c.update_time.desc()).limit(most))).all()
+
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
         """Note that a document's chunks have what its record said at a version."""
         async with self._database.write() as connection:

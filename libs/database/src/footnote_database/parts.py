@@ -1,0 +1,190 @@
+"""Which parts an installation has, so that one that is gone or another installation's is refused, not begun empty.
+
+The data folder has a file `installation` with the installation's name, and below `parts` a mark for each part that was
+begun. SQLite files carry a tag made of the name in their header (`user_version`), the vector store's folder the name.
+A data folder that has databases and no marks is of a release that made none: each of its parts counts as begun.
+Databases on a server have a mark and no tag: replicas and services apart may have folders of their own.
+"""
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+from footnote_kit.app import Runtime
+from footnote_kit.errors import FailedPrecondition
+from footnote_kit.logs import get_logger
+
+NAME = "installation"
+_MARKS = "parts"
+_EARLIER = ".earlier"
+_BEGINNING = "beginning"
+_TAG_DIGITS = 8
+_CACHES = frozenset({"embeddings.db"})  # filled again by itself
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part by its name, and in words what is lost with it."""
+
+    name: str
+    holds: str
+
+
+class Parts:
+    """The parts of one data folder; `accepted` names those that may be missing or another installation's.
+
+    Looking changes nothing; `begin` and `note` write marks, and several processes may do so at once.
+    """
+
+    def __init__(self, folder: Path, accepted: Collection[str] = ()) -> None:
+        self.folder = folder
+        self._accepted = frozenset(accepted)
+
+    @classmethod
+    def of(cls, runtime: Runtime) -> "Parts":
+        """Return the parts of the deployment that a service is built for."""
+        return cls(runtime.data_dir, runtime.settings.accept)
+
+    def accepts(self, part: Part) -> bool:
+        """Tell whether a part is taken as it is."""
+        return part.name in self._accepted
+
+    def check(self, part: Part, what: str, there: bool, restore: str = "put back a copy of it") -> None:
+        """Raise FailedPrecondition where a part was begun and is not there; `what` is its kind and place."""
+        if there or not self.was_begun(part):
+            return
+        if not self.accepts(part):
+            raise FailedPrecondition(
+                f"The {what} is missing, which held {part.holds}: {restore}, with the services stopped, or start with "
+                f"--accept {part.name} to go on without what it held."
+            )
+        _log.warning("missing_part_accepted", part=part.name)
+
+    def check_file(self, part: Part, file: Path) -> None:
+        """Raise FailedPrecondition where a SQLite file is missing, or of another installation."""
+        there = file.exists() and file.stat().st_size > 0
+        self.check(part, f"{part.name} database {file}", there)
+        tags = {_tag(file), _tag_of(self._known_name())} - {0}
+        if there and len(tags) > 1 and not self.accepts(part):
+            raise FailedPrecondition(
+                f"The {part.name} database {file} is of another installation than {self.folder}: put back the one that "
+                f"belongs there, or start with --accept {part.name} to take it over as it is."
+            )
+
+    def begin(self, part: Part) -> None:
+        """Note that a part is about to be made; what is lost before `note` is not missed."""
+        self._prepare()
+        if not self._mark(part).exists() or (self.accepts(part) and self.was_begun(part)):
+            _write(self._mark(part), _BEGINNING)
+
+    def note(self, part: Part, file: Path | None = None) -> None:
+        """Note that a part is there, and tag its file as this installation's."""
+        name = self.name()
+        if file is not None and _tag(file) != _tag_of(name):
+            with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection:
+                connection.execute(f"PRAGMA user_version={_tag_of(name)}")
+        if _read(self._mark(part)) != name:
+            self._prepare()
+            _write(self._mark(part), name)
+
+    def name(self) -> str:
+        """Return the installation's name, made where there is none: of a part that has one, or a new one."""
+        found = _read(self.folder / NAME)
+        if not found:
+            _write_once(self.folder / NAME, self._known_name() or uuid4().hex)
+            found = _read(self.folder / NAME)
+        return found
+
+    def _known_name(self) -> str:
+        """Return the name of the folder, else one with the tag of the first part that has one, else nothing."""
+        found = _read(self.folder / NAME) or next(
+            (name for path in sorted(self.folder.glob(f"*/{NAME}")) if (name := _read(path))), ""
+        )
+        if not found:
+            tag = next((tag for file in self._databases() if (tag := _tag(file))), 0)
+            found = f"{tag:0{_TAG_DIGITS}x}{uuid4().hex[_TAG_DIGITS:]}" if tag else ""
+        return found
+
+    def was_begun(self, part: Part) -> bool:
+        """Tell whether a part was there before."""
+        marks = self.folder / _MARKS
+        mark = _read(self._mark(part))
+        if mark:
+            return mark != _BEGINNING
+        return (marks / _EARLIER).exists() if marks.is_dir() else any(self._databases())
+
+    def _databases(self) -> list[Path]:
+        found = sorted(self.folder.glob("*/*.db"))
+        return [one for one in found if one.name not in _CACHES and one.stat().st_size]
+
+    def _mark(self, part: Part) -> Path:
+        return self.folder / _MARKS / part.name
+
+    def _prepare(self) -> None:
+        """Make the folder of marks, whole at once, with a note where an earlier release has left parts."""
+        marks = self.folder / _MARKS
+        if marks.is_dir():
+            return
+        making = self.folder / f".{_MARKS}-{uuid4().hex}"
+        making.mkdir(mode=0o700, parents=True)
+        (making / ".kept").touch()  # a folder that is not empty is not replaced by another process's
+        if any(self._databases()):
+            (making / _EARLIER).touch()
+        try:
+            making.rename(marks)
+        except OSError:
+            shutil.rmtree(making, ignore_errors=True)
+
+
+def _tag_of(name: str) -> int:
+    """Return the tag of a name, as much of it as SQLite has room for in a header; 0 for none."""
+    with contextlib.suppress(ValueError):
+        return int(name[:_TAG_DIGITS], 16) & 0x7FFFFFFF
+    return 0
+
+
+def _tag(file: Path) -> int:
+    """Return the tag of a SQLite file; 0 where it has none or cannot be read."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)) as connection:
+            return int(connection.execute("PRAGMA user_version").fetchone()[0])
+    except sqlite3.Error:
+        return 0
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _write(path: Path, text: str) -> None:
+    with contextlib.suppress(OSError):  # a folder that is not ours to write to
+        made = _beside(path, text)
+        made.replace(path)
+
+
+def _write_once(path: Path, text: str) -> None:
+    """Write a file unless another process was first."""
+    with contextlib.suppress(OSError):
+        made = _beside(path, text)
+        try:
+            os.link(made, path)
+        finally:
+            made.unlink()
+
+
+def _beside(path: Path, text: str) -> Path:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}-{uuid4().hex}")
+    made.write_text(text + "\n", "utf-8")
+    made.chmod(0o600)
+    return made
