@@ -76,13 +76,28 @@ class AppendOnly:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """Values that a database stores as bytes, the newest first by `query`, a statement of SQLite without a limit.
+
+    `read` takes the columns of a row; ValueError where they cannot be read, which has `effect`, a sentence.
+    """
+
+    database: str
+    name: str
+    query: str
+    read: Callable[..., object]
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredData:
     """What one service keeps.
 
     `files` is its folder of files, None where they are at `files_url` or it has none; `named` is a statement that its
     database answers with the names, below that folder, of those it cannot do without; `servers` are addresses of
     further servers that it cannot do without, by what they are for; `collections` is a statement that its database
-    answers with the ids of the collections that rows of the vector store are of; `log` is its log, if it keeps one.
+    answers with the ids of the collections that rows of the vector store are of; `log` is its log, if it keeps one;
+    `samples` are of all that it stores as bytes.
     """
 
     databases: tuple[StoredDatabase, ...] = ()
@@ -92,6 +107,7 @@ class StoredData:
     servers: tuple[tuple[str, str], ...] = ()
     collections: str = ""
     log: AppendOnly | None = None
+    samples: tuple[Sample, ...] = ()
 
 
 def database(

@@ -26,6 +26,7 @@ from footnote_providers.egress.egress import Egress
 
 from footnote_edge.adapters.audit_table import GUARDS, AuditEventRow
 from footnote_edge.adapters.database import TRAITS, Database
+from footnote_edge.adapters.samples import SAMPLES
 from footnote_edge.adapters.stages import Stages, telemetry_of
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
@@ -353,4 +354,5 @@ def kept(data_dir: Path) -> keeping.StoredData:
             time_column="time_ms",
             days=settings.audit_days,
         ),
+        samples=SAMPLES,
     )

@@ -30,6 +30,7 @@ from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.adapters.owing import Owing
 from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.adapters.samples import SAMPLES
 from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.collections.collections import Collections
@@ -151,4 +152,5 @@ def kept(data_dir: Path) -> keeping.StoredData:
         ),
         servers=cache,
         collections="SELECT id FROM indexing_collections",
+        samples=SAMPLES,
     )

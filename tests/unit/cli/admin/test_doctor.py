@@ -17,6 +17,7 @@ from footnote_cli.admin.places import places
 from footnote_database.parts import Parts
 from footnote_database.transactions import Database
 from footnote_edge.adapters import database as edge
+from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_indexing.adapters import database as indexing
 from footnote_ingestion.adapters import database as ingestion
 from footnote_kit.settings import KitSettings
@@ -137,6 +138,20 @@ async def test_files_that_are_there_and_those_of_deleted_documents_are_no_damage
     shutil.rmtree(folder / "ingestion" / "blobs")
     (folder / "ingestion" / "blobs").touch()
     assert finding(await examine(folder), "files of ingestion").state == "broken"
+
+
+async def test_messages_that_cannot_be_read_are_counted(tmp_path: Path) -> None:
+    folder = await install(tmp_path / "data")
+    rows = [(VERSION, b"\x0a\x01a"), (VERSION, b"\xff\xff"), (0, b"\x0a\x01a")]
+    with closing(sqlite3.connect(folder / "edge" / "edge.db")) as connection, connection:
+        connection.executemany(
+            "INSERT INTO messages (id, tenant_id, user_id, role, text, payload_version, payload, create_time) "
+            "VALUES (hex(randomblob(8)), 't', 'u', 3, '', ?, ?, '2026-11-27')",
+            rows,
+        )
+    found = finding(await examine(folder), "messages of edge")
+    assert (found.state, found.found.partition(" cannot")[0]) == ("warning", "2 of the 3 newest")
+    assert "their text alone" in found.advice
 
 
 async def test_a_wrong_setting_is_told_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

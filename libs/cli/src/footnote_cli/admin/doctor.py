@@ -10,7 +10,7 @@ from footnote_kit import private
 from footnote_kit.clients import check_health, open_channel
 from footnote_store import belonging
 
-from footnote_cli.admin import logs, machine, stores
+from footnote_cli.admin import logs, machine, samples, stores
 from footnote_cli.admin.findings import Finding, broken, ok, warning
 from footnote_cli.admin.places import STORE, engine_answers, places
 from footnote_cli.errors import CommandError
@@ -47,7 +47,7 @@ async def _kept(folder: Path) -> AsyncIterator[Finding]:
         yield one
     async for one in logs.examine(where):
         yield one
-    for one in await asyncio.to_thread(lambda: list(stores.files(where))):
+    for one in await asyncio.to_thread(lambda: [*samples.examine(where), *stores.files(where)]):
         yield one
     damaged = list(stores.engine(where))
     for one in damaged:

@@ -5,6 +5,8 @@ from datetime import datetime
 from sqlalchemy import BigInteger, DateTime, ForeignKey, Index, LargeBinary, String, Text, UniqueConstraint, false, text
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from footnote_edge.adapters.earlier_payloads import VERSION
+
 UNREMEMBERED = text("embed_time IS NULL AND superseded_by IS NULL AND conversation_id IS NOT NULL")
 
 
@@ -45,6 +47,8 @@ class MessageRow(Base):
     role: Mapped[int]
     text: Mapped[str] = mapped_column(Text)
     payload: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
+    payload_version: Mapped[int] = mapped_column(default=VERSION, server_default="0")
+    """What the payload means, `earlier_payloads.VERSION`; 0 for one that could not be translated."""
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     place: Mapped[int | None] = mapped_column(default=None)

@@ -23,6 +23,7 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_providers.own_vectors import brings_own, no_document
+from google.protobuf.message import DecodeError
 from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
@@ -271,7 +272,10 @@ class Catalog:
                 KnownCollectionRow.name == name,
             )
             payload = (await session.scalars(query)).one_or_none()
-        return None if payload is None else Collection.FromString(payload)
+        try:
+            return None if payload is None else Collection.FromString(payload)
+        except DecodeError:  # asked of indexing instead
+            return None
 
     async def _remember(self, scope: Scope, name: str, collection: Collection) -> None:
         kept = Collection(

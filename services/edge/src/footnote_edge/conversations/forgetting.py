@@ -18,9 +18,10 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_edge.adapters.tables import ConversationRow, ForgottenRow, MessageOriginRow, MessageRow
 from footnote_edge.conversations.origins import DELETED
-from footnote_edge.conversations.payloads import message_of_payload
+from footnote_edge.conversations.payloads import message_of_row
 
 KEPT_DAYS = 30
 """How long a deletion is noted: longer than any answer takes."""
@@ -136,9 +137,9 @@ async def _unlink(session: AsyncSession, message_id: str, named: ColumnElement[b
 
 async def _take_out(session: AsyncSession, row: MessageRow, ids: frozenset[str]) -> bool:
     """Take documents out of an answer, and its topic out of its conversation; tell whether it was as it was read."""
-    message = without(message_of_payload(row.payload), ids)
+    message = without(message_of_row(row), ids)
     as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
-    values = {"payload": message.SerializeToString(), "text": "", "folded": "", "topic": ""}
+    values = {"payload": message.SerializeToString(), "payload_version": VERSION, "text": "", "folded": "", "topic": ""}
     told = as_read.values(**values).execution_options(synchronize_session=False)
     if not (await session.execute(told)).rowcount:  # type: ignore[attr-defined]
         return False

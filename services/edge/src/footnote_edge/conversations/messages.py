@@ -27,7 +27,7 @@ from sqlalchemy.orm import aliased
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.origins import Origin, hash_of, note
-from footnote_edge.conversations.payloads import message_of_payload
+from footnote_edge.conversations.payloads import message_of_row
 from footnote_edge.conversations.withholding import Withholding
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
@@ -252,7 +252,7 @@ def place_of(row: MessageRow) -> int:
 
 def message_of(row: MessageRow) -> ConversationMessage:
     """Return a message as the contract has it."""
-    message = message_of_payload(row.payload)
+    message = message_of_row(row)
     message.question_id, message.superseded_by = row.question_id or "", row.superseded_by or ""
     return message
 

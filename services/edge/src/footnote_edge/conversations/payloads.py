@@ -1,45 +1,39 @@
-"""Messages as they are kept: payloads of earlier releases are read as what they meant.
-
-Fields keep their numbers in messages that are stored as bytes; a number that has another meaning today is translated
-here, and nowhere else. Until 2026-11-26 a filter was JSON text in a field of its own, beside the typed one.
-"""
-
-from typing import Any
+"""Messages as they are stored: bytes of a known version, or their text alone where the bytes cannot be read."""
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import AnswerManifest
-from footnote.types.v1.filter_pb2 import Filter, FilterList
-from google.protobuf.unknown_fields import UnknownFieldSet
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, MessageRole
+from footnote_kit.degradations import degradation
+from footnote_kit.logs import get_logger
+from google.protobuf.message import DecodeError
 
-_WHERE = {AskRequest: 9, AnswerManifest: 6}
-"""The number that the filter's JSON text had."""
+from footnote_edge.adapters.earlier_payloads import VERSION
+from footnote_edge.adapters.tables import MessageRow
 
-
-def asked_of(payload: bytes | None) -> AskRequest:
-    """Return what a question was asked with."""
-    asked = AskRequest.FromString(payload or b"")
-    _filter(asked)
-    return asked
+_log = get_logger(__name__)
+_EFFECT = "This message is shown as its text alone: its sources and checks cannot be read."
+_DETAIL = "They were stored by an earlier release, or are damaged; `footnote admin doctor` says how many are."
 
 
-def message_of_payload(payload: bytes) -> ConversationMessage:
+def message_of_row(row: MessageRow) -> ConversationMessage:
     """Return a message of a conversation, or an answer outside of one."""
-    message = ConversationMessage.FromString(payload)
-    if message.HasField("manifest"):
-        _filter(message.manifest)
+    if row.payload_version == VERSION:
+        try:
+            return ConversationMessage.FromString(row.payload)
+        except DecodeError:
+            _log.error("message_not_readable", message_id=row.id)
+    message = ConversationMessage(
+        id=row.id, conversation_id=row.conversation_id or "", role=MessageRole.ValueType(row.role), text=row.text
+    )
+    message.create_time.FromDatetime(row.create_time)
+    message.degradations.append(degradation(PIPELINE_STAGE_EDGE, "SOURCES_WITHHELD", _EFFECT, _DETAIL))
     return message
 
 
-def _filter(kept: Any) -> None:
-    """Put JSON text that stands in the old field into the filter; where both were given, both hold."""
-    number = _WHERE[type(kept)]
-    unknown: Any = UnknownFieldSet(kept)
-    texts = [one.data for one in unknown if one.field_number == number]
-    if not texts or not texts[-1]:
-        return
-    json = Filter(json=texts[-1].decode())
-    kept.DiscardUnknownFields()
-    if kept.HasField("filter"):
-        json = Filter(**{"and": FilterList(filters=[json, kept.filter])})  # type: ignore[arg-type]
-    kept.filter.CopyFrom(json)
+def asked_of_row(row: MessageRow) -> AskRequest:
+    """Return what a question was asked with; where that cannot be read, its text is all that is known."""
+    try:
+        return AskRequest.FromString(row.asked or b"")
+    except DecodeError:
+        _log.error("question_not_readable", message_id=row.id)
+        return AskRequest()

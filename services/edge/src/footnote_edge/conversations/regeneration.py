@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 from footnote_edge.adapters.tables import MessageRow
 from footnote_edge.conversations.messages import CURRENT, Messages, answer_row, place_of, question_row, standing, touch
 from footnote_edge.conversations.origins import Origin, note
-from footnote_edge.conversations.payloads import asked_of
+from footnote_edge.conversations.payloads import asked_of_row
 
 _AT_ONCE = 1000
 """Ids in one statement: databases take so many parameters, and a few more."""
@@ -144,7 +144,7 @@ async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ..
         .limit(1)
     )
     topic, topic_of = (await session.execute(before)).one_or_none() or ("", "")
-    asked = asked_of(question.asked)
+    asked = asked_of_row(question)
     asked.question = question.text
     return Regeneration(
         conversation_id=question.conversation_id or "",

@@ -107,7 +107,8 @@ class Inventory:
     async def indexed(self, ids: Sequence[str], after: tuple[str, str], limit: int) -> list[Indexed]:
         """Return documents of all tenants that searches see, by id and collection, after one; of some ids, if given.
 
-        Rows with vectors of a caller's own are left out: nobody else knows of them.
+        Rows with vectors of a caller's own are left out, beside documents too, as earlier releases allowed: ingestion
+        does not know them, and they would be removed as leftovers.
         """
         of_generation = sa.and_(
             generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
@@ -123,6 +124,7 @@ class Inventory:
                 .join(generations, of_generation)
                 .where(revisions.c.state == CURRENT, generations.c.state == CURRENT, place > sa.tuple_(*after))
                 .where(revisions.c.collection_id.not_in(own))
+                .where(sa.not_(revisions.c.document_id.startswith(revisions.c.collection_id + "/")))
                 .order_by(revisions.c.document_id, revisions.c.collection_id)
                 .limit(limit)
             )

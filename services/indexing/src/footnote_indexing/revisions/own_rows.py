@@ -114,18 +114,20 @@ class OwnRows:
         chosen = conjunction([_ids(keys), expr]) if expr else _ids(keys)
         hits = await self._writer.store.read(space, chosen, len(keys), vectors=vectors)
         by_revision = {hit.revision_key: hit for hit in hits if hit.collection_key == found.generation.collection_key}
-        return [_row(by_revision[key.revision_key]) for key in keys if key.revision_key in by_revision]
+        there = (key for key in keys if key.revision_key in by_revision)
+        return [_row(_row_id(found, key), by_revision[key.revision_key]) for key in there]
 
 
 def _ids(keys: Sequence[RevisionKey]) -> str:
     return f"id in [{', '.join(quote(chunk_id(key.document_id, key.revision, 0)) for key in keys)}]"
 
 
-def _row(hit: Hit) -> VectorRow:
+def _row(row_id: str, hit: Hit) -> VectorRow:
+    """Return a row as callers know it; chunks of the first release name it with its collection."""
     chunk = hit.chunk
     vector = [] if hit.vector is None else hit.vector.tolist()
     return VectorRow(
-        id=chunk.document_id,
+        id=row_id,
         text=chunk.text,
         metadata=chunk.metadata if chunk.HasField("metadata") else None,
         vector=vector,

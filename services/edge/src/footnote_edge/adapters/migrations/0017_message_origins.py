@@ -13,7 +13,9 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import op
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
-from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_DOCUMENT_DELETED
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_DOCUMENT_DELETED, Source
+from footnote_edge.adapters.earlier_payloads import ids_in, message_of
+from google.protobuf.message import DecodeError
 
 revision = "0017"
 down_revision = "0016"
@@ -71,7 +73,7 @@ def _fill(connection: sa.Connection) -> None:
         page = sa.select(*columns).where(_MESSAGES.c.sequence > last, _MESSAGES.c.role == _ASSISTANT)
         rows = connection.execute(page.order_by(_MESSAGES.c.sequence).limit(_BATCH)).all()
         for row in rows:
-            message = ConversationMessage.FromString(row.payload or b"")
+            message = _read(row)
             gone |= _deleted(message)
             found = _own(message)
             for origins in _inherited(connection, row, message):
@@ -89,6 +91,15 @@ def _fill(connection: sa.Connection) -> None:
     if gone:
         now = datetime.now(UTC)
         connection.execute(sa.insert(_FORGOTTEN), [{"id": one, "create_time": now} for one in sorted(gone)])
+
+
+def _read(row: Any) -> ConversationMessage:
+    """Return an answer as this release has it; of one that cannot be read all that may be a document counts."""
+    payload = row.payload or b""
+    try:
+        return message_of(payload)
+    except (DecodeError, UnicodeDecodeError):
+        return ConversationMessage(sources=[Source(document_id=one) for one in sorted(ids_in(payload) - {row.id})])
 
 
 def _row(message_id: str, collection_id: str, document_id: str, revision: int) -> dict[str, Any]:

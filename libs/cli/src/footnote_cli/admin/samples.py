@@ -1,0 +1,43 @@
+"""Reads a sample of everything that is stored as bytes, newest first: what cannot be read is counted."""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from footnote_database.keeping import Sample
+
+from footnote_cli.admin.findings import Finding, ok, warning
+from footnote_cli.admin.places import Places
+
+MOST = 500
+"""Values of each kind that are read."""
+
+
+def examine(where: Places) -> Iterator[Finding]:
+    """Read samples of the databases that are files here; a schema of another release has a finding of its own."""
+    for service, kept in where.services.items():
+        for sample in kept.samples:
+            file = where.database(sample.database).file
+            if file is not None and file.exists():
+                with contextlib.suppress(sqlite3.Error):
+                    yield from _examine(service, sample, file)
+
+
+def _examine(service: str, sample: Sample, file: Path) -> Iterator[Finding]:
+    check, unread, total = f"{sample.name} of {service}", 0, 0
+    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        for row in connection.execute(f"{sample.query} LIMIT {MOST}"):
+            total += 1
+            try:
+                sample.read(*row)
+            except ValueError:
+                unread += 1
+    if unread:
+        yield warning(
+            check,
+            f"{unread} of the {total} newest cannot be read: damaged, or of a release that this one does not know",
+            f"{sample.effect} Put back a copy of {file} from before, if there is one.",
+        )
+    elif total:
+        yield ok(check, f"the {total} newest can be read")
