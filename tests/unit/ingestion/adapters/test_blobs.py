@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from footnote_ingestion.adapters.blobs import Blobs
+from footnote_kit.errors import FailedPrecondition
 
 
 def stored(folder: Path) -> list[str]:
@@ -62,3 +63,21 @@ async def test_what_a_killed_process_had_written_goes_with_the_file(blobs: Blobs
         (place / "file").unlink()
     await blobs.delete("uploads/a/file")
     assert sorted(stored(place)) == ["file2", "file2#1"]
+
+
+@pytest.mark.parametrize(
+    ("url", "options", "said"),
+    [
+        ("file:///not/there", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store .*: .*/not/there. Give s3://"),
+        ("nope://bucket", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store .*nope://bucket"),
+        ("bucket", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store"),
+        ("s3://bucket", {"nonsense": "1"}, "FOOTNOTE_INGESTION_BLOB_OPTIONS: .*'nonsense' is not valid"),
+    ],
+)
+def test_a_store_that_cannot_be_opened_is_said_in_a_sentence(
+    tmp_path: Path, url: str, options: dict[str, str], said: str
+) -> None:
+    with pytest.raises(FailedPrecondition, match=said) as caught:
+        Blobs.open(url, options, tmp_path / "blobs", tmp_path)
+    assert "\n" not in caught.value.message
+    assert "Debug" not in caught.value.message

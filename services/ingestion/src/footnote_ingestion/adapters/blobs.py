@@ -13,8 +13,8 @@ from tempfile import NamedTemporaryFile
 
 import obstore
 from footnote_database.cancel_safe import outcome
-from footnote_kit.errors import Unavailable
-from obstore.exceptions import BaseError
+from footnote_kit.errors import FailedPrecondition, Unavailable
+from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import LocalStore, ObjectStore, from_url
 
 PART_BYTES = 256 * 1024
@@ -30,12 +30,23 @@ class Blobs:
 
     @classmethod
     def open(cls, url: str, options: dict[str, str], folder: Path, scratch: Path) -> Blobs:
-        """Return the store at `url`, or the local `folder` when it is empty; `scratch` is for temporary files."""
+        """Return the store at `url`, or the local `folder` when it is empty; `scratch` is for temporary files.
+
+        Raises FailedPrecondition, in a sentence, for a URL or options that name no store.
+        """
         if url:
             endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
             client = {"allow_http": endpoint.startswith("http://"), "timeout": timedelta(seconds=60)}
             retries = {"max_retries": 3, "retry_timeout": timedelta(seconds=20)}
-            store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[call-overload]
+            try:
+                store = from_url(url, client_options=client, retry_config=retries, **options)  # type: ignore[call-overload]
+            except UnknownConfigurationKeyError as error:
+                raise FailedPrecondition(f"FOOTNOTE_INGESTION_BLOB_OPTIONS: {_first_line(error)}") from error
+            except (BaseError, ValueError) as error:
+                raise FailedPrecondition(
+                    f"FOOTNOTE_INGESTION_BLOB_URL names no store that can be opened: {_first_line(error)} Give "
+                    "s3://bucket/prefix, gs://…, az://…, or file:///folder with a folder that is there."
+                ) from error
             return cls(store, None, scratch)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
@@ -109,6 +120,11 @@ class Blobs:
         except (BaseError, OSError):
             return "the file store does not answer"
         return None
+
+
+def _first_line(error: Exception) -> str:
+    """Return what the library says for people; what follows is for its developers."""
+    return str(error).partition("\n")[0].rstrip(".") + "."
 
 
 def _delete_begun(path: Path) -> None:
