@@ -28,6 +28,8 @@ ONLY: dict[str, set[str]] = {
     "huggingface-hub": _MODELS,
     "onnxruntime": _MODELS,
     "tokenizers": _MODELS,
+    "babel": {"generation"},
+    "unicode-rbnf": {"generation"},
     "tiktoken": {"edge", "indexing", "augmentation", "generation"},
     "pypdf": _FILES,
     "pypdfium2": _FILES,

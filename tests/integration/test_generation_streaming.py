@@ -87,9 +87,9 @@ async def collect(stub: GenerationServiceStub, wanted: pb.GenerateRequest | None
 
 
 async def test_answers_with_usage_model_and_settings_passed_on(model: ModelServer, stub: GenerationServiceStub) -> None:
-    model.script([Say(["Employees receive 25 days", " of paid leave [2]."]), Finish(usage=(321, 12))])
+    model.script([Say(["Employees receive 25 days", " of paid leave per year [2]."]), Finish(usage=(321, 12))])
     answer = await collect(stub, request(model="tiny", max_tokens=77, stop={"values": ["END"]}, seed=5))
-    assert answer.text == "Employees receive 25 days of paid leave [2]."
+    assert answer.text == "Employees receive 25 days of paid leave per year [2]."
     assert (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.usage.estimated) == (321, 12, False)
     assert answer.citations[0].support == types.VERDICT_SUPPORTED
     body = model.seen[0].body
@@ -252,10 +252,13 @@ async def test_strict_mode_withholds_what_the_sources_do_not_bear_out(
     model: ModelServer, stub: GenerationServiceStub
 ) -> None:
     model.script(
-        [Say(["Employees receive 25 days of paid leave [2]. Interns receive 99 days [2]. They are happy."]), Finish()]
+        [
+            Say(["Employees receive 25 days of paid leave per year [2]. Interns receive 99 days [2]. They are happy."]),
+            Finish(),
+        ]
     )
     answer = await collect(stub, request(strict=True))
-    assert answer.text == "Employees receive 25 days of paid leave [2]."
+    assert answer.text == "Employees receive 25 days of paid leave per year [2]."
     assert answer.reliability.claims_supported == 1.0
     assert "2 statements" in answer.warnings[0]
 
@@ -268,7 +271,10 @@ async def test_a_verifier_that_fails_is_a_degradation_of_the_answer(
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
     monkeypatch.setenv("FOOTNOTE_GENERATION_VERIFIER", "openai:this-server-has-no-embeddings")
     model.script(
-        [Say(["Employees receive 25 days of paid leave [2]. Many are glad of the long holidays [2]."]), Finish()]
+        [
+            Say(["Employees receive 25 days of paid leave per year [2]. Many are glad of the long holidays [2]."]),
+            Finish(),
+        ]
     )
     async with serve_app(build) as served:
         events = [event async for event in GenerationServiceStub(served.channel).Generate(request(second_opinion=True))]

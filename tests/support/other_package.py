@@ -58,7 +58,7 @@ class Parrot:
 
 
 class Trusting:
-    enough, sees_contradictions, most_passages, timeout, only_unsure = 0.5, True, 8, 5.0, True
+    enough, sees_contradictions, most_passages, timeout = 0.5, True, 8, 5.0
 
     async def ask(self, asked):
         return [[Opinion(1.0) for _ in passages] for _, passages in asked]

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, TextSpan
 from footnote.types.v1.table_pb2 import Cell
-from footnote_generation.language.table_rows import rows_of
-from footnote_generation.verification.support import Evidence, prepare
 
 _PAIR = re.compile(r"\s*(?P<header>[^:：;；|]{1,60})(?::\s+|：\s*)(?P<value>[^;；\n]+)")
 
@@ -33,12 +31,6 @@ def with_tables(source: Source) -> Source:
                 mine = source.anchors[-1]
             mine.cell.CopyFrom(cell)
     return source
-
-
-def told(text: str, context: str = "", language: str = "") -> Evidence:
-    """Return a text made ready to judge by, its tables read as a parser reads them."""
-    text = as_parsed(text)
-    return prepare(text, context, language, rows_of(with_tables(Source(text=text))))
 
 
 def as_parsed(text: str) -> str:

@@ -18,19 +18,22 @@ from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.reading import entries
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, policy
-from footnote_generation.language import amounts, grammar, quantities, quotes, reading, tongues, unspaced, verbs
+from footnote_generation.language import quantities, quotes, tongues
+from footnote_generation.language.cldr import writing
 from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import (
-    checker,
+    cells,
     claims,
     explanations,
+    judging,
+    layout,
+    leads,
     named_places,
-    opinion,
-    places,
-    quotations,
-    support,
+    normal,
+    parts,
 )
+from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_ingestion.parsers import parser_for, sniff
@@ -58,15 +61,12 @@ _SOURCE = Source(
     anchors=[Anchor(span=TextSpan(start=0, end=16)), Anchor(span=TextSpan(start=18, end=35))],
     locator=Locator(sheet=SheetLocator(sheet="Products", range="A1:B1")), score=0.5,
 )  # fmt: skip
-_EVIDENCE = support.prepare(_PASSAGE, "Products", "en")
+_EVIDENCE = Evidence(Source(number=1, title="Products", text=_PASSAGE))
+_CELLS = cells.Cells.of(_SOURCE, "en", ".")
 _NAMES = files.FileNames(
     {f"d{i}": f"{name}_{i}.pdf" for i, name in enumerate(("report", "polaris", "1", "annual 2023", "中"))}
 )
-_VERDICT = support.judge("The Polaris tracker weighs 12.8 kg.", _EVIDENCE)
-_CONTRARY = support.judge("The Polaris tracker weighs 3 kg.", _EVIDENCE)
 _MARKERS = [claims.PlacedMarker(at, at + 3, 1) for at in range(40, 4000, 40)]
-_CHINESE = grammar.load("zh")
-assert _CHINESE is not None
 _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
 # What needs more than the text.
@@ -107,10 +107,20 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_augmentation.plan.plan": lambda t: plan.plan(t, "polaris tracker"),
     "footnote_generation.language.quotes.find": lambda t: (quotes.find("never there", t), quotes.find(t, _PASSAGE)),
     "footnote_generation.verification.named_places.find": lambda t: named_places.find(t, None, _SOURCE, "en"),
-    "footnote_generation.verification.named_places.stated": lambda t: named_places.stated(t, _SOURCE),
-    "footnote_generation.verification.named_places.at_place": lambda t: named_places.at_place(
-        t, _EVIDENCE, named_places.Named(((0, 80),), "page 1", cell=False), _VERDICT
+    "footnote_generation.verification.named_places.without_places": lambda t: named_places.without_places(t, _SOURCE),
+    "footnote_generation.verification.cells.check": lambda t: cells.check(t, _CELLS),
+    "footnote_generation.verification.cells.at": lambda t: cells.at(t, [(18, 35)], _SOURCE, _CELLS),
+    "footnote_generation.verification.judging.judge": lambda t: judging.judge(t, t[:80], _EVIDENCE, None),
+    "footnote_generation.verification.layout.of_row": lambda t: list(
+        layout.of_row(t, [(0, len(t) // 2), (len(t) // 2, len(t))], ["Item", "Price"], _MARKERS)
     ),
+    "footnote_generation.verification.layout.clauses": lambda t: layout.clauses(t, 0, len(t), _MARKERS),
+    "footnote_generation.verification.normal.tokens": lambda t: normal.tokens.__wrapped__(t, ","),
+    "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "en", "."),
+    "footnote_generation.language.quantities.find": lambda t: [
+        quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
+    ],
+    "footnote_generation.language.quantities.numeral": lambda t: quantities.numeral(t, writing("de")),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
@@ -120,33 +130,17 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(
         t, [CellSpan("Weight", 0, len(t)), CellSpan("Name", 0, 5)], question.read("What weight?")
     ),
-    "footnote_generation.verification.checker.value_span": lambda t: checker.value_span(t, _SOURCE, _VERDICT),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
-    "footnote_generation.verification.opinion.stretches": lambda t: opinion.stretches(t, _EVIDENCE, 8),
     "footnote_generation.answering.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
-    "footnote_generation.verification.opinion.is_unsure": lambda t: opinion.is_unsure(
-        t, _EVIDENCE, _CONTRARY, sees_contradictions=True
-    ),
-    "footnote_generation.verification.support.understood": lambda t: support.understood(t, _EVIDENCE),
     "footnote_generation.verification.explanations.shorten": lambda t: explanations.shorten(t, t),
-    "footnote_generation.verification.support.judge": lambda t: support.judge(t, _EVIDENCE),
-    "footnote_generation.verification.support.is_foreign": lambda t: support.is_foreign(t, _EVIDENCE),
     "footnote_generation.language.words.analyse": lambda t: analyse(t, "en"),
-    "footnote_generation.language.amounts.find": lambda t: amounts.find(t, "de"),
-    "footnote_generation.language.amounts.unit": lambda t: amounts.unit(t, "de"),
-    "footnote_generation.language.grammar.stem_of": lambda t: grammar.stem_of(t, "de", {}),
-    "footnote_generation.language.grammar.stem": lambda t: grammar.stem(t, "de"),
-    "footnote_generation.language.quantities.share_units": lambda t: quantities.share_units(t, []),
-    "footnote_generation.language.unspaced.cut": lambda t: unspaced.cut(t, _CHINESE, quantities.find(t)),
-    "footnote_generation.language.verbs.holds_to": lambda t: verbs.holds_to(t, "de"),
-    "footnote_generation.language.verbs.forms": lambda t: verbs.forms.__wrapped__(t, "de"),
-    "footnote_generation.language.reading.read": lambda t: (reading.read(t, "en"), reading.read(t, "zh")),
-    "footnote_generation.verification.places.cut": lambda t: places.cut(t, "Title", "en"),
-    "footnote_generation.verification.quotations.find": lambda t: quotations.find(t, t, [(0, len(t))]),
 }  # fmt: skip
 # Work on texts that no function of one text stands for.
 MORE: Mapping[str, Call] = {
-    "source: support.prepare and judge": lambda t: support.judge("The tracker weighs 12.8 kg.", support.prepare(t)),
+    "source: made ready and judged": lambda t: judging.judge(
+        "The tracker weighs 12.8 kg.", "", Evidence(Source(number=1, text=t)), None
+    ),
+    "statement: lead-ins": lambda t: list(leads.without(normal.tokens(t), t, frozenset({"manual"}))),
     "source: other forms of German words": lambda t: forms.others(analyse(f"Bringen Sie {t} mit.", "de"), "de"),
     "source: passage in another language": lambda t: elsewhere.find(
         "Combien pèse cette caisse de bois ?", [Source(number=1, text=t, score=0.5)]

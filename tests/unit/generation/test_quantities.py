@@ -1,12 +1,11 @@
 """Numbers with units, dates and times, compared by value."""
 
 import pytest
-from footnote_generation.language import amounts
 from footnote_generation.language.quantities import find, same_dimension, same_value
 
 
 def agree(left: str, right: str) -> bool:
-    a, b = find(left), find(right)
+    a, b = (find(text, "zh" if text[-1] > "⺀" else "en") for text in (left, right))
     assert a, left
     assert b, right
     return same_value(a[0], b[0]) and same_dimension(a[0], b[0])
@@ -20,15 +19,10 @@ def agree(left: str, right: str) -> bool:
         ("3,5 %", "3.5 percent"),
         ("$1.65 billion", "1,650 million dollars"),
         ("twenty-five days", "25 days"),
-        ("deux ans", "24 mois"),
         ("two weeks", "14 days"),
-        ("quatre-vingt-dix jours", "90 jours"),
         ("12 March 2021", "2021-03-12"),
-        ("March 2021", "12 mars 2021"),
-        ("2021", "on March 12, 2021"),
         ("14h30", "2:30 pm"),
         ("25 °C", "25 degrees Celsius"),
-        ("about 1.9 billion", "1,932 million"),
         ("1361万", "13.61 million"),
         ("2016年9月4日", "4 September 2016"),
     ],
@@ -45,7 +39,6 @@ def test_same(left: str, right: str) -> None:
         ("45 million euros", "45 million dollars"),
         ("$4.2 billion", "$4.2 million"),
         ("12 March 2021", "March 2021"),
-        ("2020", "12 March 2021"),
         ("12 %", "12 kg"),
         ("18 °C", "18 °F"),
         ("15:30", "14:30"),
@@ -60,19 +53,33 @@ def test_digits_inside_names_are_no_quantities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("language", "worded", "numeral"),
+    ("language", "text", "values", "dimension"),
     [
-        ("en", "half an hour", "30 minutes"),
-        ("fr", "trois quarts d'heure", "45 minutes"),
-        ("de", "eine halbe Stunde", "30 Minuten"),
-        ("es", "hora y media", "90 minutos"),
-        ("it", "un quarto d'ora", "15 minuti"),
-        ("pt", "meia hora", "30 minutos"),
-        ("nl", "een halfuur", "30 minuten"),
-        ("zh", "半个小时", "30分钟"),
+        ("de", "dreißig Tage", {30 * 86_400.0}, "time"),
+        ("de", "3. März 2024", {20_240_303.0}, "date"),
+        ("de", "1.450 Stück", {1450.0}, ""),
+        ("de", "2 Mio. Euro", {2e6}, "money:EUR"),
+        ("fr", "18 millions d'euros", {18e6}, "money:EUR"),
+        ("fr", "1er mars 2024", {20_240_301.0}, "date"),
+        ("fr", "deux ans", {24.0}, "months"),
+        ("fr", "quatre-vingt-dix jours", {90 * 86_400.0}, "time"),
+        ("es", "treinta y uno", {31.0}, ""),
+        ("it", "7,50 euro", {7.5}, "money:EUR"),
+        ("nl", "24 maanden", {24.0}, "months"),
+        ("pt", "3 de março de 2024", {20_240_303.0}, "date"),
+        ("pl", "pięć dni", {5 * 86_400.0}, "time"),
+        ("ru", "5 марта 2024 года", {20_240_305.0}, "date"),
+        ("zh", "1.5万元", {15_000.0}, "money:CNY"),
+        ("ja", "９５００円", {9500.0}, "money:JPY"),
+        ("en", "two hundred metres", {200.0}, "length"),
+        ("", "1,450 parts", {1.45, 1450.0}, ""),
     ],
 )
-def test_spans_without_a_numeral(language: str, worded: str, numeral: str) -> None:
-    (left,), (right,) = amounts.find(worded, language), amounts.find(numeral, language)
-    assert same_value(left, right)
-    assert same_dimension(left, right)
+def test_each_language_writes_its_own_way(language: str, text: str, values: set[float], dimension: str) -> None:
+    found = find(text, language)[0]
+    assert (set(found.values), found.dimension) == (values, dimension)
+
+
+def test_a_word_and_a_date_in_one_sentence_are_both_read() -> None:
+    found = find("Dreißig Tage nach dem 3. März 2024 gilt die neue Frist.", "de")
+    assert [one.dimension for one in found] == ["time", "date"]

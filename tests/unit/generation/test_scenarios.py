@@ -141,8 +141,10 @@ async def test_a_no_information_found_is_a_miss() -> None:
 
 async def test_c_reliability_is_used_over_given_sources_and_supported_over_all_claims() -> None:
     made = await answer(
-        "Le stock de sécurité recommandé est de 200 unités [2]. Il n'est jamais revu [2]. Tout va bien."
+        "Le stock de sécurité recommandé est de 200 unités pour ce produit [2]. Il coûte 47 euros [2]. Tout va bien."
     )
+    assert (made.claims[0].basis, made.citations[0].basis) == (types.BASIS_QUOTED,) * 2
+    assert (made.reliability.claims_quoted, made.reliability.claims_read, made.reliability.claims_unread) == (1, 0, 0)
     assert made.reliability.sources_used == pytest.approx(1 / 3)
     assert made.reliability.claims == 3
     assert made.reliability.claims_supported == pytest.approx(1 / 3)
@@ -268,10 +270,10 @@ async def test_a_wrong_place_is_not_made_right_by_another_source() -> None:
     assert made.claims[0].support == types.VERDICT_UNSUPPORTED
 
 
-async def test_strict_mode_withholds_what_is_only_weak_and_counts_it() -> None:
+async def test_strict_mode_withholds_what_is_not_confirmed_and_counts_it() -> None:
     weak = "Le stock de sécurité conseillé par Dupont est de 200 unités [2]."
     assert (await answer(weak, sources=(PAGE,))).claims[0].support == types.VERDICT_NOT_CONFIRMED
-    good = "Le stock de sécurité recommandé est de 200 unités [2]."
+    good = "Le stock de sécurité recommandé est de 200 unités pour ce produit [2]."
     made = await answer(f"{weak} {good} Il y en a 999 [2]. Personne ne sait.", sources=(PAGE,), strict=True)
     assert made.text == good
     assert made.reliability.withheld_claims == 3
@@ -294,3 +296,58 @@ async def test_markers_as_models_write_them_are_shown_as_numbers(said: str, show
     made = await answer(*said, sources=(STOCK, PAGES))
     assert made.text == shown
     assert len(made.citations) == shown.count("[1]") + shown.count(" [2]") + shown.count("y[2]") + shown.count("][2]")
+
+
+async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
+    shown = []
+    request = ModelRequest(messages=(), question="q", sources=(), locale="fr")
+    async for event in Generator(RetryPolicy()).run(
+        Script(["The capital ", "of France is Paris. ", "Ask more!"]), request
+    ):
+        if isinstance(event, Delta):
+            shown.append(event.text)
+        elif isinstance(event, Completed):
+            last = event
+    assert "".join(shown) == last.answer.text
+    assert last.answer.text.startswith("Je n'ai pas trouvé d'information pertinente")
+    assert last.withheld == "The capital of France is Paris. Ask more!"
+    assert last.answer.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
+    assert last.answer.warnings
+
+
+@pytest.mark.parametrize("said", ["I could not find any information about this.", "Ich habe keine Informationen dazu."])
+async def test_a_model_that_says_itself_that_nothing_was_found_is_shown(said: str) -> None:
+    made = await answer(said, sources=())
+    assert made.text == said
+
+
+async def test_a_footnote_binds_to_the_clause_before_it() -> None:
+    text = (
+        "The quantity of bolts is 150 [1], while parking costs 5 euros a day [2]. Bolts [1] and parking [2] are there."
+    )
+    made = await answer(text, sources=(STOCK, PAGES))
+    said = [made.text[claim.span.start : claim.span.end] for claim in made.claims]
+    assert said == [
+        "The quantity of bolts is 150", "while parking costs 5 euros a day [2].", "Bolts [1] and parking [2] are there."
+    ]  # fmt: skip
+    assert [list(claim.sources) for claim in made.claims] == [[1], [2], [1, 2]]
+    assert made.claims[0].basis == types.BASIS_CELLS
+
+
+async def test_cells_of_a_table_are_claims_with_the_headers_of_row_and_column() -> None:
+    text = "| Item | Quantity | Site |\n|---|---|---|\n| Bolts | 150 [1] | Lyon [1] |\n| Screws | 150 [1] | Metz |\n"
+    made = await answer(*text, sources=(STOCK, PAGES))
+    said = [(made.text[claim.span.start : claim.span.end], claim.support, claim.basis) for claim in made.claims]
+    assert said == [
+        ("150", types.VERDICT_SUPPORTED, types.BASIS_CELLS),
+        ("Lyon", types.VERDICT_SUPPORTED, types.BASIS_CELLS),
+        ("150", types.VERDICT_UNSUPPORTED, types.BASIS_UNSPECIFIED),
+        ("Metz", types.VERDICT_UNCITED, types.BASIS_UNSPECIFIED),
+    ]
+    assert (made.claims[2].stated, made.claims[2].found) == ("150", "80")
+    assert [citation.locator.sheet.range for citation in made.citations] == ["C12", "D12", "C13"]
+
+
+async def test_a_marker_on_a_line_of_its_own_belongs_to_the_statement_above() -> None:
+    made = await answer("Lunch is free on Mondays.\n[2]\n\n- Parking costs 5 euros a day.\n  [2]\n", sources=(PAGES,))
+    assert [(claim.support, list(claim.sources)) for claim in made.claims] == [(types.VERDICT_SUPPORTED, [2])] * 2

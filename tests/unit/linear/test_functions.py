@@ -16,9 +16,7 @@ PER_KILOBYTE = 60.0
 """Milliseconds for a thousand characters; most take less than one."""
 # Each word of a statement is held against each sentence of a source of at most 12 000 characters; a statement is read
 # to its 2000th character.
-_DEARER = dict.fromkeys(
-    ("footnote_generation.verification.support.judge", "footnote_generation.verification.opinion.stretches"), 250.0
-)
+_DEARER = {"footnote_generation.verification.judging.judge": 250.0}
 _ENOUGH = 3
 _LONG = 0.15
 _ORDINARY = [

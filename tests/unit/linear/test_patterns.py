@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from footnote_generation.language import amounts, grammar, places, unspaced
+from footnote_generation.language import places
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.linear import report
@@ -34,17 +34,10 @@ _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
     "footnote_text.signals._compiled": [
         {"phrase": phrase} for phrase in ("^how do i", "difference ... between", "*liste*", "in all$", "一共 ... 多少")
     ],
-    f"{_GENERATION}verification.support._verbatim": [{"words": words} for words in (["a"], ["a"] * 6, ["1", "000"])],
 }
 # Functions that hold patterns made when they are called first.
 _MAKERS: dict[str, Callable[[], object]] = {
-    f"{_GENERATION}language.amounts._patterns": lambda: [
-        [tables.date, tables.clock, tables.number, tables.worded]
-        # English and French have patterns of their own, in `quantities`.
-        for tables in (amounts._tables(code) for code in grammar.codes() if code not in {"en", "fr"})
-    ],
-    f"{_GENERATION}language.amounts._span_words": lambda: [amounts._span_words(code)[1] for code in grammar.codes()],
-    f"{_GENERATION}language.unspaced._lexicon": lambda: [unspaced._lexicon("zh")[0]],
+    f"{_GENERATION}language.places._link": lambda: [places._link()],
     f"{_GENERATION}language.places._parts": lambda: [places._parts(()), places._parts(("a", "1.1", "report 2023.pdf"))],
 }
 

@@ -27,6 +27,7 @@ _BEFORE_ORDINAL = frozenset(_BEFORE_ORDINAL_WORDS.split())
 _MONTH_WORDS = """januar jänner februar märz april mai juni juli august september oktober november dezember
 jan feb mär apr jun jul aug sep sept okt nov dez"""
 _MONTHS = frozenset(_MONTH_WORDS.split())
+_FUNCTION_WORDS = frozenset(word for words in STOP_WORDS.values() for word in words)
 _NUMBER_AND_BEFORE = re.compile(r"(?:(?<![^\W\d_])([^\W\d_]++)|\d{1,2}+\.)\s\d{1,2}\Z")
 _NEXT_WORD = re.compile(r"[^\W_]++")
 _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
@@ -66,10 +67,23 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
         return False
     if lowered in _ABBREVIATIONS and not following.isupper():
         return False
-    if len(word) == 1 and word.isalpha() and word.isupper():
+    if len(word) == 1 and word.isalpha() and word.isupper() and not _names_a_thing(text, start - 1, after):
         return False  # an initial: "J. Smith"
     # A number at the start of a line is a list marker: "1. First".
     return not (word.isdigit() and len(word) <= 3 and _begins_line(text, start - len(word)))
+
+
+def _names_a_thing(text: str, start: int, after: str) -> bool:
+    """Tell whether a capital at the end of a sentence is no initial: "in room B. The press", "in Halle A. Die Presse".
+
+    After an initial comes a name, no function word; and where a noun in small letters stands before it, it names that.
+    """
+    following = _NEXT_WORD.match(after.lstrip(_OPENING))
+    if following and len(following[0]) > 1 and following[0].lower() in _FUNCTION_WORDS:
+        return True
+    before = _WORD_BEFORE.search(text[max(0, start - 25) : start].rstrip())
+    noun = before.group() if before else ""
+    return len(noun) > 2 and noun.islower() and noun not in _FUNCTION_WORDS and noun not in _TITLES
 
 
 def _is_ordinal(before: str, after: str) -> bool:

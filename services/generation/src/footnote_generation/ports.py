@@ -106,11 +106,13 @@ class Opinion:
     """What a model thinks of a statement beside a passage, each from 0 to 1.
 
     `spans` are the stretches of the passage that it rests on, the weightiest first, offsets from 0; none for all of it.
+    `heard` is False for none at all: the model was not asked, or not about this.
     """
 
     supports: float
     contradicts: float = 0.0
     spans: tuple[tuple[int, int], ...] = ()
+    heard: bool = True
 
 
 Asked = tuple[str, Sequence[str]]
@@ -118,19 +120,18 @@ Asked = tuple[str, Sequence[str]]
 
 
 class SecondOpinion(Protocol):
-    """A model that is asked about statements beside the rules. Calls may run side by side.
+    """A model that reads statements beside their sources. Calls may run side by side.
 
     `enough` is the support from which it counts, `sees_contradictions` whether it tells a contrary from a likeness: one
-    that does not raises a statement to WEAK at most. `most_passages` is how many passages of a source it should be
-    given with a statement, 0 for the whole source as one. `timeout` is the seconds that one call may take,
-    `only_unsure` whether it is asked only where the rules are not sure.
+    that does not changes no verdict, only the score of what is not confirmed. `most_passages` is how many passages of a
+    source it should be given with a statement, 0 for all sources whole, as one. `timeout` is the seconds that one call
+    may take.
     """
 
     enough: float
     sees_contradictions: bool
     most_passages: int
     timeout: float
-    only_unsure: bool
 
     async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
         """Return for each statement an opinion per passage, in order, of all statements in one call.

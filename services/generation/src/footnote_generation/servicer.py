@@ -137,14 +137,18 @@ class Servicer(GenerationServiceServicer):
     async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:
         """Judge statements as the sentences of an answer are."""
         _check_numbers(request.sources)
-        verify.check(request.statements, request.sources)
+        verify.check(request.statements, request.answer, request.sources)
         settings = resolve(self._deployment, request.settings)
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         chosen = self._readers.choose(settings, provider, model, request.scope, bounds)
         locale = request.locale or "en"
-        found = await verify.verify(request.statements, request.sources, locale, chosen, context.time_remaining())
-        response = pb.VerifyStatementsResponse(claims=found.claims, citations=found.citations, usage=found.usage)
+        found = await verify.verify(
+            request.statements, request.answer, request.sources, locale, chosen, context.time_remaining()
+        )
+        response = pb.VerifyStatementsResponse(
+            claims=found.claims, citations=found.citations, usage=found.usage, text=found.text
+        )
         if found.failure:
             response.degradations.append(_by_rules_alone(found.failure))
         return response
@@ -281,7 +285,7 @@ def _model_request(request: pb.GenerateRequest, settings: GenerationSettings, mo
 
 
 def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCompleted:
-    completed = pb.GenerateCompleted(answer=event.answer, settings=settings)
+    completed = pb.GenerateCompleted(answer=event.answer, settings=settings, withheld_text=event.withheld)
     if event.first_token is not None:
         completed.time_to_first_token.CopyFrom(duration(event.first_token))
     completed.degradations.extend(event.degradations)
@@ -291,7 +295,7 @@ def _completed(event: Completed, settings: GenerationSettings) -> pb.GenerateCom
 
 
 def _by_rules_alone(why: str) -> Degradation:
-    what = "Statements were checked by the rules alone."
+    what = "Statements that are no quotations were not read against the sources."
     return degradation(PIPELINE_STAGE_GENERATION, "VERIFIER_UNAVAILABLE", what, why)
 
 

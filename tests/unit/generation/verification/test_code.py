@@ -21,7 +21,7 @@ FENCED = {
     "inline in a list": f"- `{CODE}`",
     "inline with two": f"``{CODE} `x` ``.",
 }
-BEFORE, AFTER = "The Zephyr weighs 38 kg [1].", "Visitors may smoke [1]."
+BEFORE, AFTER = "The Zephyr weighs 38 kg [1].", "The Zephyr weighs 39 kg [1]."
 
 
 def verdicts(text: str, begin: int = 0) -> list[tuple[str, str]]:

@@ -48,11 +48,10 @@ def test_no_doubt_needs_no_words() -> None:
 
 SAID = {
     "another number": (
-        "The session timeout is 45 minutes.", "en", "“45 minutes”", "“20 minutes”",
+        "The session timeout is 45 minutes.", "en", "“45”", "“20”",
     ),
-    "another number, in French": ("The session timeout is 45 minutes.", "fr", "« 45 minutes »", "« 20 minutes »"),
-    "who has what": ("Ada Brook may open the vault.", "en", "Ada Brook may not open the vault"),
-    "not said": ("The canteen is closed in August.", "en", "does not say this", "staff.md"),
+    "another number, in French": ("The session timeout is 45 minutes.", "fr", "« 45 »", "« 20 »"),
+    "not read": ("Ada Brook may open the vault.", "en", "no quotation", "no model"),
 }  # fmt: skip
 
 
@@ -65,7 +64,7 @@ def test_a_checked_statement_says_what_stands_where(case: str) -> None:
     sentence = Sentence(0, len(statement), statement, (PlacedMarker(0, len(statement), 1),))
     (checked,) = Checker({1: source}, locale).check_by_rules([sentence])
     assert checked.claim.reason
-    assert all(one in checked.claim.explanation for one in ["staff.md", *words] if case != "not said")
+    assert all(one in checked.claim.explanation for one in ["staff.md", *words])
     assert "staff.md" in checked.claim.explanation
 
 

@@ -23,6 +23,15 @@ SUPPORT_WORDS = {
 }
 
 
+BASIS_WORDS = {
+    answer_pb2.BASIS_QUOTED: "quoted",
+    answer_pb2.BASIS_CELLS: "from the cell",
+    answer_pb2.BASIS_COMPUTED: "computed from cells",
+    answer_pb2.BASIS_READ: "a model has read it",
+}
+"""How it was found that a source says a statement; each word goes with "supported"."""
+
+
 def stage_name(stage: int) -> str:
     """Return a stage's name in lower case, "retrieval", or "" when it is not given."""
     name = (
@@ -46,7 +55,8 @@ def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
         if citation.quote:
             line.append(f" — “{one_line(citation.quote)}”")
         if word:
-            line.append(f" ({word})", style=style)
+            basis = BASIS_WORDS.get(citation.basis, "")
+            line.append(f" ({word}: {basis})" if basis else f" ({word})", style=style)
         lines.append(hang(line, len(f"[{citation.number}] "), width))
         if address := printable_line(citation.origin.address):
             lines.append(Text(f"    {address}", style="underline"))
@@ -65,7 +75,10 @@ def hang(line: Text, indent: int, width: int) -> Text:
 
 
 def doubts(answer: Answer) -> Iterator[Text]:
-    """Yield one line for each sentence that its sources do not bear out, and one for each warning."""
+    """Yield one line for each statement that is wrong or cites nothing, one for all unread, one for each warning."""
+    if unread := answer.reliability.claims_unread:
+        what = f"! not confirmed: no model has read {plural(unread, 'statement')} against the sources"
+        yield Text(what, style="yellow")
     for claim in answer.claims:
         if claim.support not in (answer_pb2.VERDICT_UNSUPPORTED, answer_pb2.VERDICT_UNCITED):
             continue

@@ -37,19 +37,11 @@ CLAIM: Mapping[int, str] = {
     pb.CLAIM_REASON_NO_SOURCE_CITED: "cites no source",
     pb.CLAIM_REASON_NOT_IN_SOURCE: "{stated} is not in the source",
     pb.CLAIM_REASON_OTHER_VALUE: "the source says {found}, not {stated}",
-    pb.CLAIM_REASON_VALUE_OF_ANOTHER: "the source gives {found} for {subject}, not {stated}",
-    pb.CLAIM_REASON_OTHER_NUMBER: "the source has another number after {subject}",
-    pb.CLAIM_REASON_OTHER_NAME: "the source has another name after {subject}",
-    pb.CLAIM_REASON_OPPOSITE: "the source says the opposite",
-    pb.CLAIM_REASON_NOT_DENIED: "the source does not deny it",
-    pb.CLAIM_REASON_DENIED: "the source denies it",
-    pb.CLAIM_REASON_ROLES_SWAPPED: "the source has it the other way round",
     pb.CLAIM_REASON_SECOND_OPINION: "a second opinion reads the source to the contrary",
     pb.CLAIM_REASON_TOO_LONG: "the sentence is too long to be checked whole",
     pb.CLAIM_REASON_NOTHING_TO_CHECK: "says nothing that can be checked",
     pb.CLAIM_REASON_SOURCE_EMPTY: "the source is empty",
     pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source",
-    pb.CLAIM_REASON_OTHER_LANGUAGE: "the source is in another language",
     pb.CLAIM_REASON_NOT_SAID: "the source does not say it",
     pb.CLAIM_REASON_OTHER_PLACE: "{subject} says {found}",
     pb.CLAIM_REASON_NOT_READ: "no quotation, and no model has read it",
@@ -57,9 +49,6 @@ CLAIM: Mapping[int, str] = {
 }
 # Where the source's own words are at hand they say more than the bare reason.
 _QUOTED: Mapping[int, str] = {
-    pb.CLAIM_REASON_OPPOSITE: "the source says the opposite: {found}",
-    pb.CLAIM_REASON_DENIED: "the source denies it: {found}",
-    pb.CLAIM_REASON_ROLES_SWAPPED: "the source has it the other way round: {found} comes before {stated}",
     pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source, which says: {found}",
 }
 _UNKNOWN = "for a reason that this version does not know"

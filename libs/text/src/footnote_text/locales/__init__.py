@@ -118,23 +118,30 @@ class Reasons(_Table):
     no_source_cited: Words
     not_in_source: Annotated[Words, _filled("stated", "place")]
     other_value: Annotated[Words, _filled("stated", "found", "place")]
-    value_of_another: Annotated[Words, _filled("stated", "place", "quote")]
-    other_number: Annotated[Words, _filled("place", "quote")]
-    other_name: Annotated[Words, _filled("place", "quote")]
-    opposite: Annotated[Words, _filled("place", "quote")]
-    not_denied: Annotated[Words, _filled("place", "quote")]
-    denied: Annotated[Words, _filled("place", "quote")]
-    roles_swapped: Annotated[Words, _filled("place", "quote")]
     second_opinion: Annotated[Words, _filled("place", "quote")]
     too_long: Words
     nothing_to_check: Words
     source_empty: Annotated[Words, _filled("place")]
     partly_in_source: Annotated[Words, _filled("place", "quote")]
-    other_language: Annotated[Words, _filled("place")]
     not_said: Annotated[Words, _filled("place")]
     other_place: Annotated[Words, _filled("subject", "found")]
     not_read: Annotated[Words, _filled("place")]
     reader_unsure: Annotated[Words, _filled("place")]
+
+
+class Checks(_Table):
+    """The closed lists by which statements are recognised: what may stand around a quotation or a cell's value.
+
+    `leads` have one `{source}`; none of the lists has a word that changes what is said.
+    """
+
+    leads: Phrases
+    documents: Phrases
+    connectives: Phrases
+    glue: Phrases
+    place_links: Phrases
+    refusals: Phrases
+    source_lists: Phrases
 
 
 class Locale(_Table):
@@ -148,6 +155,7 @@ class Locale(_Table):
     signals: Signals
     places: Places
     reasons: Reasons
+    checks: Checks
 
     @property
     def template(self) -> str:

@@ -72,6 +72,7 @@ class Record:
         made.sources.extend(_source(source) for source in built.sources)
         made.origins.extend(shown(origins))
         made.local_only = local_only
+        made.withheld_text = completed.withheld_text
         made.create_time.FromDatetime(datetime.now(UTC))
         return made
 

@@ -11,7 +11,7 @@ from footnote_providers import registry
 
 from footnote_generation.ports import Asked, Opinion
 
-# Likeness says little of truth, so that only near sameness counts, and raises to WEAK at most.
+# Likeness says little of truth, so that it changes no verdict: only the score of what is not confirmed.
 ENOUGH = 0.9
 
 
@@ -20,7 +20,6 @@ class EmbeddingOpinion:
 
     most_passages = 24
     sees_contradictions = False
-    only_unsure = True
 
     def __init__(self, provider: str, model: str, enough: float, timeout: float) -> None:
         problems = registry.validate(provider, {})

@@ -23,7 +23,6 @@ class NliOpinion:
 
     most_passages = 6
     sees_contradictions = True
-    only_unsure = False
 
     def __init__(self, folder: Path, enough: float, timeout: float) -> None:
         self._model = PairClassifier(folder, "NLI model", cut="only_first", also=["config.json"])

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from footnote.types.v1.answer_pb2 import (
+    BASIS_CELLS,
+    BASIS_COMPUTED,
+    BASIS_QUOTED,
+    BASIS_READ,
     FINISH_REASON_ANSWERED,
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     FINISH_REASON_MAX_TOKENS,
@@ -28,6 +33,7 @@ from footnote.types.v1.answer_pb2 import (
     Source,
     Usage,
 )
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NOT_READ
 from footnote_kit.degradations import degradation
 from footnote_kit.text_work import beside
 from footnote_text import locales
@@ -42,7 +48,8 @@ from footnote_generation.answering.retries import RetryPolicy, patient_events
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Thought
-from footnote_generation.verification.checker import Checked, Checker
+from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.citing import Checked
 from footnote_generation.verification.claims import Sentence, segment
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
@@ -69,6 +76,8 @@ class Completed:
     first_token: float | None
     verifier_failure: str = ""
     degradations: Sequence[Degradation] = ()
+    withheld: str = ""
+    """What the model wrote without a source, where the not-found sentence stands in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +111,18 @@ class _Answering:
     warnings: list[str] = field(default_factory=list)
     withheld: int = 0
     """Statements that strict mode has taken out."""
+    without_source: str = ""
+    """What the model wrote where there was nothing to answer from."""
+
+    @property
+    def held(self) -> bool:
+        """Whether nothing is shown before all of it is checked."""
+        return self.strict or self.unfounded
+
+    @property
+    def unfounded(self) -> bool:
+        """Whether there is nothing to answer from, so that only the not-found sentence can be right."""
+        return not self.request.sources and not self.request.without_sources
 
 
 class Generator:
@@ -193,7 +214,7 @@ class Generator:
         if degradations:
             _wordless(answer)
         failure = state.checker.failure or unheard(state.checker.opinion)
-        yield Completed(answer, first_token, failure, degradations)
+        yield Completed(answer, first_token, failure, degradations, state.without_source)
 
     @staticmethod
     def _spent(bill: Bill, state: _Answering) -> Spent:
@@ -235,18 +256,21 @@ class Generator:
         return length - state.looked >= (length - state.line - _LONG_LINE) // 16
 
     def _show(self, state: _Answering, pieces: Sequence[Piece]) -> str:
-        """Write pieces down and return what to show of them now; nothing in strict mode, where all is checked first."""
+        """Write pieces down and return what to show of them now; nothing where all of it is checked first."""
         shown = "".join(state.writer.add(piece) for piece in pieces)
-        return "" if state.strict else shown
+        return "" if state.held else shown
 
     async def _rest(self, state: _Answering) -> AsyncGenerator[Delta | Citation, None]:
         """Flush what was held back and check the sentences that are left; in strict mode, everything."""
         pieces = [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()]
         shown = self._show(state, pieces)
         last = state.writer.finish()
-        shown += "" if state.strict else last
-        if state.strict:
+        shown += "" if state.held else last
+        if state.unfounded:
+            self._say_not_found(state)
+        elif state.strict:
             await self._withhold(state)
+        if state.held:
             shown = state.writer.text
         if shown:
             yield Delta(shown)
@@ -291,8 +315,18 @@ class Generator:
             state.done = [sentence for sentence in settled if sentence.end <= state.line]
         return settled
 
+    @staticmethod
+    def _say_not_found(state: _Answering) -> None:
+        """Put the not-found sentence in the place of what a model wrote without a source, unless it says the same."""
+        written = state.writer.text.strip()
+        if not written or phrases.is_not_found(written) or phrases.is_refusal(written) or phrases.declines(written):
+            return
+        state.without_source = written
+        state.writer.replace(locales.choose(state.request.locale).not_found)
+        state.warnings.append("The model answered without a source; the not-found sentence is shown instead.")
+
     async def _withhold(self, state: _Answering) -> None:
-        """Rewrite the answer without the statements that are not borne out wholly, and say how many there were."""
+        """Rewrite the answer without what is not SUPPORTED or cites nothing, and say how many statements that were."""
         writer = state.writer
         sentences = await asyncio.to_thread(self._sentences, state, True)
         while True:
@@ -310,7 +344,7 @@ class Generator:
         state.swept = state.line = 0
         state.done = []
         many = "1 statement" if state.withheld == 1 else f"{state.withheld} statements"
-        state.warnings.append(f"{many} that the sources do not bear out wholly, withheld.")
+        state.warnings.append(f"{many} that no source is known to say, withheld.")
         if all(item.claim.support == VERDICT_NOT_A_CLAIM for item in checked):
             writer.replace(locales.choose(state.request.locale).not_found)
 
@@ -367,12 +401,18 @@ def _reliability(
 ) -> Reliability:
     counted = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
     supported = sum(1 for claim in counted if claim.support == VERDICT_SUPPORTED)
+    by_basis = Counter(claim.basis for claim in counted)
     return Reliability(
         sources_used=len({citation.number for citation in citations}) / len(sources) if sources else 0.0,
         claims_supported=supported / len(counted) if counted else 1.0,
         claims=len(counted),
         invalid_citations=invalid,
         withheld_claims=withheld,
+        claims_quoted=by_basis[BASIS_QUOTED],
+        claims_from_cells=by_basis[BASIS_CELLS],
+        claims_computed=by_basis[BASIS_COMPUTED],
+        claims_read=by_basis[BASIS_READ],
+        claims_unread=sum(claim.reason == CLAIM_REASON_NOT_READ for claim in counted),
     )
 
 

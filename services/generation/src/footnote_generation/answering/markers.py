@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import regex  # type: ignore[import-untyped]  # it ships no types
+from footnote_text import locales
 from footnote_text.lexical import is_unspaced
 
 from footnote_generation.language.places import Place, find_places
@@ -37,7 +38,7 @@ class Marker:
 
 
 Piece = Text | Marker
-_LIMIT = 160
+_LIMIT = 240
 _MAX_RANGE = 20
 _BACKTICKS = re.compile(rf"`{{1,{_LIMIT}}}")
 _OPEN = {"[": "]", "【": "】", "［": "］", "(": ")"}
@@ -53,9 +54,13 @@ _TARGET = regex.compile(r"\((?:[^\s()]++|\([^\s()]*+\))*+(?:[ ]\"[^\"\n]{0,200}+
 _DOUBLED = regex.compile(r"\[\[([^\[\]\n]{1,150}+)\]\]")
 _ADDRESS = frozenset("/#.:")
 _TRIGGERS = ("selon", "d'après", "d’après", "according to", "as per")
+# How the prompts of every locale name a source: a model that copies "[Quelle 1: …]" cites it.
+_NAMES = "|".join(
+    sorted({re.escape(locales.choose(code).prompt.source.partition("{")[0].strip(" [")) for code in locales.codes()})
+)
 _LEAD = (
-    r"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?"
-    r"|quelle)\s*+(?::\s*+)?(?:n[°o]\s*+)?\#?)"
+    rf"(?:(?:sources?|src|ref(?:erence)?s?|document|doc|extrait|passage|voir|see|cf\.?|{_NAMES})"
+    r"\s*+(?:[:：]\s*+)?(?:n[°o]\s*+)?\#?)"
 )
 _OF_ONE = r"(?:\^|s(?=\d))?"  # "^1" as in Markdown, "S1"
 _NUMBERS = re.compile(

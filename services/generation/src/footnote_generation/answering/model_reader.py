@@ -24,6 +24,7 @@ from footnote_generation.language import quotes
 from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, SecondOpinion, Stop, Words
 
 _NOTHING = Opinion(0.0)
+_UNASKED = Opinion(0.0, heard=False)
 _MOST_QUOTES = 5
 """Sentences that one verdict may rest on; of more than that a model has quoted the passage, not its proof."""
 _MOST_ANSWER = 40_000  # characters of an answer that are read
@@ -80,7 +81,6 @@ class ModelReader:
     enough = 0.8
     sees_contradictions = True
     most_passages = 0
-    only_unsure = True
 
     def __init__(
         self, provider: ModelProvider, model: str, budget: Budget, prices: billing.Prices | None = None
@@ -102,7 +102,7 @@ class ModelReader:
         Raises Unavailable(PROVIDER_FAILED) when the model fails or its answer cannot be read, DeadlineExceeded when it
         is too slow.
         """
-        result = [[_NOTHING for _ in passages] for _, passages in asked]
+        result = [[_UNASKED for _ in passages] for _, passages in asked]
         items = [
             (place, at, statement, text)
             for place, (statement, passages) in enumerate(asked)

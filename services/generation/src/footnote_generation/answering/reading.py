@@ -10,7 +10,8 @@ from footnote.types.v1.answer_pb2 import ClaimsRevised, Usage
 
 from footnote_generation.answering.model_reader import ModelReader
 from footnote_generation.ports import Opinion
-from footnote_generation.verification.checker import Checked, Checker, Question
+from footnote_generation.verification.checker import Checker, Question
+from footnote_generation.verification.citing import Checked
 from footnote_generation.verification.claims import Sentence
 
 _BATCH = 8  # statements that are worth a call before the answer's end

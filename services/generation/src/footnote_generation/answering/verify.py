@@ -10,13 +10,15 @@ from footnote.generation.v1.generation_service_pb2 import Statement
 from footnote.types.v1.answer_pb2 import Citation, Claim, Source, Usage
 from footnote_kit.errors import InvalidArgument
 
+from footnote_generation.answering.markers import scan
 from footnote_generation.answering.model_reader import ModelReader, unheard
 from footnote_generation.answering.readers import Chosen
+from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.verification.checker import Checker
-from footnote_generation.verification.claims import PlacedMarker, Sentence
+from footnote_generation.verification.claims import PlacedMarker, Sentence, segment
 
-_MOST, _LONGEST = 200, 8000
+_MOST, _LONGEST, _LONGEST_ANSWER = 200, 8000, 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,17 @@ class Verified:
     citations: list[Citation]
     usage: Usage
     failure: str
+    text: str = ""
 
 
-def check(statements: Sequence[Statement], sources: Sequence[Source]) -> None:
+def check(statements: Sequence[Statement], answer: str, sources: Sequence[Source]) -> None:
     """Raise InvalidArgument for what cannot be judged."""
+    if answer:
+        if statements:
+            raise InvalidArgument.field("answer", "must be empty where there are statements")
+        if len(answer) > _LONGEST_ANSWER:
+            raise InvalidArgument.field("answer", f"must have at most {_LONGEST_ANSWER} characters")
+        return
     if not 1 <= len(statements) <= _MOST:
         raise InvalidArgument.field("statements", f"must be 1 to {_MOST}")
     known = {source.number for source in sources}
@@ -42,17 +51,34 @@ def check(statements: Sequence[Statement], sources: Sequence[Source]) -> None:
 
 
 async def verify(
-    statements: Sequence[Statement], sources: Sequence[Source], locale: str, chosen: Chosen, remaining: float | None
+    statements: Sequence[Statement],
+    answer: str,
+    sources: Sequence[Source],
+    locale: str,
+    chosen: Chosen,
+    remaining: float | None,
 ) -> Verified:
-    """Return the verdicts by the rules and the chosen reader, who is asked within the seconds that remain."""
+    """Return the verdicts on statements or those of an answer; the chosen reader is asked within the seconds left."""
     not_found = phrases.not_found_sentences()
     checker = Checker({one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not)
-    sentences = [_sentence(one) for one in statements]
+    text, sentences = (
+        await asyncio.to_thread(_cut, answer, sources) if answer else ("", list(map(_sentence, statements)))
+    )
     await asyncio.to_thread(checker.check_by_rules, sentences)
     checked = await checker.check(sentences, remaining)
     usage = chosen.reader.usage if isinstance(chosen.reader, ModelReader) else Usage()
     citations = [citation for item in checked for citation in item.citations]
-    return Verified([item.claim for item in checked], citations, usage, checker.failure or unheard(chosen.reader))
+    return Verified([item.claim for item in checked], citations, usage, checker.failure or unheard(chosen.reader), text)
+
+
+def _cut(answer: str, sources: Sequence[Source]) -> tuple[str, list[Sentence]]:
+    """Return an answer as it is shown, and the statements in it."""
+    writer = Writer(sources)
+    for piece in scan(answer, [source.filename for source in sources]):
+        writer.add(piece)
+    writer.finish()
+    writer.sweep(0, len(writer.text))
+    return writer.text, segment(writer.text, writer.markers)
 
 
 def _sentence(statement: Statement) -> Sentence:

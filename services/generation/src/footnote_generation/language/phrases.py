@@ -8,10 +8,7 @@ from functools import cache
 
 from footnote_kit.memoise import kept
 from footnote_text import locales
-from footnote_text.lexical import fold
-
-from footnote_generation.language.grammar import Grammar, codes
-from footnote_generation.language.grammar import load as grammar_of
+from footnote_text.lexical import fold, is_unspaced
 
 
 @cache
@@ -98,7 +95,7 @@ def is_finder_notice(text: str) -> bool:
 def is_pleasantry(text: str) -> bool:
     """Whether a sentence is a greeting, an offer of help or a lead-in."""
     plain = _plain(text)
-    return bool(_PLEASANTRY.match(plain)) or (_begins(plain, "greetings") and len(plain) <= _MOST_GREETING)
+    return bool(_PLEASANTRY.match(plain)) or (len(plain) <= _MOST_GREETING and _begins(plain, _greetings()))
 
 
 _MOST_GREETING = 40
@@ -106,28 +103,33 @@ _MOST_REFUSAL = 400
 
 
 def is_source_list(text: str) -> bool:
-    """Whether a line only heads a list of sources, in any language that has a grammar: "Sources:", "Quellen"."""
-    plain = _plain(text)
-    return any(plain in grammar.talk["sources"] for grammar in _grammars())
+    """Whether a line only heads a list of sources, in the language of any locale: "Sources:", "Quellen"."""
+    return _plain(text) in _of_locales("source_lists")
 
 
 def declines(text: str) -> bool:
-    """Whether a sentence says that the question is not answered, in any language that has a grammar."""
+    """Whether a sentence says that the question is not answered, in the language of any locale."""
     plain = _plain(text)
-    return len(plain) <= _MOST_REFUSAL and _begins(plain, "refusals")
+    return len(plain) <= _MOST_REFUSAL and _begins(plain, _of_locales("refusals"))
 
 
-def _begins(plain: str, sort: str) -> bool:
+def _begins(plain: str, phrases: frozenset[str]) -> bool:
     return any(
-        plain.startswith(phrase) and (grammar.unspaced or plain[len(phrase) : len(phrase) + 1] in {"", " "})
-        for grammar in _grammars()
-        for phrase in grammar.talk[sort]
+        plain.startswith(phrase) and (is_unspaced(phrase[-1]) or plain[len(phrase) : len(phrase) + 1] in {"", " "})
+        for phrase in phrases
     )
 
 
 @cache
-def _grammars() -> tuple[Grammar, ...]:
-    return tuple(grammar for code in codes() if (grammar := grammar_of(code)) is not None)
+def _of_locales(name: str) -> frozenset[str]:
+    """Return one list of closed phrases of all locales."""
+    return frozenset(_plain(one) for code in locales.codes() for one in getattr(locales.choose(code).checks, name))
+
+
+@cache
+def _greetings() -> frozenset[str]:
+    signals = [locales.choose(code).signals for code in locales.codes()]
+    return frozenset(_plain(one) for each in signals for one in (*each.greetings, *each.thanks))
 
 
 _REFUSAL = re.compile(

@@ -1,16 +1,16 @@
-"""Places written out in words, English or French: "cell C12 of production.xlsx", "page 3 de rapport.pdf"."""
+"""Places written out in words, in the language of any locale: "cell C12 of stock.xlsx", "Seite 3 von bericht.pdf"."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Locator
-from footnote_text import a1
-from footnote_text.lexical import fold
+from footnote_text import a1, locales
+from footnote_text.lexical import fold, is_unspaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,35 +32,61 @@ class Place:
 _EXTENSIONS = "pdf|xlsx|xlsm|xls|csv|docx|doc|pptx|ppt|markdown|md|txt|html?|eml|odt|ods|rtf|epub|json"
 _QUOTED = (
     r"'(?P<{0}1>[^'\n]{{1,80}})'|\"(?P<{0}2>[^\"\n]{{1,80}})\"|«\s?(?P<{0}3>[^»\n]{{1,80}}?)\s?»"
-    r"|“(?P<{0}4>[^”\n]{{1,80}})”|‘(?P<{0}5>[^’\n]{{1,80}})’"
+    r"|[“„”](?P<{0}4>[^”“\n]{{1,80}})[”“]|‘(?P<{0}5>[^’\n]{{1,80}})’|「(?P<{0}7>[^」\n]{{1,80}})」"
 )
-_LINK = (
-    r"(?:[\s,;:(\-–]|\b(?:of|in|from|on|the|du|de|des|dans|sur|la|le|les|à|au|et|and|fichier|file|document"
-    r"|workbook|classeur|named|nommé)\b|\b[ld]['’])*"
-)
+_TO = r"(?:[-–~]|à|to|bis|a|tot|do|до|至|から)"
+_SHORT = {
+    "page": ("pp.", "p."),
+    "sheet": ("onglet", "onglets", "tab", "tabs", "worksheet", "worksheets"),
+    "slide": ("diapo",),
+}
+"""Other words for places than the locales' own."""
+
+
+@cache
+def _words(kind: str) -> str:
+    """Return the pattern of a place's words in every locale, with endings where a word is long."""
+    spoken = [word for code in locales.codes() for word in getattr(locales.choose(code).places, kind)]
+    ways: list[str] = []
+    for word in sorted({word.lower() for word in spoken}, key=len, reverse=True):
+        plain = re.escape(word)
+        ways.append(plain if is_unspaced(word[0]) or len(word) < 5 else rf"{re.escape(word[:-1])}\w{{0,3}}")
+    more = [re.escape(word) for word in _SHORT.get(kind, ())]
+    return "|".join(dict.fromkeys([*ways, *more]))
+
+
+@cache
+def _link() -> re.Pattern[str]:
+    words = {word.lower() for code in locales.codes() for word in locales.choose(code).checks.place_links}
+    spaced = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if not is_unspaced(word[0]))
+    dense = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True) if is_unspaced(word[0]))
+    return re.compile(rf"(?i)(?:[\s,;:(（，、\-–]|\b(?:{spaced})\b['’]?|{dense})*+")
 
 
 @lru_cache(maxsize=64)
 def _parts(filenames: tuple[str, ...]) -> re.Pattern[str]:
     known = "|".join(re.escape(name) for name in sorted(filenames, key=len, reverse=True) if name)
-    # From the beginning of a run of such characters only: what follows is the same for all of it.
-    generic = rf"(?<![\w%&+~-])(?<![\w%&+~-]\.)[\w%&+~-][\w.%&+~-]{{0,250}}\.(?:{_EXTENSIONS})(?!\w)"
+    # From the beginning of a run of such characters only: what follows it is the same for all of it.
+    generic = rf"(?<![\w%&+~-])(?<![\w%&+~-]\.)[\w%&+~-][\w.%&+~-]{{0,250}}\.(?:{_EXTENSIONS})(?![A-Za-z0-9_])"
     file = rf"(?P<file>{known + '|' if known else ''}{generic})"
+    page, sheet, cell, slide, line = (_words(kind) for kind in ("page", "sheet", "cell", "slide", "line"))
+    cells = r"[a-z]{1,3}\$?\d{1,7}(?:\s?(?:[:-]|à|to|bis)\s?\$?[a-z]{1,3}\$?\d{1,7})?"
+    # No letter before a word; but where words are not spaced one may stand there.
+    begin = r"(?:(?<![^\W\u2e80-\U0010ffff])|(?=[\u2e80-\U0010ffff]))"
     return re.compile(
-        rf"""(?ix)(?<!\w)(?:
-          ['"«“‘]?\s?{file}\s?['"»”’]?
-        | (?:cell(?:ule)?s?|range
-          |plage)\s+\$?(?P<cell>[a-z]{{1,3}}\$?\d{{1,7}}(?:\s?[:à-]\s?\$?[a-z]{{1,3}}\$?\d{{1,7}})?)(?!\w)
-        | (?:feuilles?|sheets?|onglets?|tabs?|worksheets?)\s+(?:{_QUOTED.format("sheet")}|(?P<sheet6>[\w-]+))
-        | (?:pages?|pp?\.)\s?(?P<page>\d{{1,5}})(?:\s?(?:[-–]|à|to)\s?(?P<last_page>\d{{1,5}}))?(?!\w)
-        | (?:lines?|lignes?)\s+(?P<line>\d{{1,7}})(?:\s?(?:[-–]|à|to)\s?(?P<last_line>\d{{1,7}}))?(?!\w)
-        | (?:slides?|diapositives?|diapos?)\s+(?P<slide>\d{{1,5}})(?!\w)
+        rf"""(?ix){begin}(?:
+          ['"«“‘「]?\s?{file}\s?['"»”’」]?
+        | (?:{cell}|range|plage)\s*\$?(?P<cell>{cells})(?![a-z0-9_])
+        | (?:{sheet})\s?(?:{_QUOTED.format("sheet")}|(?<=\s)(?P<sheet6>[\w-]+))
+        | (?:{page})\s?(?P<page>\d{{1,5}})(?:\s?{_TO}\s?(?P<last_page>\d{{1,5}}))?(?!\d)
+        | (?:{line})\s?(?P<line>\d{{1,7}})(?:\s?{_TO}\s?(?P<last_line>\d{{1,7}}))?(?!\d)
+        | (?:{slide})\s?(?P<slide>\d{{1,5}})(?!\d)
+        | 第\s?(?P<cjk>\d{{1,7}})(?:\s?[-–~至]\s?(?P<last_cjk>\d{{1,7}}))?\s?(?P<cjk_kind>页|頁|ページ|行)
         )"""
     )
 
 
 _DOTS = {ord("İ"): "i", ord("ı"): "i"}
-_LINK_PATTERN = re.compile(_LINK, re.IGNORECASE)
 
 
 def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
@@ -75,15 +101,20 @@ def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
         group = match.groupdict()
         if group["file"]:
             found["filename"] = group["file"]
-        sheet = next((group[f"sheet{i}"] for i in range(1, 7) if group[f"sheet{i}"]), "")
+        sheet = next((group[f"sheet{i}"] for i in range(1, 8) if group[f"sheet{i}"]), "")
         if sheet:
             found["sheet"] = sheet
         if group["cell"]:
-            found["cell"] = re.sub(r"[\s$]", "", group["cell"]).upper().replace("À", ":").replace("-", ":")
+            found["cell"] = re.sub(r"-|À|TO|BIS", ":", re.sub(r"[\s$]", "", group["cell"]).upper())
         for name in ("page", "last_page", "line", "last_line", "slide"):
             if group[name]:
                 found[name] = int(group[name])
-        joined = current and _LINK_PATTERN.fullmatch(text, int(current["end"]), match.start())
+        if group["cjk"]:
+            kind = "line" if group["cjk_kind"] == "行" else "page"
+            found[kind] = int(group["cjk"])
+            if group["last_cjk"]:
+                found[f"last_{kind}"] = int(group["last_cjk"])
+        joined = current and _link().fullmatch(text, int(current["end"]), match.start())
         if joined and not (found.keys() & current.keys()):
             current.update(found)
             current["end"] = match.end()
@@ -105,8 +136,9 @@ def _close(text: str, values: dict[str, str | int]) -> Place:
     """Return the place, its phrase taking in a bracket that it opened."""
     start, end = int(values["start"]), int(values["end"])
     phrase = text[start:end]
-    if phrase.count("(") > phrase.count(")") and text[end : end + 1] == ")":
-        end += 1
+    for opening, closing in ("()", "（）"):
+        if phrase.count(opening) > phrase.count(closing) and text[end : end + 1] == closing:
+            end += 1
     return Place(**{**values, "end": end})  # type: ignore[arg-type]
 
 
@@ -141,6 +173,8 @@ def matching(place: Place, sources: Sequence[Source]) -> list[Source]:
         if not place.filename
         or fold(source.filename) == fold(place.filename)
         or _stem(source.filename) == _stem(place.filename)
+        # Without spaces the word for a file may stand right before its name.
+        or (is_unspaced(place.filename[0]) and source.filename and place.filename.endswith(source.filename))
     ]
     fitting = [source for source in named if fits(place, source.locator)]
     return fitting if place.filename or len(fitting) == 1 else []

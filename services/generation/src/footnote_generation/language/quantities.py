@@ -1,24 +1,20 @@
-"""Numbers, amounts, dates and times in English and French text, brought to comparable values."""
+"""Numbers, amounts, dates and times in a text of any language, brought to comparable values.
+
+Words and signs are those of Unicode's CLDR for the text's language; "1,500" in a text of unknown language has both its
+readings.
+"""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from footnote_kit.memoise import kept
-from footnote_text.lexical import is_unspaced, terms
+from footnote_text.lexical import is_unspaced
 
-from footnote_generation.language.units import (
-    CASED_UNITS,
-    CURRENCIES,
-    MAGNITUDES,
-    MONTHS,
-    NUMBER_WORDS,
-    UNITS,
-    unit_words,
-)
+from footnote_generation.language.cldr import Writing, plain, writing
 
 QUANTITY_BYTES = 450
 """About what a quantity takes in memory."""
@@ -26,10 +22,11 @@ QUANTITY_BYTES = 450
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with what it counts.
+    """A number with what it counts; `start:end` is where it stands.
 
-    `values` are its readings in the base unit of `dimension` ("1,500" may be 1500 or 1.5); `dimension` is "" for a bare
-    number, "percent", "money:USD", "time", "year", "date", "clock", …; `noun` is the word counted when that is no unit.
+    `values` are its readings in the own unit of `dimension`, which is "" for a bare number, else "percent",
+    "money:USD", "time" (seconds), "months", "year", "ordinal", "clock" (minutes), "date" (year * 10000 + month * 100 +
+    day, 0 for what is not said), or what CLDR calls the unit's kind. `spelled` says that it is written in words.
     """
 
     values: frozenset[float]
@@ -37,310 +34,302 @@ class Quantity:
     start: int
     end: int
     text: str
-    noun: str = field(default="", compare=False)
-    approximate: bool = False
+    spelled: bool = field(default=False, compare=False)
+    numbers: frozenset[float] = frozenset()
+    """Its readings as written, in whatever unit; `values` where that is not said."""
 
 
-_SPACE = "   "
-_NUMBER = rf"\d{{1,3}}(?:[{_SPACE}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,'’]\d+)*"
-
-
-def _one_of(words: Iterable[str]) -> str:
-    """Return the pattern of any of the words, longest first; most places are turned down by their first letter."""
-    ordered = sorted(words, key=len, reverse=True)
-    first = "".join(sorted({re.escape(word[0]) for word in ordered}))
-    return f"(?=[{first}])(?:{'|'.join(map(re.escape, ordered))})"
-
-
-_MONTH = _one_of(MONTHS)
-_MAGNITUDE = _one_of(MAGNITUDES)
-_UNIT = _one_of(unit_words())
-_SYMBOL = "|".join(re.escape(symbol) for symbol in CURRENCIES if not symbol.isalpha())
-_WORDS = _one_of(NUMBER_WORDS)
-
-# Letters of scripts with spaces; beside Chinese or Japanese ones a number stands on its own.
-_LETTER = r"A-Za-z0-9_\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
-_DATE = re.compile(
-    rf"""(?ix)(?<![{_LETTER}.,/-])(?:
-      (?P<cjk_y>\d{{4}})年(?:(?P<cjk_m>\d{{1,2}})月(?:(?P<cjk_d>\d{{1,2}})[日号])?)?
-    | (?P<cjk_m2>\d{{1,2}})月(?P<cjk_d2>\d{{1,2}})[日号]
-    | (?P<iso_y>\d{{4}})-(?P<iso_m>\d{{1,2}})-(?P<iso_d>\d{{1,2}})
-    | (?P<num_a>\d{{1,2}})[/.](?P<num_b>\d{{1,2}})[/.](?P<num_y>\d{{4}})
-    | (?P<dmy_d>\d{{1,2}})(?:st|nd|rd|th|er)?[ ](?:of[ ]
-      |de[ ])?(?P<dmy_m>{_MONTH})\.?,?(?:[ ](?:de[ ])?(?P<dmy_y>\d{{4}}))?
-    | (?P<mdy_m>{_MONTH})\.?[ ](?P<mdy_d>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)(?:,?[ ](?P<mdy_y>\d{{4}}))?
-    | (?P<my_m>{_MONTH})\.?,?[ ](?:of[ ]|de[ ])?(?P<my_y>\d{{4}})
-    )(?![{_LETTER}/-])"""
+_SPACES = " \u00a0\u202f\u2009"
+_NUMBER = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,'’]\d+)*"
+# Letters of scripts with spaces: what follows one is part of a name, "C12", "COVID-19".
+_LETTER = r"A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
+_TOKEN = re.compile(
+    rf"""(?x)
+      (?P<iso>(?<!\d)\d{{4}}-\d{{1,2}}-\d{{1,2}}(?!\d))
+    | (?P<dotted>(?<![\d.,])(?P<a>\d{{1,2}})(?P<sep>[./-])[ ]?(?P<b>\d{{1,2}})(?P=sep)[ ]?(?P<y>\d{{4}})(?![\d]))
+    | (?P<cjk>\d{{4}}[ ]?年(?:[ ]?\d{{1,2}}[ ]?月(?:[ ]?\d{{1,2}}[ ]?[日号])?)?|\d{{1,2}}[ ]?月[ ]?\d{{1,2}}[ ]?[日号])
+    | (?P<clock>(?<![\d.,:])(?:[01]?\d|2[0-4])(?::|[ ]?h[ ]?)[0-5]\d(?![\d:])(?:[ ]?[ap]\.?m\b)?)
+    | (?P<number>(?<![{_LETTER}0-9])(?<![{_LETTER}]-)(?:{_NUMBER}))
+    | (?P<han>[〇零一二三四五六七八九十百千两兩]+[万亿億]?)
+    | (?P<word>[^\W\d_]+(?:[-'’.][^\W\d_]+)*)
+    | (?P<sign>[%％‰°℃€$£¥₹/²³])"""
 )
-_CLOCK = re.compile(
-    r"(?ix)(?<![\w:.,])(?:(?P<h>[01]?\d|2[0-4])(?::|[ ]?h[ ]?)(?P<m>[0-5]\d)(?::[0-5]\d)?|(?P<h2>[01]?\d"
-    r"|2[0-4])[ ]?(?:o'clock|heures(?=[ ]pile))"
-    r"|(?P<h3>1[0-2]|0?\d)(?=[ ]?[ap]\.?m\b))[ ]?(?P<half>[ap]\.?m\b\.?)?(?!\w)"
-)
-_QUANTITY = re.compile(
-    rf"""(?ix)
-    (?P<symbol>{_SYMBOL}|\b(?:USD|EUR|GBP|CHF|CAD|AUD|JPY)[ ]?)?[ ]?
-    (?<![{_LETTER}])(?P<sign>[-−+](?=\d))?(?P<number>{_NUMBER})(?P<ordinal>st|nd|rd|th|er|ère|e|ème|eme)?(?![\d])
-    (?:[ {_SPACE}-]?(?P<magnitude>{_MAGNITUDE})(?![{_LETTER}]))?
-    (?:[ {_SPACE}-]{{0,2}}(?:(?:de|d'|d’|of)[ ]?)?(?P<unit>{_UNIT})(?![{_LETTER}]))?"""
-)
-_WORDED = re.compile(
-    rf"(?i)(?<![\w-])(?P<words>(?:{_WORDS})(?:(?:[ -](?:and[ -]|et[ -])?)(?:{_WORDS}))*)"
-    rf"(?:[ -](?P<magnitude>{_MAGNITUDE})(?!\w))?(?:[ -](?:(?:de|d'|d’|of)[ ]?)?(?P<unit>{_UNIT})(?!\w))?(?![\w])"
-)
-_ABOUT = re.compile(
-    r"(?i)\b(?:about|around|approximately|roughly|nearly|almost|some|over|more than|environ|presque|pr[eè]s de"
-    r"|plus de|autour de|quelque|~|≈)\W*$"
-)
-_NOUN = re.compile(r"[ \u00a0-]?(?:of |de |d['’])?([^\W\d_]{3,})")
+_SIGN = re.compile(r"(?:(?<=^)|(?<=[\s(\[:;=|]))[-−+]\Z")
+_MONEY = frozenset("€$£¥₹")
+_SHARED_SIGNS = {
+    "money:$": frozenset(f"money:{code}" for code in ("USD", "CAD", "AUD", "NZD", "SGD", "HKD", "MXN", "BRL")),
+    "money:¥": frozenset({"money:JPY", "money:CNY"}),
+}
+_LINKS = frozenset({"de", "of", "del", "di", "d'", "van", "von"})
+_HAN = {char: value for value, char in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "兩": 2}
+_POWERS = {"十": 10, "百": 100, "千": 1000}
+_BIG = {"万": 1e4, "亿": 1e8, "億": 1e8}
+_UNIT_TOKENS = 3
+_SPELLED_TOKENS = 4
 
 
-def readings(text: str) -> frozenset[float]:
-    """Return what a numeral may stand for: a lone group of three after "," or "." may be thousands or decimals."""
-    plain = re.sub(rf"[{_SPACE}'’]", "", text)
-    commas, points = plain.count(","), plain.count(".")
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@kept(2 * 2**20, lambda found: QUANTITY_BYTES * len(found))
+def find(text: str, language: str = "") -> tuple[Quantity, ...]:
+    """Return the quantities of a text in order; `language` is ISO 639-1, "" where it is not known."""
+    tokens = [
+        _Token(
+            str(match.lastgroup if match.lastgroup not in {"a", "b", "sep", "y"} else "dotted"), match[0], *match.span()
+        )
+        for match in _TOKEN.finditer(text)
+    ]
+    return tuple(_quantities(text, tokens, writing(language), known=bool(language), english=language in {"", "en"}))
+
+
+def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, english: bool) -> Iterator[Quantity]:
+    at = 0
+    while at < len(tokens):
+        token = tokens[at]
+        found: tuple[Quantity, int] | None = None
+        if token.kind in {"iso", "dotted", "cjk"}:
+            found = _made(text, tokens, at, at, _date_values(token, english), "date"), at + 1
+        elif token.kind == "clock":
+            found = _made(text, tokens, at, at, frozenset([_minutes(token.text)]), "clock"), at + 1
+        elif token.kind == "number":
+            found = _dated(text, tokens, at, how) or _counted(
+                text, tokens, at, at, numeral(token.text, how, known), how
+            )
+        elif token.kind == "word":
+            found = _dated(text, tokens, at, how) or _spelled(text, tokens, at, how)
+        elif token.kind == "han" and how.scales.get("万"):
+            value = _han(token.text)
+            found = _counted(text, tokens, at, at, frozenset([value]), how, spelled=True)
+        if found is None:
+            at += 1
+            continue
+        yield found[0]
+        at = found[1]
+
+
+def numeral(text: str, how: Writing, known: bool = True) -> frozenset[float]:
+    """Return what a numeral stands for; a lone group of three may be thousands or decimals where nothing settles it."""
+    bare = re.sub(rf"[{_SPACES}'’]", "", text)
+    commas, points = bare.count(","), bare.count(".")
     if commas and points:
-        last = max(plain.rfind(","), plain.rfind("."))
-        return frozenset([_float(re.sub("[.,]", "", plain[:last]) + "." + plain[last + 1 :])])
+        last = max(bare.rfind(","), bare.rfind("."))
+        whole, rest = re.sub("[.,]", "", bare[:last]), bare[last + 1 :]
+        return frozenset([_float(f"{whole}.{rest}")])
+    if not commas and not points:
+        return frozenset([_float(bare)])
     separator = "," if commas else "."
-    if commas + points == 0:
-        return frozenset([_float(plain)])
-    groups = plain.split(separator)
+    groups = bare.split(separator)
     if len(groups) > 2:
         return frozenset([_float("".join(groups))])
-    readings = {_float(".".join(groups))}
-    if len(groups[1]) == 3 and 1 <= len(groups[0]) <= 3 and groups[0] != "0":
-        readings.add(_float("".join(groups)))
-    return frozenset(readings)
+    decimal, grouped = _float(".".join(groups)), _float("".join(groups))
+    if len(groups[1]) != 3 or not 1 <= len(groups[0]) <= 3 or groups[0] == "0":
+        return frozenset([decimal])
+    if known:
+        return frozenset([decimal if separator == how.decimal else grouped])
+    return frozenset([decimal, grouped])
 
 
 def _float(text: str) -> float:
     try:
-        return float(text)
+        return float(unicodedata.normalize("NFKC", text))
     except ValueError:
         return float("nan")
 
 
-def _word_value(words: str) -> float:
-    """Return the value of number words: "twenty-five", "deux cents", "quatre-vingt-dix"."""
-    total = current = 0.0
-    lowered = re.sub(r"[ -](?:and|et)[ -]", " ", words.lower())
-    for name in re.findall(rf"(?:{_WORDS})(?!\w)", lowered):
-        value = NUMBER_WORDS[name]
-        if value in (100, 1000):
-            current = max(current, 1.0) * value
-            if value == 1000:
-                total, current = total + current, 0.0
-        elif value == 20 and current == 4 and name.startswith("vingt"):
-            current = 80.0
+def _counted(
+    text: str, tokens: list[_Token], first: int, last: int, values: frozenset[float], how: Writing,
+    spelled: bool = False,
+) -> tuple[Quantity, int]:  # fmt: skip
+    """Return a number with the magnitude and unit after it, or the sign of money before it, and what comes next."""
+    start, after = tokens[first].start, last + 1
+    dimension, factor, scaled = "", 1.0, False
+    scale: float | None = None
+    if first and tokens[first - 1].text in _MONEY and tokens[first - 1].end + 1 >= start:
+        dimension, start = how.units[tokens[first - 1].text][0], tokens[first - 1].start
+    if not spelled and _SIGN.search(text[max(0, start - 2) : start]) and text[start - 1 : start] != "+":
+        values = frozenset(-value for value in values)
+        start -= 1
+    if after < len(tokens) and tokens[after].start - tokens[last].end <= 1:
+        ending = tokens[after]
+        if ending.kind == "word" and ending.start == tokens[last].end and re.fullmatch(how.ordinal, ending.text):
+            return Quantity(values, "ordinal", start, ending.end, text[start : ending.end], spelled), after + 1
+        scale = how.scales.get(plain(ending.text)) or _leading(ending, how.scales)
+        if scale:
+            factor, scaled, after = scale, True, after + 1
+    end = tokens[after - 1].end
+    if scaled and is_unspaced(tokens[after - 1].text[0]):
+        word = next(key for key in sorted(how.scales, key=len, reverse=True) if tokens[after - 1].text.startswith(key))
+        end = tokens[after - 1].start + len(word)
+    unit = _unit(text, tokens, after, end, how, linked=scaled)
+    if unit is not None and not dimension:
+        (dimension, more), end, after = unit
+        factor *= more
+    numbers = frozenset(value * (scale or 1.0) for value in values)
+    values = frozenset(round(value * factor, 9) for value in values)
+    value = next(iter(values))
+    if not dimension and not spelled and factor == 1 and 1000 <= value <= 2100 and len(tokens[first].text) == 4:
+        dimension = "year"
+    return Quantity(values, dimension, start, end, text[start:end], spelled, numbers), after
+
+
+def _leading(token: _Token, words: Mapping[str, float]) -> float | None:
+    """Return what a run of letters without spaces begins with: "万元"."""
+    if token.kind != "word" or not is_unspaced(token.text[0]):
+        return None
+    sizes = range(min(4, len(token.text)), 0, -1)
+    return next((words[word] for size in sizes if (word := plain(token.text[:size])) in words), None)
+
+
+def _unit(
+    text: str, tokens: list[_Token], at: int, end: int, how: Writing, linked: bool
+) -> tuple[tuple[str, float], int, int] | None:
+    """Return a unit that stands right after a number, where it ends, and which token comes next."""
+    rest = text[end : end + 8]
+    if at <= len(tokens) and rest and is_unspaced(rest.lstrip()[:1]):
+        begin = end + len(rest) - len(rest.lstrip())
+        for size in range(min(4, len(text) - begin), 0, -1):
+            if (known := how.units.get(plain(text[begin : begin + size]))) is not None:
+                # Only as far as the unit: what follows it may be a date or another number.
+                return known, begin + size, at + (at < len(tokens) and tokens[at].start < begin + size)
+        return None
+    if at < len(tokens) and linked and plain(tokens[at].text) in _LINKS:
+        at += 1
+    if at >= len(tokens) or text[end : tokens[at].start].strip(_SPACES + ".-dD'’e"):
+        return None
+    for last in range(min(at + _UNIT_TOKENS, len(tokens)) - 1, at - 1, -1):
+        if tokens[last].end - tokens[at].start > 40 or any(one.kind == "number" for one in tokens[at : last + 1]):
+            continue
+        written = text[tokens[at].start : tokens[last].end]
+        for word in (written, written.partition("'")[2], written.partition("’")[2]):
+            if word and (known := how.units.get(plain(word))) is not None:
+                return known, tokens[last].end, last + 1
+    return None
+
+
+def _spelled(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quantity, int] | None:
+    for last in range(min(at + _SPELLED_TOKENS, len(tokens)) - 1, at - 1, -1):
+        if tokens[last].end - tokens[at].start > 40:
+            continue
+        value = how.spelled.get(plain(text[tokens[at].start : tokens[last].end]))
+        if value is None:
+            continue
+        found = _counted(text, tokens, at, last, frozenset([value]), how, spelled=True)
+        # "One" alone is an article as often as a number.
+        return found if value > 1 or found[0].dimension or found[0].values != {value} else None
+    return None
+
+
+def _dated(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quantity, int] | None:
+    """Return a date with the name of its month: "3 March 2024", "le 1er mars", "March 3, 2024", "März 2024"."""
+
+    def number(index: int, most: int) -> int:
+        if index >= len(tokens) or tokens[index].kind != "number" or not tokens[index].text.isdigit():
+            return 0
+        value = int(tokens[index].text)
+        return value if 1 <= value <= most else 0
+
+    def month(index: int) -> int:
+        return (
+            how.months.get(plain(tokens[index].text), 0) if index < len(tokens) and tokens[index].kind == "word" else 0
+        )
+
+    def past_links(index: int) -> int:
+        while index < len(tokens) and (
+            plain(tokens[index].text) in _LINKS or re.fullmatch(how.ordinal, tokens[index].text)
+        ):
+            index += 1
+        return index
+
+    day, last = number(at, 31), at
+    if day:
+        last = past_links(at + 1)
+        if not (named := month(last)) or tokens[last].start - tokens[at].end > 12:
+            return None
+    elif named := month(at):
+        if (day := number(at + 1, 31)) and len(tokens[at + 1].text) <= 2 and tokens[at + 1].start - tokens[at].end <= 2:
+            last = past_links(at + 1) if past_links(at + 1) > at + 1 else at + 1
         else:
-            current += value
+            day = 0
+    else:
+        return None
+    after = past_links(last + 1)
+    year = number(after, 2999) if after < len(tokens) and tokens[after].start - tokens[last].end <= 6 else 0
+    if year >= 1000:
+        last = after
+    elif not day:
+        return None  # a month by itself: "may" is a word too
+    else:
+        year = 0
+    return _made(text, tokens, at, last, frozenset([float(year * 10_000 + named * 100 + day)]), "date"), last + 1
+
+
+def _made(text: str, tokens: list[_Token], first: int, last: int, values: frozenset[float], dimension: str) -> Quantity:
+    start, end = tokens[first].start, tokens[last].end
+    return Quantity(values, dimension, start, end, text[start:end])
+
+
+def _date_values(token: _Token, english: bool) -> frozenset[float]:
+    parts = [int(part) for part in re.findall(r"\d+", token.text)]
+    if token.kind == "iso" or (token.kind == "cjk" and parts[0] > 999):
+        year, month, day = (*parts, 0, 0)[:3]
+        return frozenset([float(year * 10_000 + month * 100 + day)])
+    if token.kind == "cjk":
+        return frozenset([float(parts[0] * 100 + parts[1])])
+    first, second, year = parts
+    both = {(second, first)} | ({(first, second)} if english else set())
+    found = frozenset(float(year * 10_000 + month * 100 + day) for month, day in both if 1 <= month <= 12)
+    return found or frozenset([float(year * 10_000 + first * 100 + second)])
+
+
+def _minutes(text: str) -> float:
+    hour, minute = (int(part) for part in re.findall(r"\d+", text)[:2])
+    later = re.search(r"p\.?m", text) is not None and hour < 12
+    return float((hour + 12 * later) * 60 + minute)
+
+
+def _han(text: str) -> float:
+    total = current = 0.0
+    digits = [char for char in text if char in _HAN]
+    if len(digits) == len(text) > 1:
+        return float("".join(str(_HAN[char]) for char in text))
+    for char in text:
+        if char in _HAN:
+            current = float(_HAN[char])
+        elif char in _POWERS:
+            total, current = total + (current or 1) * _POWERS[char], 0.0
+        else:
+            total, current = (total + current) * _BIG[char], 0.0
     return total + current
 
 
-def _date_code(year: int, month: int, day: int) -> float:
-    return float(year * 10_000 + month * 100 + day)
+def same_value(left: Quantity, right: Quantity) -> bool:
+    """Whether two quantities may stand for one value; a date without its year goes with that day of any year.
 
-
-def _dates(text: str) -> list[Quantity]:
-    found: list[Quantity] = []
-    for match in _DATE.finditer(text):
-        group = match.groupdict()
-        readings: set[float] = set()
-        if group["iso_y"]:
-            readings.add(_date_code(int(group["iso_y"]), int(group["iso_m"]), int(group["iso_d"])))
-        elif group["cjk_y"]:
-            readings.add(_date_code(int(group["cjk_y"]), int(group["cjk_m"] or 0), int(group["cjk_d"] or 0)))
-        elif group["cjk_m2"]:
-            readings.add(_date_code(0, int(group["cjk_m2"]), int(group["cjk_d2"])))
-        elif group["num_y"]:
-            a, b, year = int(group["num_a"]), int(group["num_b"]), int(group["num_y"])
-            readings.update(_date_code(year, m, d) for m, d in ((a, b), (b, a)) if 1 <= m <= 12 and 1 <= d <= 31)
-        else:
-            for kind in ("dmy", "mdy", "my"):
-                if group[f"{kind}_m"]:
-                    month = MONTHS[group[f"{kind}_m"].lower()]
-                    readings.add(_date_code(int(group[f"{kind}_y"] or 0), month, int(group.get(f"{kind}_d") or 0)))
-        if readings:
-            found.append(Quantity(frozenset(readings), "date", match.start(), match.end(), match.group()))
-    return found
-
-
-def _clocks(text: str) -> list[Quantity]:
-    found: list[Quantity] = []
-    for match in _CLOCK.finditer(text):
-        hour = int(match["h"] or match["h2"] or match["h3"])
-        minute = int(match["m"] or 0)
-        half = (match["half"] or "").lower().replace(".", "")
-        if half == "pm" and hour < 12:
-            hour += 12
-        elif half == "am" and hour == 12:
-            hour = 0
-        found.append(
-            Quantity(frozenset([float(hour * 60 + minute)]), "clock", match.start(), match.end(), match.group())
-        )
-    return found
-
-
-def _build(match: re.Match[str], text: str, readings: frozenset[float], worded: bool) -> Quantity:
-    group = match.groupdict()
-    scale = MAGNITUDES[group["magnitude"].lower()] if group["magnitude"] else 1.0
-    if group["magnitude"] in ("K", "k") and text[match.start("magnitude") - 1] == "-":
-        scale = 1.0  # "10-K" is a form, not ten thousand
-    unit = (group["unit"] or "").lower()
-    if unit in CASED_UNITS and group["unit"] not in CASED_UNITS[unit]:
-        unit = ""
-    symbol = (group.get("symbol") or "").strip().upper()
-    dimension, factor = "", 1.0
-    if symbol:
-        dimension = f"money:{CURRENCIES[symbol]}"
-    elif unit:
-        dimension, factor = UNITS.get(unit, ("", 1.0))
-    end = match.end()
-    if group["unit"] and not unit:
-        end = match.start("unit")
-        end -= len(text[:end]) - len(text[:end].rstrip())
-    noun = ""
-    if not dimension and not group.get("ordinal"):
-        following = _NOUN.match(text, end)
-        # "150 for" counts nothing, "150 units" does.
-        noun = following[1].lower() if following and terms(following[1], "en") and terms(following[1], "fr") else ""
-    values = frozenset(round(value * scale * factor, 9) for value in readings)
-    if group.get("sign") in ("-", "−"):
-        values = frozenset(-value for value in values)
-    if not dimension and not worded and not group["magnitude"] and not group.get("ordinal"):
-        number = match["number"]
-        if len(number) == 4 and number.isdigit() and 1000 <= int(number) <= 2199:
-            dimension = "year"
-    if group.get("ordinal"):
-        dimension = "ordinal"
-    start = match.start("symbol") if symbol else match.start("words" if worded else "number")
-    about = bool(_ABOUT.search(text[max(0, start - 20) : start]))
-    return Quantity(values, dimension, start, end, text[start:end].strip(), noun, about)
-
-
-_DIGIT = re.compile("[0-9]")
-
-
-@kept(2**20, lambda found: QUANTITY_BYTES * len(found))
-def find(text: str) -> tuple[Quantity, ...]:
-    """Every quantity of a text in order, without overlaps; "one" and "un" are left out as too often mere articles."""
-    digits = bool(_DIGIT.search(text)) if text.isascii() else any(map(str.isdigit, text))
-    found = _dates(text) if digits else []
-    taken = sorted((item.start, item.end) for item in found)
-
-    def free(start: int, end: int) -> bool:
-        """Whether a stretch touches none of those taken, which do not overlap themselves."""
-        at = bisect_left(taken, (end, 0))
-        return at == 0 or taken[at - 1][1] <= start
-
-    for item in _clocks(text) if digits else ():
-        if free(item.start, item.end):
-            found.append(item)
-            insort(taken, (item.start, item.end))
-    for match in _QUANTITY.finditer(text) if digits else ():
-        # A digit inside a name ("C12", "COVID-19") is part of that name.
-        before = text[max(0, match.start("number") - 2) : match.start("number")]
-        if before and (
-            (before[-1].isalnum() and not is_unspaced(before[-1]))
-            or before[-1] in "_#"
-            or (len(before) == 2 and before[1] in "-." and before[0].isalpha())
-        ):
-            continue
-        if free(match.start("number"), match.end("number")):
-            item = _build(match, text, readings(match["number"]), worded=False)
-            found.append(item)
-            insort(taken, (item.start, item.end))
-    for match in _WORDED.finditer(text):
-        if free(match.start("words"), match.end("words")):
-            item = _build(match, text, frozenset([_word_value(match["words"])]), worded=True)
-            found.append(item)
-            insort(taken, (item.start, item.end))
-    return share_units(text, sorted(found, key=lambda item: item.start))
-
-
-_SCALED = re.compile(rf"(?i)\d[ {_SPACE}-]?(?:{_MAGNITUDE})")
-_RANGE = re.compile(
-    r"(?<!\s)\s*+(?:-|–|to|and|à|et|bis|or|ou|und|oder|a|y|e|o|tot|en|of|até|hasta|至|到|~)\s*+", re.IGNORECASE
-)
-
-
-def share_units(
-    text: str, found: list[Quantity], units: Mapping[str, tuple[str, float]] = UNITS
-) -> tuple[Quantity, ...]:
-    """Give the first number of a range the unit of the second: "from 10 to 80 percent"."""
-    for index in range(len(found) - 2, -1, -1):
-        left, right = found[index], found[index + 1]
-        if left.dimension or not right.dimension or right.dimension in {"date", "year", "clock", "ordinal"}:
-            continue
-        if _RANGE.fullmatch(text[left.end : right.start]):
-            factor = _factor(right, units)
-            values = frozenset(round(value * factor, 9) for value in left.values)
-            found[index] = replace(left, values=values, dimension=right.dimension, noun="")
-    return tuple(found)
-
-
-def _factor(quantity: Quantity, units: Mapping[str, tuple[str, float]]) -> float:
-    """Return what a number is multiplied with by the unit it ends in: "twelve years" by 12 months."""
-    unit = re.sub(r"^[^a-zA-Z°%€$£À-ÿ]+", "", quantity.text).lower()
-    while unit and unit not in units:
-        unit = unit.partition(" ")[2].lstrip()
-    return units.get(unit, ("", 1.0))[1]
-
-
-def same_value(claimed: Quantity, given: Quantity) -> bool:
-    """Whether two quantities agree in value: a year matches a date in it, a rounding its number."""
-    if claimed.dimension == "date" or given.dimension == "date":
-        return _same_date(claimed, given)
-    for left in claimed.values:
-        for right in given.values:
-            if abs(left - right) <= 1e-9 * max(abs(left), abs(right), 1.0):
-                return True
-            # "about 1.9 billion" for 1,932 million: equal once rounded to the claim's own figures.
-            if claimed.approximate and right and abs(left - right) <= 0.05 * abs(right):
-                return True
-            if _is_rounding(left, right, claimed.text):
+    Beside a number without a unit, another counts as it is written: "in 4" for "in 4 hours".
+    """
+    bare = not left.dimension or not right.dimension
+    for one in (left.numbers or left.values) if bare else left.values:
+        for other in (right.numbers or right.values) if bare else right.values:
+            if left.dimension == right.dimension == "date" and min(one, other) < 10_000:
+                one, other = one % 10_000, other % 10_000
+            if one == other or abs(one - other) <= 1e-9 * max(abs(one), abs(other)):
                 return True
     return False
 
 
-def _is_rounding(claimed: float, given: float, text: str) -> bool:
-    """Whether a claim written with a magnitude ("1.9 billion") is its number rounded to the figures written."""
-    if given == 0 or claimed == 0 or not _SCALED.search(text):
-        return False
-    digits = re.sub(r"\D", "", re.split(r"[A-Za-z]", text, maxsplit=1)[0]).lstrip("0")
-    return len(digits) >= 2 and float(f"{given:.{len(digits) - 1}e}") == float(f"{claimed:.{len(digits) - 1}e}")
-
-
-def _same_date(claimed: Quantity, given: Quantity) -> bool:
-    for left in claimed.values:
-        for right in given.values:
-            a = _parts(left, claimed.dimension)
-            b = _parts(right, given.dimension)
-            if a is None or b is None:
-                continue
-            # What both say must agree, and the claim must not say more than the source.
-            if all(x == y or x == 0 for x, y in zip(a, b, strict=True)):
-                return True
-    return False
-
-
-def _parts(value: float, dimension: str) -> tuple[int, int, int] | None:
-    if dimension == "date":
-        code = int(value)
-        return code // 10_000, code // 100 % 100, code % 100
-    return (int(value), 0, 0) if dimension == "year" else None
-
-
-def same_dimension(claimed: Quantity, given: Quantity) -> bool:
-    """Whether two quantities count the same kind of thing; a bare number goes with anything but a contrary unit."""
-    left, right = claimed.dimension, given.dimension
-    if left == right:
+def same_dimension(left: Quantity, right: Quantity) -> bool:
+    """Whether two quantities may count the same; a bare number may count anything."""
+    one, other = left.dimension, right.dimension
+    if one == other or not one or not other or {one, other} <= {"year", "ordinal", ""}:
         return True
-    if {left, right} <= {"date", "year"}:
-        return True
-    loose = {"", "year"}
-    if not right and given.noun and left not in {"", "year"}:
-        return False  # "150 kg" for "150 units"
-    # "150" for "150 kg" leaves the unit out; "150 kg" for "150" adds one that the source does not give there.
-    return left in loose or (right in loose and not left.startswith("money") and left not in {"percent"})
+    # "$" is any dollar, "°" any degree.
+    shared = {sign: codes for sign, codes in _SHARED_SIGNS.items() if sign in (one, other)}
+    if shared:
+        return any(one in codes or other in codes for codes in shared.values())
+    return one.startswith(f"{other}:") or other.startswith(f"{one}:")

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from footnote_kit.memoise import kept
 from footnote_text.lexical import fold, is_unspaced, terms
 
-from footnote_generation.language.lexicon import irregular, polarity
-from footnote_generation.language.quantities import QUANTITY_BYTES, Quantity, find, same_dimension, same_value
+from footnote_generation.language.lexicon import irregular
+from footnote_generation.language.quantities import QUANTITY_BYTES, Quantity, find
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-'’.&/](?=[^\W_])[^\W_]+)*")
 _WORD_BYTES = 300
@@ -61,7 +61,7 @@ def bytes_of(found: Analysed) -> int:
 @kept(2 * 2**20, bytes_of)
 def analyse(text: str, language: str) -> Analysed:
     """Take a text apart. `language` is the stemmer's; it should be the same for texts to be compared."""
-    quantities = find(text)
+    quantities = find(text, language)
     words: list[Word] = []
     quantity = 0
     for match in _TOKEN.finditer(text):
@@ -91,17 +91,3 @@ def analyse(text: str, language: str) -> Analysed:
         stems = named if capital else common
         words.append(Word(start, end, token, stems, capital and bool(stems), counted))
     return Analysed(text, tuple(words), frozenset(stem for word in words for stem in word.stems), quantities)
-
-
-def quantity_match(claimed: Quantity, given: Analysed) -> Quantity | None:
-    """Return the quantity of a stretch that a claimed one may rest on: same value, no contrary unit."""
-    for other in given.quantities:
-        if same_value(claimed, other) and same_dimension(claimed, other):
-            return other
-    return None
-
-
-def polar_of(word: Word) -> tuple[tuple[int, int], ...]:
-    """Return (pair, sign) for the pairs of opposites of a word; function words ("before") count by their form."""
-    pairs = {pair for stem in (*word.stems, fold(word.text)) for pair in polarity(stem)}
-    return tuple(pairs)

@@ -1,75 +1,71 @@
-"""The verdict on each sentence of an answer, and its footnotes."""
+"""The verdict on each statement of an answer, and its footnotes."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from footnote.types.v1.answer_pb2 import (
+    BASIS_READ,
+    BASIS_UNSPECIFIED,
     VERDICT_NOT_A_CLAIM,
     VERDICT_NOT_CONFIRMED,
     VERDICT_SUPPORTED,
     VERDICT_UNCITED,
     VERDICT_UNSUPPORTED,
-    Citation,
     Claim,
     Source,
-    Verdict,
 )
 from footnote.types.v1.locator_pb2 import TextSpan
-from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NO_SOURCE_CITED, CLAIM_REASON_OTHER_PLACE
-from footnote.types.v1.table_pb2 import TableCell
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NO_SOURCE_CITED,
+    CLAIM_REASON_NOT_IN_SOURCE,
+    CLAIM_REASON_NOTHING_TO_CHECK,
+    CLAIM_REASON_OTHER_PLACE,
+    CLAIM_REASON_PARTLY_IN_SOURCE,
+    CLAIM_REASON_READER_UNSURE,
+    CLAIM_REASON_SECOND_OPINION,
+)
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_text import locators, tables
 
+from footnote_generation.language import tongues
 from footnote_generation.language.places import Place
-from footnote_generation.language.table_rows import rows_of
-from footnote_generation.language.words import analyse, quantity_match
+from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
-from footnote_generation.verification import named_places
-from footnote_generation.verification.claims import PlacedMarker, Sentence, states_something
+from footnote_generation.verification import named_places, opinion, values
+from footnote_generation.verification.citing import Checked, cite
+from footnote_generation.verification.claims import Sentence, states_something
 from footnote_generation.verification.doubts import Doubt
+from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.explanations import explain
-from footnote_generation.verification.opinion import is_unsure, reconsider, stretches
-from footnote_generation.verification.support import (
-    Evidence,
-    Judgement,
-    confidence,
-    is_foreign,
-    judge,
-    prepare,
-    prepared,
-)
+from footnote_generation.verification.judging import WRONG, Judgement, judge
+from footnote_generation.verification.likeness import likelihood
+from footnote_generation.verification.opinion import Passage, Read, Word
 
 _log = get_logger(__name__)
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A sentence with its verdict and its footnotes."""
-
-    claim: Claim
-    citations: tuple[Citation, ...]
+_Key = tuple[str, tuple[int, ...]]
+"""A statement's text and the numbers of the sources that it cites."""
+_Cited = tuple[int, Place | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a second opinion is asked: a sentence's text, the source that it cites, and the places in that."""
+    """What a reader is asked: whether passages of the sources that a statement cites say it."""
 
-    key: tuple[str, int]
+    key: _Key
     statement: str
-    places: tuple[tuple[int, int], ...]
+    passages: tuple[Passage, ...]
 
 
 @dataclass(slots=True)
 class Checker:
-    """Checks sentences against the numbered sources; sources are made ready once, at their first citation.
+    """Checks statements against the numbered sources; sources are made ready once, at their first citation.
 
-    A second opinion, where there is one, is asked once a statement and source; `failure` says why it was not heard, or
-    not on all.
+    A reader, where there is one, is asked once about a statement and its sources; `failure` says why it was not heard,
+    or not on all.
     """
 
     sources: Mapping[int, Source]
@@ -78,12 +74,13 @@ class Checker:
     opinion: SecondOpinion | None = None
     failure: str = ""
     _ready: dict[int, Evidence] = field(default_factory=dict)
-    _verdicts: dict[tuple[str, int], Judgement] = field(default_factory=dict)
+    _read: dict[_Key, Read] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
-    _asked: set[tuple[str, int]] = field(default_factory=set)
+    _judged: dict[Sentence, dict[_Cited, Judgement]] = field(default_factory=dict)
+    _asked: set[_Key] = field(default_factory=set)
 
     async def check(self, sentences: Sequence[Sentence], limit: float | None = None) -> list[Checked]:
-        """Return the verdicts and footnotes of sentences, after a second opinion where there is one.
+        """Return the verdicts and footnotes of statements, after a reader where there is one.
 
         All of it is asked in one call, of at most `limit` seconds.
         """
@@ -98,97 +95,71 @@ class Checker:
         return self.check_by_rules(sentences)
 
     def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the same with what opinions were heard until now: CPU work of some milliseconds."""
-        self._judge([sentence for sentence in sentences if sentence not in self._done])
+        """Return the same with what a reader has said until now: CPU work of some milliseconds."""
         for sentence in sentences:
             if sentence not in self._done:
                 self._done[sentence] = self._check(sentence)
         return [self._done[sentence] for sentence in sentences]
 
-    def _judge(self, sentences: Sequence[Sentence]) -> None:
-        """Judge every statement against each source that it cites."""
-        for sentence in sentences:
-            if not states_something(sentence, self.not_found):
-                continue
-            for number in dict.fromkeys(marker.number for marker in sentence.markers):
-                if (sentence.text, number) not in self._verdicts:
-                    statement = named_places.stated(sentence.text, self.sources[number])
-                    self._verdicts[sentence.text, number] = judge(statement, self._evidence(number))
-
     def questions(self, sentences: Sequence[Sentence]) -> list[Question]:
-        """Return what a second opinion is to be asked of these sentences, each thing once for all calls."""
-        opinion = self.opinion
-        if opinion is None or self.failure:
+        """Return what a reader is to be asked of these statements, each thing once for all calls."""
+        if self.opinion is None or self.failure:
             return []
         found: list[Question] = []
         for sentence, checked in zip(sentences, self.check_by_rules(sentences), strict=True):
-            if opinion.only_unsure and checked.claim.support not in (VERDICT_NOT_CONFIRMED, VERDICT_UNSUPPORTED):
+            if not checked.citations or checked.claim.support == VERDICT_SUPPORTED:
                 continue
-            for number in dict.fromkeys(marker.number for marker in sentence.markers):
-                key = sentence.text, number
-                if key not in self._verdicts or key in self._asked:
-                    continue
-                evidence = self._evidence(number)
-                statement = named_places.stated(sentence.text, self.sources[number])
-                if opinion.only_unsure and not is_unsure(
-                    statement, evidence, self._verdicts[key], sees_contradictions=opinion.sees_contradictions
-                ):
-                    continue
-                # The rules know no negations across languages, so that likeness alone would raise a denial too.
-                if not opinion.sees_contradictions and is_foreign(statement, evidence):
-                    continue
-                places = stretches(statement, evidence, opinion.most_passages)
-                if places:
-                    self._asked.add(key)
-                    found.append(Question(key, statement, tuple(places)))
+            key = _key(sentence)
+            if key in self._asked or any(one.settled for one in self._judged[sentence].values()):
+                continue
+            self._asked.add(key)
+            passages = self._passages(key, self.opinion.most_passages)
+            statement = f"{sentence.lead} {sentence.text}" if sentence.lead else sentence.text
+            found.append(Question(key, statement, tuple(passages)))
         return found
+
+    def _passages(self, key: _Key, most: int) -> list[Passage]:
+        """Return what to read: all sources cited as one passage, or the parts of each that are most alike."""
+        text, numbers = key
+        if most == 0:
+            return [Passage.of([(number, 0, self._evidence(number).text) for number in numbers])]
+        return [
+            Passage.of([(number, start, self._evidence(number).text[start:end])])
+            for number in numbers
+            for _, start, end in self._evidence(number).nearest(text, most)
+        ]
 
     async def ask(self, questions: Sequence[Question], limit: float | None = None) -> Sequence[Sequence[Opinion]]:
         """Return the opinions on questions, all in one call; none where it fails or dawdles, and is not asked again."""
-        opinion = self.opinion
-        if opinion is None or self.failure or not questions:
+        reader = self.opinion
+        if reader is None or self.failure or not questions:
             return []
-        asked = [
-            (one.statement, [self._evidence(one.key[1]).text[start:end] for start, end in one.places])
-            for one in questions
-        ]
+        asked = [(one.statement, [passage.text for passage in one.passages]) for one in questions]
         try:
-            async with asyncio.timeout(opinion.timeout if limit is None else min(limit, opinion.timeout)):
-                return await opinion.ask(asked)
+            async with asyncio.timeout(reader.timeout if limit is None else min(limit, reader.timeout)):
+                return await reader.ask(asked)
         except (FootnoteError, TimeoutError) as error:
             self.failure = error.message if isinstance(error, FootnoteError) else "no answer in time"
             _log.warning("verifier_failed", error=type(error).__name__)
             return []
 
     def hear(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
-        """Let opinions change the verdicts; return whether one did."""
-        assert self.opinion is not None or not opinions
-        changed: set[str] = set()
+        """Let opinions change the verdicts; return whether there was one."""
+        heard: set[_Key] = set()
         for one, found in zip(questions, opinions, strict=False):  # none where it failed
-            assert self.opinion is not None
-            known, evidence = self._verdicts[one.key], self._evidence(one.key[1])
-            if len(found) != len(one.places):
+            if self.opinion is None or not found or len(found) != len(one.passages):
                 continue
-            verdict = reconsider(
-                one.statement,
-                evidence,
-                known,
-                one.places,
-                found,
-                self.opinion.enough,
-                sees_contradictions=self.opinion.sees_contradictions,
-            )
-            if verdict != known:
-                self._verdicts[one.key] = verdict
-                changed.add(one.key[0])
-        self._done = {sentence: checked for sentence, checked in self._done.items() if sentence.text not in changed}
-        return bool(changed)
+            if not any(one.heard for one in found):
+                continue
+            ready = {number: self._evidence(number) for number in one.key[1]}
+            self._read[one.key] = opinion.read(one.statement, one.passages, found, ready, self.opinion)
+            heard.add(one.key)
+        self._done = {sentence: checked for sentence, checked in self._done.items() if _key(sentence) not in heard}
+        return bool(heard)
 
     def _evidence(self, number: int) -> Evidence:
         if number not in self._ready:
-            source = self.sources[number]
-            context = " . ".join([source.label, source.title, *source.locator.heading_path])
-            self._ready[number] = prepared(source.text, context, rows=rows_of(source))
+            self._ready[number] = Evidence(self.sources[number])
         return self._ready[number]
 
     def _check(self, sentence: Sentence) -> Checked:
@@ -199,137 +170,114 @@ class Checker:
             doubt = Doubt(CLAIM_REASON_NO_SOURCE_CITED)
             why = explain(doubt, "", "", self.locale)
             return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=doubt.reason, explanation=why), ())
-        statement = sentence.text
-        verdicts: dict[int, Judgement] = {}
-        citations: list[Citation] = []
-        misplaced = False
-        seen: dict[tuple[int, Place | None], tuple[Judgement, TextSpan | None]] = {}
+        verdicts = self._with_reader(sentence, self._by_rules(sentence))
+        citations = []
         for marker in sentence.markers:
-            key = marker.number, marker.place
-            if key not in seen:
-                seen[key] = self._placed(statement, *key)
-            verdict, named = seen[key]
-            misplaced = misplaced or verdict.doubt.reason == CLAIM_REASON_OTHER_PLACE
-            citations.append(self._citation(marker, span, statement, verdict, named))
-            known = verdicts.get(marker.number)
-            if known is None or _ORDER[verdict.support] < _ORDER[known.support]:
-                verdicts[marker.number] = verdict
-        if misplaced:
-            # What stands elsewhere, in this source or in another one, does not make a wrong place right.
-            verdicts = {n: one for n, one in verdicts.items() if one.doubt.reason == CLAIM_REASON_OTHER_PLACE}
-            worst = next(iter(verdicts.values()))
-            support, score, doubt = worst.support, worst.score, worst.doubt
-        else:
-            support, score, doubt = self._overall(statement, verdicts)
-        numbers = list(dict.fromkeys(marker.number for marker in sentence.markers))
+            verdict = verdicts[marker.number, marker.place]
+            named = named_places.find(sentence.text, marker.place, self.sources[marker.number], self.locale)
+            evidence = self._evidence(marker.number)
+            citations.append(
+                cite(marker, span, sentence.text, verdict, named.span if named else None, evidence, self.locale)
+            )
+        best = _overall(list(verdicts.values()))
+        doubt = best.doubt
+        about = next((at for at, one in enumerate(citations) if verdicts[_cited(sentence)[at]] is best), 0)
+        shown = citations[about]
         claim = Claim(
             span=span,
-            support=support,
-            score=confidence(support, score),
-            sources=numbers,
+            support=best.support,
+            score=likelihood(best.support, best.score),
+            sources=_key(sentence)[1],
             reason=doubt.reason,
             stated=doubt.stated,
             found=doubt.found,
             subject=doubt.subject,
-            explanation=self._explain(doubt, verdicts, citations),
+            explanation=explain(doubt, shown.label or f"[{shown.number}]", shown.quote, self.locale),
+            basis=best.basis,
         )
         return Checked(claim, tuple(citations))
 
-    def _explain(self, doubt: Doubt, verdicts: Mapping[int, Judgement], citations: Sequence[Citation]) -> str:
-        """Return why a sentence is not borne out, by the footnote that the doubt is about, else by the first."""
-        number = next((number for number, one in verdicts.items() if one.doubt == doubt), citations[0].number)
-        shown = next((one for one in citations if one.number == number), citations[0])
-        return explain(doubt, shown.label or f"[{number}]", shown.quote, self.locale)
+    def _by_rules(self, sentence: Sentence) -> dict[_Cited, Judgement]:
+        """Return what is known of a statement without a reader, by source and place cited."""
+        known = self._judged.get(sentence)
+        if known is None:
+            known = {}
+            for number, place in dict.fromkeys(_cited(sentence)):
+                named = named_places.find(sentence.text, place, self.sources[number], self.locale)
+                known[number, place] = judge(sentence.text, sentence.lead, self._evidence(number), named)
+            self._judged[sentence] = known = self._without_value(sentence, known)
+        return known
 
-    def _placed(self, statement: str, number: int, place: Place | None) -> tuple[Judgement, TextSpan | None]:
-        """Return the verdict against a source, or against the place in it that is named, and that place."""
-        verdict, source = self._verdicts[statement, number], self.sources[number]
-        named = named_places.find(statement, place, source, self.locale)
-        if named is None:
-            return verdict, None
-        plain = named_places.stated(statement, source)
-        return named_places.at_place(plain, self._evidence(number), named, verdict), named.span
+    def _without_value(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
+        """Lower a statement with a value that none of its sources holds, nor anything that it could follow from."""
+        if any(one.settled for one in known.values()):
+            return known
+        ready = [self._evidence(number) for number in _key(sentence)[1]]
+        plain = sentence.text
+        for one in ready:
+            plain = named_places.without_places(plain, one.source)
+        stated = find(plain, tongues.of(plain, ready[0].language))
+        if not any(char.isalnum() for char in plain):
+            doubt = Doubt(CLAIM_REASON_NOTHING_TO_CHECK)
+            return {key: replace(one, doubt=doubt, settled=True) for key, one in known.items()}
+        lacking = values.absent(stated, [value for one in ready for value in one.quantities], plain)
+        if lacking is None:
+            return known
+        doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=lacking.text)
+        return {key: replace(one, support=VERDICT_UNSUPPORTED, score=WRONG, doubt=doubt) for key, one in known.items()}
 
-    def _overall(self, statement: str, verdicts: Mapping[int, Judgement]) -> tuple[Verdict.ValueType, float, Doubt]:
-        """Return the best verdict; a sentence over several sources may be borne out by them only together."""
-        best = max(verdicts.values(), key=lambda item: (_ORDER[item.support], item.score))
-        if best.support != VERDICT_SUPPORTED and len(verdicts) > 1:
-            parts = [self._evidence(number) for number in verdicts]
-            joined = " ".join(
-                part.text[verdicts[n].start : verdicts[n].end] for n, part in zip(verdicts, parts, strict=True)
-            )
-            context = " ".join(part.context_text for part in parts)
-            together = judge(statement, prepare(joined, context, parts[0].language))
-            if _ORDER[together.support] > _ORDER[best.support]:
-                return together.support, together.score, together.doubt
-        return best.support, best.score, best.doubt
-
-    def _citation(
-        self, marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement, named: TextSpan | None
-    ) -> Citation:
-        source = self.sources[marker.number]
-        start, end = verdict.start, verdict.end
-        if start >= end:
-            spans = self._evidence(marker.number).spans
-            start, end = spans[0] if spans else (0, len(source.text))
-        quote_span = TextSpan(start=start, end=end)
-        # A place that is named is never moved to where the value stands.
-        place = named or value_span(statement, source, verdict) or quote_span
-        locator = locators.narrow(source.locator, source.anchors, place)
-        name = source.filename or source.title or source.document_id
-        return Citation(
-            number=marker.number,
-            chunk_id=source.chunk_id,
-            document_id=source.document_id,
-            revision=source.revision,
-            sha256=source.sha256,
-            filename=source.filename,
-            title=source.title,
-            locator=locator,
-            quote=source.text[start:end],
-            quote_span=quote_span,
-            claim_span=claim,
-            marker_span=TextSpan(start=marker.start, end=marker.end),
-            support=verdict.support,
-            support_score=confidence(verdict.support, verdict.score),
-            label=locators.label(name, locator, self.locale),
-            cell=_cell_at(source, place),
-        )
+    def _with_reader(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
+        """Return the verdicts after what a reader said of a statement; what is settled stays."""
+        said = self._read.get(_key(sentence))
+        if said is None or any(one.settled for one in known.values()):
+            return known
+        return {key: _after(one, said, key[0]) for key, one in known.items()}
 
 
-def _cell_at(source: Source, place: TextSpan) -> TableCell | None:
-    """Return the one cell that a place in a source is."""
-    for row in tables.rows(source):
-        for cell in row.cells:
-            if (cell.start, cell.end) == (place.start, place.end):
-                return tables.cell_message(row, cell)
-    return None
+def _after(known: Judgement, said: Read, number: int) -> Judgement:
+    """Return a verdict after a reader's word on a statement, for one of the sources that it cites."""
+    spans = said.quotes.get(number, ())
+    start, end = _shown(spans) if spans else (known.start, known.end)
+    if said.word is Word.SUPPORTS and not said.veto:
+        if spans:
+            return Judgement(VERDICT_SUPPORTED, said.score, start, end, basis=BASIS_READ)
+        return replace(known, support=VERDICT_NOT_CONFIRMED, doubt=Doubt(CLAIM_REASON_PARTLY_IN_SOURCE))
+    if said.word is Word.CONTRADICTS:
+        if spans or not said.quotes:
+            doubt = Doubt(CLAIM_REASON_SECOND_OPINION)
+            return Judgement(VERDICT_UNSUPPORTED, WRONG, start, end, doubt)
+        return known
+    if said.word is Word.UNSURE:
+        if known.support == VERDICT_UNSUPPORTED:
+            return known
+        return replace(known, doubt=Doubt(CLAIM_REASON_READER_UNSURE))
+    if said.word is Word.ALIKE:
+        return known if known.support == VERDICT_UNSUPPORTED else replace(known, score=said.score)
+    # It was vetoed, or is said in part: neither confirmed nor known to be wrong.
+    doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=said.veto) if said.veto else Doubt(CLAIM_REASON_PARTLY_IN_SOURCE)
+    return Judgement(VERDICT_NOT_CONFIRMED, known.score, start, end, doubt, BASIS_UNSPECIFIED)
 
 
-def value_span(statement: str, source: Source, verdict: Judgement) -> TextSpan | None:
-    """In a table row, the stretch of the one cell whose value the statement gives, so that the place is that cell.
+def _shown(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the first of some stretches with those that follow it closely."""
+    ordered = sorted(spans)
+    start, end = ordered[0]
+    for first, last in ordered[1:]:
+        if first - end > 2:
+            break
+        end = max(end, last)
+    return start, end
 
-    The cell's value must not stand in the question-like part only: of several cells that the statement repeats, the
-    one with a quantity wins, else the one farthest right, since tables name things on the left. A statement that gives
-    several quantities rests on the row: None.
-    """
-    if source.locator.WhichOneof("place") != "sheet" or not source.anchors:
-        return None
-    claim = analyse(statement, "")
-    best: tuple[int, int, TextSpan] | None = None
-    quantities = 0
-    for anchor in source.anchors:
-        start, end = anchor.span.start, anchor.span.end
-        if end <= verdict.start or start >= verdict.end:
-            continue
-        cell = analyse(source.text[start:end], "")
-        if any(quantity_match(quantity, cell) for quantity in claim.quantities):
-            rank = 2
-            quantities += 1
-        elif cell.stems and cell.stems <= claim.stems:
-            rank = 1
-        else:
-            continue
-        if best is None or (rank, start) > best[:2]:
-            best = (rank, start, TextSpan(start=start, end=end))
-    return best[2] if best and quantities < 2 else None
+
+def _overall(verdicts: Sequence[Judgement]) -> Judgement:
+    """Return the best verdict; but what stands elsewhere does not make a wrong place right."""
+    misplaced = [one for one in verdicts if one.doubt.reason == CLAIM_REASON_OTHER_PLACE]
+    return misplaced[0] if misplaced else max(verdicts, key=lambda one: (_ORDER[one.support], one.score))
+
+
+def _cited(sentence: Sentence) -> list[_Cited]:
+    return [(marker.number, marker.place) for marker in sentence.markers]
+
+
+def _key(sentence: Sentence) -> _Key:
+    return sentence.text, tuple(dict.fromkeys(marker.number for marker in sentence.markers))

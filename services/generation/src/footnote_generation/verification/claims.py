@@ -6,62 +6,45 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from operator import itemgetter
 
 from footnote_text import sentences
 
 from footnote_generation.language import phrases
-from footnote_generation.language.places import Place
+from footnote_generation.verification.layout import Context, PlacedMarker, Sentence, clauses, of_row
 
-
-@dataclass(frozen=True, slots=True)
-class PlacedMarker:
-    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it.
-
-    `place` is where in the source it says that the statement stands, None where it names the source alone.
-    """
-
-    start: int
-    end: int
-    number: int
-    words: bool = False
-    place: Place | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of the answer without the markers before and after it, and the markers that are its own.
-
-    `text` is what it reads without its markers, places named in words included.
-    """
-
-    start: int
-    end: int
-    text: str
-    markers: tuple[PlacedMarker, ...]
-    heading: bool = False
-    """It stands on a line that only heads others, lists a source, or is code: it states nothing."""
+__all__ = ["PlacedMarker", "Sentence", "segment", "states_something"]
 
 
 _LINE = re.compile(r"[^\n]+")
-_LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,2}[.)]|#{1,6})\s++")
+_LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,4}[.)]|#{1,6})\s++")
 _DECORATION = re.compile(r"[*_#`>|]+")
+_BACK = 300
+"""Lines before those to be cut that are looked at for the header of a table or the introduction of a list."""
 
 
 def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[Sentence]:
-    """Cut an answer into sentences. A marker belongs to the sentence it stands in or follows on the same line.
+    """Cut an answer into statements: clauses, items of lists, cells of tables. A footnote binds to what is before it.
 
     `begin` is where a line begins: those before it are left out.
     """
     lines = [match.span() for match in _LINE.finditer(text, begin)]
     code = _code_lines(text, lines, begin)
     by_line = _touching([marker for marker in markers if marker.end > begin], lines)
+    context = Context.before(text, begin, _BACK)
     result: list[Sentence] = []
     for number, (first, last) in enumerate(lines):
         here = by_line[number]
+        if number not in code and (row := context.row(text, first, last)) is not None:
+            result += of_row(text, row, context.header, here)
+            continue
         plain, origin = _without(text, first, last, [marker for marker in here if not marker.words])
-        spans = [(0, len(plain))] if number in code else sentences.split(plain)
+        own_here = [marker for marker in here if first <= marker.start < last]
+        if own_here and number not in code and not any(char.isalnum() for char in plain):
+            _to_line_above(result, own_here)
+            continue
+        spans = [(0, len(plain))] if number in code else _ended(sentences.split(plain), plain, origin)
         head = _LIST_MARK.match(plain)
         heading = number in code or _heads(text, first, last, plain, here) or _is_inline_code(plain)
         bounds: list[tuple[int, int]] = []
@@ -71,14 +54,44 @@ def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[
             if start < end and any(char.isalnum() for char in plain[start:end]):
                 bounds.append((origin[start], origin[end - 1] + 1))
         own: list[list[PlacedMarker]] = [[] for _ in bounds]
-        for marker in here:
-            if first <= marker.start < last and bounds:
+        for marker in own_here:
+            if bounds:
                 own[_owner(marker, bounds)].append(marker)
         inside = _touching(here, bounds)
+        lead = context.introduction if head and not plain.lstrip().startswith("#") else ""
         for index, ((start, end), mine) in enumerate(zip(bounds, own, strict=True)):
-            inner = _DECORATION.sub(" ", _without(text, start, end, inside[index])[0])
-            result.append(Sentence(start, end, " ".join(inner.split()).lstrip(" :,;"), tuple(mine), heading))
+            for left, right, some in [(start, end, mine)] if heading else clauses(text, start, end, mine):
+                inner = _DECORATION.sub(" ", _without(text, left, right, inside[index])[0])
+                said = " ".join(inner.split()).lstrip(" :,;，；")
+                result.append(Sentence(left, right, said, tuple(some), heading, lead))
+        if number not in code:
+            context.line(" ".join(_DECORATION.sub(" ", plain).split()), listed=head is not None)
     return result
+
+
+_LETTER_ENDS = re.compile(r"\b[^\W\d_]\.(?=\s)")
+
+
+def _ended(spans: Sequence[tuple[int, int]], plain: str, origin: Sequence[int]) -> list[tuple[int, int]]:
+    """Return sentences, cut too where a footnote stands after one letter with a full stop: "Halle C. [1] Die"."""
+    found: list[tuple[int, int]] = []
+    for start, end in spans:
+        begin = start
+        for match in _LETTER_ENDS.finditer(plain, start, end):
+            at = match.end()
+            while at < end and plain[at].isspace():
+                at += 1
+            if at < end and origin[at] - origin[match.end() - 1] > at - match.end() + 1:
+                found.append((begin, match.end()))
+                begin = at
+        found.append((begin, end))
+    return found
+
+
+def _to_line_above(result: list[Sentence], markers: Sequence[PlacedMarker]) -> None:
+    """Give markers on a line of their own to the statement before them."""
+    if result and not result[-1].heading:
+        result[-1] = replace(result[-1], markers=(*result[-1].markers, *markers))
 
 
 _FENCE = re.compile(r"(?m)^[ \t>]*+(?:(?:[-*+•]|\d{1,9}[.)])[ \t]++)?(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n]*)")

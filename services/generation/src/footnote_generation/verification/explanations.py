@@ -12,9 +12,7 @@ from footnote_generation.verification.doubts import Doubt
 
 _LONGEST = 160
 """Characters of a quote that are shown."""
-_NEEDS_STATED = frozenset(
-    {pb.CLAIM_REASON_NOT_IN_SOURCE, pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_VALUE_OF_ANOTHER}
-)
+_NEEDS_STATED = frozenset({pb.CLAIM_REASON_NOT_IN_SOURCE, pb.CLAIM_REASON_OTHER_VALUE})
 _NEEDS_FOUND = frozenset({pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_OTHER_PLACE})
 
 

@@ -1,172 +1,112 @@
-"""What a second opinion may change: raise a paraphrase that the rules could not follow, lower what it contradicts.
-
-The rules keep a veto: where they know of another number, another holder or a denial at the sentences that an opinion
-rests on (`veto`), no opinion raises a statement.
-"""
+"""What a reader's word counts for: only with quotes that stand in the sources, vetoed by numbers and names."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
-from footnote.types.v1 import reasons_pb2 as reasons
-from footnote.types.v1.answer_pb2 import VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED, VERDICT_UNSUPPORTED
+from footnote_generation.language import tongues
+from footnote_generation.language.quantities import find
+from footnote_generation.ports import Opinion, SecondOpinion
+from footnote_generation.verification import values
+from footnote_generation.verification.evidence import Evidence, roots
 
-from footnote_generation.language import amounts, tongues
-from footnote_generation.language import grammar as grammars
-from footnote_generation.language.reading import read
-from footnote_generation.language.words import analyse
-from footnote_generation.ports import Opinion
-from footnote_generation.verification import support, veto
-from footnote_generation.verification.doubts import Doubt
-from footnote_generation.verification.facts import align
-from footnote_generation.verification.support import (
-    MAX_STATEMENT,
-    Evidence,
-    Judgement,
-    coverage,
-    find_windows,
-    is_foreign,
-    understood,
-)
-
-# Of what chose it nothing is kept. From here on a model's contradiction counts; models that only know likeness never
-# reach it.
 CONTRADICTED_AT = 0.8
+"""From here on a reader's contradiction counts; models that only know likeness never reach it."""
 PARTLY_AT = 0.5
-"""From here on, short of enough, an opinion that tells a contrary from a likeness raises to WEAK."""
-_SETTLED = frozenset(
-    {
-        reasons.CLAIM_REASON_TOO_LONG, reasons.CLAIM_REASON_NOTHING_TO_CHECK, reasons.CLAIM_REASON_SOURCE_EMPTY,
-        reasons.CLAIM_REASON_OTHER_PLACE, reasons.CLAIM_REASON_SECOND_OPINION,
-    }
-)  # fmt: skip
+_NAME = re.compile(r"(?<=[^\W\d_.!?:;\n\"“„«(] )[^\W\d_][^\W\d_]{2,}")
+_ALL_NOUNS = frozenset({"de"})
+"""Languages that write every noun with a capital: it does not tell a name there."""
 
 
-def is_unsure(statement: str, evidence: Evidence, verdict: Judgement, *, sees_contradictions: bool) -> bool:
-    """Whether the rules leave room for an opinion: not where it stands there, nor where it plainly stands otherwise.
+class Word(Enum):
+    """What a reader says."""
 
-    Who only knows likeness is not heard on anything that the rules find contrary.
-    """
-    reason = verdict.doubt.reason
-    if verdict.support == VERDICT_SUPPORTED or reason in _SETTLED:
-        return False
-    if reason not in support.CONTRARY:
-        return True
-    return sees_contradictions and not _is_refuted(statement, evidence, verdict)
+    SUPPORTS = 1
+    PARTLY = 2
+    CONTRADICTS = 3
+    UNSURE = 4
+    ALIKE = 5
 
 
-def _is_refuted(statement: str, evidence: Evidence, verdict: Judgement) -> bool:
-    """Whether the place found by the rules has every word of a statement and yet speaks against it."""
-    evidence = understood(statement, evidence)
-    grammar = grammars.load(evidence.language)
-    place = next((one for one in evidence.places if (one.start, one.end) == (verdict.start, verdict.end)), None)
-    if grammar is None or place is None or align(read(statement, evidence.language), place, grammar).missing:
-        return False
-    return not _agrees(statement, evidence, [(verdict.start, verdict.end)])
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a reader said of a statement: how sure, the quotes by the source's number, a word that a veto is about."""
+
+    word: Word
+    score: float
+    quotes: Mapping[int, tuple[tuple[int, int], ...]]
+    veto: str = ""
 
 
-def stretches(statement: str, evidence: Evidence, most: int) -> list[tuple[int, int]]:
-    """Return the places in a source to ask about: those that the rules find best, then its other sentences.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What a reader is given: a text, and for each stretch of it the source and where it begins there."""
 
-    With `most` 0 the one place is the whole source.
-    """
-    if most == 0:
-        return [(0, len(evidence.text))] if evidence.spans else []
-    claim = analyse(statement[:MAX_STATEMENT], evidence.language)
-    best = [(item.start, item.end) for item in find_windows(claim, evidence)]
-    return list(dict.fromkeys([*best[:most], *evidence.spans]))[:most]
+    text: str
+    pieces: tuple[tuple[int, int, int, int], ...]
+    """Number of the source, where the piece begins in the source, begin and end in the text."""
+
+    @classmethod
+    def of(cls, pieces: Sequence[tuple[int, int, str]]) -> Passage:
+        """Join texts, each with its source and where it begins there."""
+        joined, at, found = [], 0, []
+        for number, start, text in pieces:
+            found.append((number, start, at, at + len(text)))
+            joined.append(text)
+            at += len(text) + 2
+        return cls("\n\n".join(joined), tuple(found))
+
+    def quoted(self, spans: Sequence[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+        """Return by source where stretches of the text stand there; all of it where there are none."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for number, origin, begin, end in self.pieces:
+            for first, last in spans or [(0, len(self.text))]:
+                if first < end and begin < last:
+                    start = origin + max(first, begin) - begin
+                    found.setdefault(number, []).append((start, origin + min(last, end) - begin))
+        return found
 
 
-def reconsider(
+def read(
     statement: str,
-    evidence: Evidence,
-    verdict: Judgement,
-    places: Sequence[tuple[int, int]],
+    passages: Sequence[Passage],
     opinions: Sequence[Opinion],
-    enough: float,
-    *,
-    sees_contradictions: bool = True,
-) -> Judgement:
-    """Return the verdict after a second opinion on the places.
-
-    It raises what the rules are not sure of, only at sentences whose numbers, denials and names are not known to speak
-    against the statement: to SUPPORTED, or to WEAK where the opinion is only of a part, or of likeness. It lowers what
-    the best place is said to contradict.
-    """
-    if len(statement) > MAX_STATEMENT:
-        return verdict  # the rest of it was checked by nobody
-    ranked = sorted(zip(places, opinions, strict=True), key=lambda item: -item[1].supports)
-    if not ranked:
-        return verdict
-    against = max(opinions, key=lambda item: item.contradicts)
-    if verdict.support in (VERDICT_SUPPORTED, VERDICT_NOT_CONFIRMED):
-        if against.contradicts >= CONTRADICTED_AT and ranked[0][1].supports < enough:
-            reason = Doubt(reasons.CLAIM_REASON_SECOND_OPINION)
-            return Judgement(VERDICT_UNSUPPORTED, 1 - against.contradicts, verdict.start, verdict.end, reason)
-        if verdict.support == VERDICT_SUPPORTED:
-            return verdict
-    if not is_unsure(statement, evidence, verdict, sees_contradictions=sees_contradictions):
-        return verdict
-    for place, opinion in ranked:
-        if opinion.contradicts >= CONTRADICTED_AT or opinion.supports < (PARTLY_AT if sees_contradictions else enough):
-            continue
-        spans, (start, end) = _whole_sentences(evidence, place, opinion)
-        if not _agrees(statement, evidence, spans):
-            continue
-        if sees_contradictions and opinion.supports >= enough:
-            return Judgement(VERDICT_SUPPORTED, opinion.supports, start, end)
-        if verdict.support == VERDICT_UNSUPPORTED:
-            doubt = Doubt(reasons.CLAIM_REASON_PARTLY_IN_SOURCE)
-            return Judgement(VERDICT_NOT_CONFIRMED, min(opinion.supports, enough), start, end, doubt)
-        break
-    return verdict
+    evidence: Mapping[int, Evidence],
+    reader: SecondOpinion,
+) -> Read:
+    """Return what opinions on passages come to, the best passage's first; quotes are widened to whole parts."""
+    enough = reader.enough
+    ranked = sorted(zip(passages, opinions, strict=True), key=lambda item: -item[1].supports)
+    passage, best = ranked[0]
+    if not reader.sees_contradictions:
+        return Read(Word.ALIKE, best.supports, {})  # likeness tells no truth from a falsehood
+    if best.supports >= PARTLY_AT and best.contradicts < CONTRADICTED_AT:
+        whole = {number: tuple(evidence[number].around(spans)) for number, spans in passage.quoted(best.spans).items()}
+        if best.supports < enough:
+            return Read(Word.PARTLY, best.supports, whole)
+        return Read(Word.SUPPORTS, best.supports, whole, _veto(statement, whole, evidence))
+    passage, worst = max(ranked, key=lambda item: item[1].contradicts)
+    if worst.contradicts >= CONTRADICTED_AT:
+        spans = {number: tuple(found) for number, found in passage.quoted(worst.spans).items()}
+        return Read(Word.CONTRADICTS, 1 - worst.contradicts, spans)
+    return Read(Word.UNSURE, max(best.supports, 0.0), {})
 
 
-def _whole_sentences(
-    evidence: Evidence, place: tuple[int, int], opinion: Opinion
-) -> tuple[tuple[tuple[int, int], ...], tuple[int, int]]:
-    """Return the sentences of a source that an opinion rests on, and the stretch to show for them.
-
-    Whole ones, since what is left out of a quote may deny the rest. To show is the first with those next to it.
-    """
-    if not opinion.spans:
-        return tuple(span for span in evidence.spans if span[0] < place[1] and place[0] < span[1]), place
-    quotes = [(place[0] + start, place[0] + end) for start, end in opinion.spans]
-    touched = [
-        index
-        for index, span in enumerate(evidence.spans)
-        if any(span[0] < end and start < span[1] for start, end in quotes)
-    ]
-    if not touched:
-        return tuple(quotes), quotes[0]
-    first = last = next((at for at in touched if evidence.spans[at][1] > quotes[0][0]), touched[0])
-    while last + 1 in touched:
-        last += 1
-    while first - 1 in touched:
-        first -= 1
-    return tuple(evidence.spans[at] for at in touched), (evidence.spans[first][0], evidence.spans[last][1])
-
-
-def _agrees(statement: str, evidence: Evidence, spans: Sequence[tuple[int, int]]) -> bool:
-    """Whether the rules know nothing against a statement at some sentences, and these are on its subject at all."""
-    evidence = understood(statement, evidence)
-    foreign = is_foreign(statement, evidence)
-    text = " ".join(evidence.text[start:end] for start, end in spans)
-    grammar = grammars.load(evidence.language)
-    quoted = [one for one in evidence.places if any(one.start < end and start < one.end for start, end in spans)]
-    if grammar is None or foreign or not quoted:
-        stated = amounts.find(statement, tongues.of(statement, evidence.language))
-        given, anywhere = (amounts.find(part, evidence.language) for part in (text, evidence.text))
-        return (foreign or _shares_words(statement, text, evidence)) and not veto.other_numbers(stated, given, anywhere)
-    claim = read(statement, evidence.language)
-    if not any(align(claim, place, grammar).score > 0 for place in quoted) and not _shares_words(
-        statement, text, evidence
-    ):
-        return False  # a quote from anywhere bears nothing out
-    context = read(evidence.context_text[:MAX_STATEMENT], evidence.language)
-    return not veto.against(claim, quoted, evidence.places, context, grammar)
-
-
-def _shares_words(statement: str, text: str, evidence: Evidence) -> bool:
-    given = analyse(text, evidence.language)
-    return coverage(analyse(statement, evidence.language), given, evidence.context)[0] > 0
+def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]) -> str:
+    """Return a number, date or name of a statement that is not where a reader says it stands, "" where all are."""
+    language = tongues.of(statement, evidence[next(iter(quotes))].language)
+    given = [one for number in quotes for one in evidence[number].above]
+    for number, spans in quotes.items():
+        given += find(" \n".join(evidence[number].text[start:end] for start, end in spans), evidence[number].language)
+        given += [one for one in evidence[number].scaled if any(s <= one.start < e for s, e in spans)]
+    # Words for small numbers stand in names and ages, and for more than they say: "the two", "a ten-year-old".
+    if lacking := values.missing([one for one in find(statement, language) if not one.spelled], given):
+        return lacking[0].text
+    if language in _ALL_NOUNS or any(one.language != language for one in evidence.values()):
+        return ""
+    known = frozenset().union(*(one.words for one in evidence.values()))
+    named = (word for word in _NAME.findall(statement) if word[0].isupper())
+    return next((name for name in named if not roots(name) <= known), "")

@@ -1,0 +1,232 @@
+"""CELLS: a value under its headers, by the structure of the table that the cell stands in.
+
+A statement counts only if it is nothing but headers, a value and words that tie these together ("of", "is"): whatever
+else it says is for a reader.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from footnote.types.v1.answer_pb2 import Source
+from footnote_text import tables
+
+from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
+from footnote_generation.verification.leads import glue
+from footnote_generation.verification.named_places import STAND_IN
+from footnote_generation.verification.normal import folded, tokens
+
+_BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
+_IDLE = frozenset([*"/&+=§-", STAND_IN])
+"""What may stand between headers and value: signs, and the word for a place that the statement names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The cell that a statement is about: whether it holds the value stated, and where it stands in the source."""
+
+    holds: bool
+    start: int
+    end: int
+    row_start: int
+    row_end: int
+    stated: str = ""
+    """The value that the statement gives, where the cell holds another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A cell that can be stated: its text as tokens, the names of row and column as they may be written."""
+
+    cell: tables.Cell
+    row: tables.Row
+    plain: tuple[str, ...]
+    names: tuple[tuple[tuple[str, ...], ...], ...]
+    """For each header that must be named the ways to write it."""
+    more: tuple[tuple[str, ...], ...]
+    """Headers that may be named besides: sections, outer headers, the table's name."""
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a source that can be stated, and its language and decimal sign."""
+
+    values: tuple[_Value, ...]
+    language: str
+    decimal: str
+
+    @classmethod
+    def of(cls, source: Source, language: str, decimal: str) -> Cells:
+        """Return the cells of a source."""
+        rows = tables.rows(source)
+        found = [value for row in rows for value in _values(row, _named(row), decimal)]
+        return cls(tuple(found), language, decimal)
+
+
+def _named(row: tables.Row) -> list[tables.Cell]:
+    """Return the cells that name a row: those of its naming columns, else the first one if it is no number."""
+    named = [cell for cell in row.cells if cell.names_row]
+    if named or len(row.cells) < 2:
+        return named
+    first = row.cells[0]
+    return [first] if first.number is None else []
+
+
+def _values(row: tables.Row, named: Sequence[tables.Cell], decimal: str) -> Iterator[_Value]:
+    columns = [column.headers[-1] if column.headers else "" for column in row.table.columns]
+    names = [_ways(cell.text, decimal) for cell in named if cell.text.strip()]
+    if not names:
+        return
+    for cell in row.cells:
+        if cell in named or not cell.text.strip():
+            continue
+        needed = list(names)
+        more = [folded(tokens(text, decimal)) for text in (*row.sections, *cell.headers[:-1], row.table.name)]
+        if cell.header and len(columns) == len(named) + 1:
+            more += _ways(cell.header, decimal)[:1]  # there is no other column that the value could be of
+        elif cell.header:
+            needed.append(_ways(cell.header, decimal))
+            if columns.count(cell.header) > 1:
+                needed += [_ways(text, decimal) for text in cell.headers[:-1]]
+        elif len(row.cells) > len(named) + 1:
+            continue  # which of several values is meant, nothing says
+        bracket = _BRACKETS.search(cell.header)
+        unit = cell.measure.unit or cell.measure.currency or (bracket[0][1:-1].strip() if bracket else "")
+        yield _Value(
+            cell, row, folded(tokens(cell.text, decimal)), tuple(needed), tuple(one for one in more if one), unit
+        )
+
+
+def _ways(text: str, decimal: str) -> tuple[tuple[str, ...], ...]:
+    """Return how a header may be written: whole, and without the unit in its brackets; the longest first."""
+    ways = {folded(tokens(text, decimal)), folded(tokens(_BRACKETS.sub(" ", text), decimal))}
+    return tuple(sorted((way for way in ways if way), key=len, reverse=True))
+
+
+def check(statement: str, cells: Cells) -> Found | None:
+    """Return the cell whose headers a statement names, None where it names none or says more than a value."""
+    stated = folded(tokens(statement, cells.decimal))
+    if not cells.values or len(stated) > 60:
+        return None
+    there = frozenset(stated)
+    best: list[tuple[_Value, tuple[str, ...]]] = []
+    least = -1
+    for value in cells.values:
+        if not all(any(there.issuperset(way) for way in ways) for ways in value.names):
+            continue
+        rest = _rest(stated, value)
+        if rest is None:
+            continue
+        # Of "Price" and "Net price" the one is meant that takes more of the statement's words.
+        if least < 0 or len(rest) <= least:
+            best = [*best, (value, rest)] if len(rest) == least else [(value, rest)]
+            least = len(rest)
+    verdicts = [(value, _agrees(value, rest, statement, cells)) for value, rest in best]
+    if not verdicts or any(verdict is None for _, verdict in verdicts):
+        return None
+    if len({verdict for _, verdict in verdicts}) > 1:
+        return None  # several cells have these headers, and not all of them this value
+    value, verdict = verdicts[0]
+    written = " ".join(best[0][1])
+    return _found(value.cell, value.row, bool(verdict), written)
+
+
+def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: Cells) -> Found | None:
+    """Return whether a cell that a statement names by its place holds the value that is all it says of it.
+
+    `statement` is without the words for the place; None where it says more than a value.
+    """
+    wanted = set(spans)
+    stated = folded(tokens(statement, cells.decimal))
+    for row in tables.rows(source):
+        for cell in row.cells:
+            if (cell.start, cell.end) not in wanted:
+                continue
+            value = _Value(cell, row, folded(tokens(cell.text, cells.decimal)), (), (), cell.measure.unit)
+            names = [way for one in (*_named(row), cell) for way in _ways(one.header, cells.decimal)]
+            names += [way for one in _named(row) for way in _ways(one.text, cells.decimal)]
+            rest = tuple(stated)
+            for way in names:
+                rest = _taken(rest, way) or rest
+            verdict = _agrees(value, _tied(rest), statement, cells)
+            return None if verdict is None else _found(cell, row, verdict, " ".join(_tied(rest)))
+    return None
+
+
+def _found(cell: tables.Cell, row: tables.Row, holds: bool, stated: str) -> Found:
+    return Found(holds, cell.start, cell.end, row.start, row.end, "" if holds else stated)
+
+
+def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
+    """Return what is left of a statement without the names of row and column and the words that tie them."""
+    rest: tuple[str, ...] | None = stated
+    for ways in sorted(value.names, key=lambda ways: -len(ways[0])):
+        rest = next((left for way in ways if rest and (left := _taken(rest, way)) is not None), None)
+        if rest is None:
+            return None
+    assert rest is not None
+    for way in sorted(value.more, key=len, reverse=True):
+        rest = _taken(rest, way) or rest
+    return _tied(rest)
+
+
+def _taken(stated: tuple[str, ...], name: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return a statement without the first place where a name stands in it, None where it does not."""
+    size = len(name)
+    for begin in range(len(stated) - size + 1):
+        if stated[begin : begin + size] == name:
+            return (*stated[:begin], *stated[begin + size :])
+    return None
+
+
+def _tied(rest: tuple[str, ...]) -> tuple[str, ...]:
+    words = glue()
+    return tuple(
+        token
+        for token in rest
+        if token not in words and token not in _IDLE and token.partition("'")[0] not in ("d", "l", "s")
+    ) if len(rest) > 1 else rest  # fmt: skip
+
+
+def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) -> bool | None:
+    """Whether what is left of a statement is the cell's value; None where it is no value that could be compared."""
+    if not rest:
+        return None
+    if rest == value.plain or _tied(value.plain) == rest:
+        return True
+    number = value.cell.number
+    spoken = _spoken(rest, cells.decimal)
+    written = find(spoken, cells.language)
+    if len(written) != 1 or any(char.isalpha() for char in _outside(spoken, written[0])):
+        unit = folded(tokens(value.unit, cells.decimal))
+        return True if unit and rest == (*value.plain, *unit) else None
+    given = written[0]
+    if number is None:
+        text = find(value.cell.text, cells.language)
+        if len(text) != 1 or not same_dimension(text[0], given):
+            return None
+        return same_value(text[0], given)
+    unit = folded(tokens(value.unit, cells.decimal))
+    own = find(f"1 {value.unit}", cells.language) if value.unit else ()
+    held = own[0] if own and own[0].dimension else Quantity(frozenset([1.0]), "", 0, 0, "")
+    factor = next(iter(held.values))
+    plain = rest[: -len(unit)] if unit and rest[-len(unit) :] == unit else ()
+    if plain:
+        given = next(iter(find(_spoken(plain, cells.decimal), cells.language)), given)
+    if not given.dimension or given.dimension == "year":
+        return same_value(Quantity(frozenset([number]), "", 0, 0, ""), given)
+    if not held.dimension or not same_dimension(held, given):
+        return None
+    return same_value(Quantity(frozenset([number * factor]), held.dimension, 0, 0, ""), given)
+
+
+def _spoken(rest: Sequence[str], decimal: str) -> str:
+    """Return tokens as a text again, with the language's own sign before fractions."""
+    return " ".join(token.replace(".", decimal) if token[0].isdigit() else token for token in rest)
+
+
+def _outside(text: str, quantity: Quantity) -> str:
+    return text[: quantity.start] + text[quantity.end :]

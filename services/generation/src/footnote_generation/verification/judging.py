@@ -1,0 +1,124 @@
+"""What is known of a statement and one source without reading: QUOTED, CELLS, or a value there that differs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from footnote.types.v1.answer_pb2 import (
+    BASIS_CELLS,
+    BASIS_QUOTED,
+    BASIS_UNSPECIFIED,
+    VERDICT_NOT_CONFIRMED,
+    VERDICT_SUPPORTED,
+    VERDICT_UNSUPPORTED,
+    Basis,
+    Verdict,
+)
+from footnote.types.v1.reasons_pb2 import (
+    CLAIM_REASON_NOT_READ,
+    CLAIM_REASON_OTHER_PLACE,
+    CLAIM_REASON_OTHER_VALUE,
+    CLAIM_REASON_SOURCE_EMPTY,
+    CLAIM_REASON_TOO_LONG,
+)
+
+from footnote_generation.verification import cells, leads, quoted
+from footnote_generation.verification.doubts import NONE, Doubt
+from footnote_generation.verification.evidence import Evidence
+from footnote_generation.verification.named_places import Named, without_places
+from footnote_generation.verification.normal import tokens
+
+MAX_STATEMENT = 2000
+"""Characters of a statement that are checked; a longer one is not confirmed."""
+SURE, WRONG = 1.0, 0.0
+_SHOWN = 80  # characters of what stands at a place
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict on a statement against one source; `start:end` is what it rests on, or the likest place.
+
+    `cell` is the one cell that it is about. `settled` says that no reader is asked about it.
+    """
+
+    support: Verdict.ValueType
+    score: float
+    start: int
+    end: int
+    doubt: Doubt = NONE
+    basis: Basis.ValueType = BASIS_UNSPECIFIED
+    cell: tuple[int, int] | None = None
+    settled: bool = False
+
+
+def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) -> Judgement:
+    """Return the verdict without a reader; `lead` introduces the statement, `named` is the place that it names."""
+    if not evidence.text.strip():
+        return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, Doubt(CLAIM_REASON_SOURCE_EMPTY), settled=True)
+    near = evidence.nearest(statement[:MAX_STATEMENT])
+    share, start, end = near[0] if near else (0.0, 0, 0)
+    if len(statement) > MAX_STATEMENT:
+        return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, Doubt(CLAIM_REASON_TOO_LONG), settled=True)
+    plain = without_places(statement, evidence.source)
+    ways = _ways(plain, evidence)
+    if named is not None and named.cell:
+        for said in ways:
+            found = cells.at(said, named.spans, evidence.source, evidence.cells)
+            if found is not None:
+                return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
+            if (found := cells.check(said, evidence.cells)) is not None:
+                if (found.start, found.end) in named.spans:
+                    return _of_cell(found, evidence, CLAIM_REASON_OTHER_PLACE, named.label)
+                return _misplaced(named, evidence)
+    question = plain.rstrip(" \"'”»」*_").endswith(("?", "？"))
+    introduced = [f"{lead} {plain}"] if lead else []
+    for said in (*ways, *introduced):
+        span = quoted.find(tokens(said, evidence.decimal), question, evidence.index)
+        if span is None:
+            continue
+        if named is None or any(first < span[1] and span[0] < last for first, last in named.spans):
+            return Judgement(VERDICT_SUPPORTED, SURE, *span, basis=BASIS_QUOTED, settled=True)
+        return _misplaced(named, evidence)
+    for said in ways:
+        changed = quoted.altered(tokens(said, evidence.decimal), evidence.index)
+        # A number that the source has too, in another sentence, may be that of something else.
+        if changed and (changed[2] not in evidence.numbers or changed[2] in _there(evidence, changed)):
+            doubt = Doubt(CLAIM_REASON_OTHER_VALUE, stated=changed[2], found=changed[3])
+            return Judgement(VERDICT_UNSUPPORTED, WRONG, *changed[:2], doubt, settled=True)
+    for said in ways if named is None else ():
+        if (found := cells.check(said, evidence.cells)) is not None:
+            return _of_cell(found, evidence, CLAIM_REASON_OTHER_VALUE, "")
+    return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, Doubt(CLAIM_REASON_NOT_READ))
+
+
+def _ways(statement: str, evidence: Evidence) -> list[str]:
+    """Return a statement as it stands, and without the lead-ins that it begins with."""
+    stated = tokens(statement, evidence.decimal)
+    return [statement, *(statement[rest[0].start :] for rest in leads.without(stated, statement, evidence.names))]
+
+
+def _there(evidence: Evidence, changed: tuple[int, int, str, str]) -> set[str]:
+    return {token.text for token in tokens(evidence.text[changed[0] : changed[1]], evidence.decimal)}
+
+
+def _misplaced(named: Named, evidence: Evidence) -> Judgement:
+    """Return the verdict on a statement that stands in the source, but not at the place that it names."""
+    first, last = named.spans[0][0], named.spans[-1][1]
+    doubt = Doubt(CLAIM_REASON_OTHER_PLACE, found=_short(evidence.text[first:last]), subject=named.label)
+    return Judgement(VERDICT_UNSUPPORTED, WRONG, first, last, doubt, settled=True)
+
+
+def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) -> Judgement:
+    cell = (found.start, found.end)
+    if found.holds:
+        return Judgement(
+            VERDICT_SUPPORTED, SURE, found.row_start, found.row_end, basis=BASIS_CELLS, cell=cell, settled=True
+        )
+    held = _short(evidence.text[found.start : found.end])
+    doubt = Doubt(reason, stated=found.stated, found=held, subject=subject)  # type: ignore[arg-type]
+    return Judgement(VERDICT_UNSUPPORTED, WRONG, found.row_start, found.row_end, doubt, cell=cell, settled=True)
+
+
+def _short(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 1].rstrip() + "…"

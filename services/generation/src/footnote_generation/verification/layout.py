@@ -1,0 +1,209 @@
+"""What statements an answer is laid out in: cells of its tables, items of its lists, clauses between its footnotes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from footnote_text.lexical import is_unspaced
+
+from footnote_generation.language.places import Place
+from footnote_generation.verification.leads import begins_one
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedMarker:
+    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it.
+
+    `place` is where in the source it says that the statement stands, None where it names the source alone.
+    """
+
+    start: int
+    end: int
+    number: int
+    words: bool = False
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A statement of the answer without the markers before and after it, and the markers that are its own.
+
+    `text` is what it reads without its markers, places named in words included; of a cell with its headers.
+    """
+
+    start: int
+    end: int
+    text: str
+    markers: tuple[PlacedMarker, ...]
+    heading: bool = False
+    """It only heads others, lists a source, or is code: it states nothing."""
+    lead: str = ""
+    """The line that introduces the list that it is an item of."""
+
+
+_Bound = tuple[int, int]
+_Piece = tuple[int, int, Sequence[PlacedMarker]]
+_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*+\|?[ \t]*+")
+_PARTED = re.compile(r"\s*+[,;:，；：、—–]")
+_FEWEST_WORDS, _FEWEST_LETTERS = 4, 6
+"""What a clause has at least where it has no number: words, or letters of a script without spaces."""
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(slots=True)
+class Context:
+    """What the lines before one say of it: the header of a table, the introduction of a list."""
+
+    header: list[str] = field(default_factory=list)
+    introduction: str = ""
+    _line_before: str = ""
+    _in_table: bool = False
+
+    @classmethod
+    def before(cls, text: str, begin: int, most: int) -> Context:
+        """Return what the lines say that lead up to a place where a line begins."""
+        found, at = cls(), begin
+        lines: list[_Bound] = []
+        while at > 0 and len(lines) < most:
+            start = text.rfind("\n", 0, at - 1) + 1
+            line = text[start : at - 1]
+            lines.append((start, at - 1))
+            at = start
+            if (
+                line.strip()
+                and not line.lstrip().startswith(("|", "-", "*", "•", "–"))
+                and not line.lstrip()[:1].isdigit()
+            ):
+                break
+        for start, end in reversed(lines):
+            if found.row(text, start, end) is None and (line := text[start:end].strip()):
+                found.line(line, listed=line[:1] in "-*•–" or line[:1].isdigit())
+        return found
+
+    def row(self, text: str, first: int, last: int) -> list[_Bound] | None:
+        """Return the cells of a line of a table without the white space around them, None where it is none.
+
+        The header row and the line under it have no cells that state anything.
+        """
+        line = text[first:last]
+        if "|" not in line:
+            self._in_table = False
+            return None
+        cells = _cells(text, first, last)
+        if _RULE.fullmatch(line):
+            return []
+        end = text.find("\n", last + 1)
+        if not self._in_table and _RULE.fullmatch(text, last + 1, end if end >= 0 else len(text)):
+            self._in_table, self.header = True, [_plain(text[start:stop]) for start, stop in cells]
+            return []
+        return cells if self._in_table else None
+
+    def line(self, plain: str, listed: bool) -> None:
+        """Take a line that is no row: a list's items all have the introduction that stands before the first."""
+        if not listed:
+            self.introduction = plain if plain.endswith((":", "：")) else ""
+
+
+def _cells(text: str, first: int, last: int) -> list[_Bound]:
+    line = text[first:last]
+    edges = [first + at for at, char in enumerate(line) if char == "|" and line[at - 1 : at] != "\\"]
+    starts = [first, *(edge + 1 for edge in edges)]
+    ends = [*edges, last]
+    found: list[_Bound] = []
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        inner = text[start:end]
+        if number in (0, len(starts) - 1) and not inner.strip():
+            continue  # before the first bar and after the last
+        found.append((start + len(inner) - len(inner.lstrip()), end - (len(inner) - len(inner.rstrip())) or end))
+    return found
+
+
+def of_row(
+    text: str, cells: Sequence[_Bound], header: Sequence[str], markers: Sequence[PlacedMarker]
+) -> Iterator[Sentence]:
+    """Yield the cells of a row that state something, each with the names of its row and column.
+
+    A cell without footnotes has those of the next cell with some: "| 36 months | 18 months [1] |".
+    """
+    own = [[marker for marker in markers if start <= marker.start < end] for start, end in cells]
+    named = _plain(_bare(text, cells[0], own[0])) if cells else ""
+    waiting: tuple[PlacedMarker, ...] = ()
+    found: list[Sentence] = []
+    for number in range(len(cells) - 1, -1, -1):
+        start, end = cells[number]
+        waiting = tuple(own[number]) or waiting
+        value = _bare(text, (start, end), own[number])
+        if not any(char.isalnum() for char in value) or (number == 0 and len(cells) > 1):
+            continue
+        while own[number] and (stop := own[number][-1]).end >= end and stop.start > start:
+            end = len(text[: stop.start].rstrip())
+            own[number].pop()
+        column = header[number] if number < len(header) else ""
+        said = [part for part in (named if number else "", column) if part]
+        found.append(
+            Sentence(start, end, ": ".join([", ".join(said), _plain(value)] if said else [_plain(value)]), waiting)
+        )
+    yield from reversed(found)
+
+
+def _bare(text: str, bound: _Bound, markers: Sequence[PlacedMarker]) -> str:
+    kept, at = "", bound[0]
+    for marker in markers:
+        if not marker.words:
+            kept, at = kept + text[at : marker.start], marker.end
+    return kept + text[at : bound[1]]
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[*_`|]+|<br\s*/?>", " ", text).split())
+
+
+def clauses(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> list[_Piece]:
+    """Cut a sentence at its footnotes where a clause ends there: a comma or the like follows, and words of a clause.
+
+    "A costs 5 euros [1], while B costs 7 [2]." is two statements, "A [1] and B [2] are red." is one.
+    """
+    groups = _groups([marker for marker in markers if not marker.words and start <= marker.start < end])
+    pieces: list[_Piece] = []
+    at, taken = start, 0
+    held: list[PlacedMarker] = []
+    for group in groups:
+        held += group
+        after = _PARTED.match(text, group[-1].end, end)
+        if after and _is_clause(text[at : group[0].start]) and _is_clause(_bare(text, (after.end(), end), markers)):
+            pieces.append((at, len(text[: group[0].start].rstrip()), held))
+            at, held = after.end(), []
+            taken += 1
+    if not pieces:
+        return [(start, end, markers)]
+    while at < end and text[at].isspace():
+        at += 1
+    known = {id(marker) for _, _, some in pieces for marker in some}
+    rest = [marker for marker in markers if id(marker) not in known]
+    if rest:
+        return [*pieces, (at, end, rest)]
+    # What stands after the last footnote has none.
+    return [*pieces, (at, end, ())]
+
+
+def _groups(markers: Sequence[PlacedMarker]) -> list[list[PlacedMarker]]:
+    """Return markers that stand side by side together: "[1][2]"."""
+    found: list[list[PlacedMarker]] = []
+    for marker in markers:
+        if found and marker.start - found[-1][-1].end <= 1:
+            found[-1].append(marker)
+        else:
+            found.append([marker])
+    return found
+
+
+def _is_clause(text: str) -> bool:
+    """Whether a stretch is long enough to state something, and no beginning of a lead-in: "According to the terms"."""
+    words = _WORD.findall(text)
+    if not words or begins_one(text):
+        return False
+    if is_unspaced(words[0][0]):
+        return sum(map(len, words)) >= _FEWEST_LETTERS
+    return len(words) >= _FEWEST_WORDS or (len(words) >= 2 and any(char.isdigit() for char in text))

@@ -1,0 +1,178 @@
+"""What can be quoted of a source: its sentences, the items of its lists with their introduction, its short lines.
+
+Less than a sentence cannot be: what is left out may deny the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from footnote_text import sentences
+
+from footnote_generation.verification.normal import Token, tokens
+
+_ITEM = re.compile(r"[ \t]*+(?:[-*•–·◦‣]|\d{1,3}[.)]|[a-z]\))[ \t]++")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")
+_LABELLED = re.compile(r"[^:：.!?\n]{1,60}[:：][ \t]*+\S")
+_CAPITAL = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[^\Wa-z_])")
+_ENDS = tuple(".!?…。！？:：;")
+_AROUND = " \t\"'“”„«»‹›’‘)）」』]*_"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a source that can be quoted by itself.
+
+    `tokens` are those of its introduction and of itself, `starts` the indices at which a sentence, item or introduction
+    begins, so that a capital says nothing there. `heading` is the one it stands under, as tokens. `next` is the index
+    of the part that follows it in the same paragraph, -1 for none.
+    """
+
+    tokens: tuple[Token, ...]
+    starts: frozenset[int]
+    start: int
+    end: int
+    heading: tuple[Token, ...]
+    question: bool
+    next: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    start: int
+    end: int
+    text: str
+
+
+def cut(text: str, language: str, decimal: str) -> tuple[Part, ...]:
+    """Return the parts of a source in order; `decimal` is its language's sign before fractions."""
+    found: list[Part] = []
+    for start, end, lead, heading, follows in _stretches(text, language):
+        if numbered := _NUMBERING.match(text, start, end):
+            start = numbered.end()  # "3.2 Managers approve trips."
+        inner = _moved(tokens(text[start:end], decimal), start)
+        if not inner:
+            continue
+        before = _moved(tokens(text[lead[0] : lead[1]], decimal), lead[0]) if lead else ()
+        above = _moved(tokens(text[heading[0] : heading[1]], decimal), heading[0]) if heading else ()
+        question = text[start:end].rstrip(_AROUND)[-1:] in {"?", "？"}
+        if follows and found:
+            found[-1] = _before(found[-1], len(found))
+        found.append(Part((*before, *inner), frozenset({0, len(before)}), start, end, above, question))
+    return tuple(found)
+
+
+def _before(part: Part, number: int) -> Part:
+    return Part(part.tokens, part.starts, part.start, part.end, part.heading, part.question, number)
+
+
+_NUMBERING = re.compile(r"[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3})++\.?|\(\d{1,3}\))[ \t]++")
+
+
+def _moved(found: Sequence[Token], by: int) -> tuple[Token, ...]:
+    return tuple(Token(one.text, one.start + by, one.end + by) for one in found)
+
+
+_Span = tuple[int, int]
+
+
+def _stretches(text: str, language: str) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
+    """Return start, end, introduction, heading of each part, and whether it goes on after the one before."""
+    heading: _Span | None = None
+    lead: _Span | None = None
+    block: list[_Line] = []
+    items = False
+    for line in [*_lines(text), _Line(len(text), len(text), "")]:
+        plain = line.text.strip()
+        item = _ITEM.match(line.text)
+        above = _HEADING.fullmatch(line.text)
+        # A line that is indented goes on with the item above it.
+        goes_on = items and bool(block) and plain and line.text[:1].isspace() and item is None
+        if block and not goes_on and (not plain or item or above or items):
+            introduced = lead if items else None
+            yield from _of_block(text, block, introduced, heading, language, items)
+            last = block[-1].text.rstrip()
+            if not items:
+                lead = _introduction(text, block, language) if last.endswith((":", "：")) else None
+            block = []
+        if not plain:
+            items = False
+            continue
+        if above:
+            group = "text" if above["text"] else "bold"
+            heading = (line.start + above.start(group), line.start + above.end(group))
+            lead, items = None, False
+            continue
+        if item:
+            items = True
+            block = [_Line(line.start + item.end(), line.end, line.text[item.end() :])]
+            continue
+        if not goes_on:
+            items = False
+        block.append(line)
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        body = line.rstrip("\r\n")
+        yield _Line(offset, offset + len(body), body)
+        offset += len(line)
+
+
+def _introduction(text: str, block: Sequence[_Line], language: str) -> _Span:
+    """Return the last sentence of a paragraph that ends in a colon."""
+    start, end = block[0].start, block[-1].end
+    first, last = sentences.split(text[start:end], language)[-1]
+    return start + first, start + last
+
+
+def _of_block(
+    text: str, block: Sequence[_Line], lead: _Span | None, heading: _Span | None, language: str, items: bool
+) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
+    start, end = block[0].start, block[-1].end
+    spans = [(start + first, start + last) for first, last in sentences.split(text[start:end], language)]
+    if items:
+        yield start, end, lead, heading, False
+        if lead is None and len(spans) > 1:
+            for number, (first, last) in enumerate(spans):
+                yield first, last, None, heading, number > 0
+        return
+    lines = [line for at, line in enumerate(block) if _stands_alone(block, at)]
+    if len(lines) == len(block) > 1:
+        for line in lines:
+            yield line.start, line.end, None, heading, False
+        return
+    whole = len(spans) == 1 and len(block) == 1
+    follows = False
+    for first, last in spans:
+        # A passage may begin or end in the middle of a sentence: that is none that can be quoted.
+        cut_off = last == len(text.rstrip()) and not text[first:last].rstrip(_AROUND).endswith(_ENDS) and not whole
+        begun = first == len(text) - len(text.lstrip()) and text[first : first + 1].islower()
+        # What ends in a colon only introduces: "Do not take Dolofen:".
+        quotable = not cut_off and not begun and not text[first:last].endswith((":", "："))
+        if quotable:
+            yield first, last, None, heading, follows
+        follows = quotable
+    for line in lines:
+        if (line.start, line.end) not in spans:
+            yield line.start, line.end, None, heading, False
+    for first, last in spans:
+        # "… in Raum C. Stand 104 …": whether a sentence ends after one capital, nothing tells for sure.
+        ends = [match.end() for match in _CAPITAL.finditer(text, first, last)]
+        for begin, stop in pairwise([first, *ends, last]) if ends else ():
+            yield begin, stop, None, heading, False
+
+
+def _stands_alone(block: Sequence[_Line], at: int) -> bool:
+    """Whether a line of a paragraph is a label with its value, and no piece of a sentence that is wrapped."""
+    line = block[at]
+    if not _LABELLED.match(line.text) or line.text.lstrip()[:1].islower():
+        return False
+    before, after = block[at - 1] if at else None, block[at + 1] if at + 1 < len(block) else None
+    if before is not None and not (_LABELLED.match(before.text) or before.text.rstrip(_AROUND).endswith(_ENDS)):
+        return False
+    return after is None or (_LABELLED.match(after.text) is not None and not after.text.lstrip()[:1].islower())
