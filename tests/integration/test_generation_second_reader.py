@@ -102,7 +102,9 @@ async def test_an_honest_reader_raises_a_paraphrase_after_the_rules_verdict_went
     first = next(event.citation for event in events if event.HasField("citation"))
     revised = next(event.claims_revised for event in events if event.HasField("claims_revised"))
     completed = events[-1].completed
-    assert first.support == types.VERDICT_UNSUPPORTED
+    assert first.support == types.VERDICT_NOT_CONFIRMED
+    assert completed.answer.claims[0].basis == types.BASIS_READ
+    assert completed.answer.reliability.claims_read == 1
     assert list(revised.claims) == list(completed.answer.claims)
     assert list(revised.citations) == list(completed.answer.citations)
     assert supports(completed) == ["SUPPORTED"]
@@ -114,7 +116,7 @@ async def test_an_honest_reader_raises_a_paraphrase_after_the_rules_verdict_went
     assert any(event.usage.prompt_tokens > 100 for event in events if event.HasField("usage"))
 
 
-async def test_all_unsure_statements_are_asked_in_one_call_and_the_others_in_none(
+async def test_what_is_no_quotation_is_asked_in_one_call_and_the_others_in_none(
     model: ModelServer, stub: GenerationServiceStub
 ) -> None:
     said = f"Visitors may not smoke [1]. {PARAPHRASE} Visitors may smoke [1]. People went home that spring [1][2]."
@@ -123,10 +125,11 @@ async def test_all_unsure_statements_are_asked_in_one_call_and_the_others_in_non
     asked = payload(model.seen[1].body)
     assert [one["text"].replace(" .", ".") for one in asked["statements"]] == [
         "The workers left the building on 3 May 2021.",
-        "People went home that spring.",
+        "Visitors may smoke.",
         "People went home that spring.",
     ]
-    assert list(asked["passages"].values()) == [HANDBOOK, OTHER]
+    # What cites two sources is read beside both together.
+    assert list(asked["passages"].values()) == [HANDBOOK, f"{HANDBOOK}\n\n{OTHER}"]
     assert len(model.seen) == 2
 
 
@@ -162,16 +165,13 @@ LIES: dict[str, tuple[str, Read, bool]] = {
     "two verdicts, the better one last": (PARAPHRASE, lambda _: verdicts((1, "not_supported", QUOTE), (1, "supported", QUOTE)), False),
     "a verdict that there is not": (PARAPHRASE, lambda _: verdicts((1, "proven", QUOTE)), False),
     "another number": (PARAPHRASE.replace("3 May", "4 May"), lambda _: verdicts((1, "supported", QUOTE)), False),
-    "a denial": (PARAPHRASE.replace("left", "never left"), lambda _: verdicts((1, "supported", QUOTE)), False),
     "another name": (PARAPHRASE.replace("workers", "workers of Dupont"), lambda _: verdicts((1, "supported", QUOTE)), False),
-    "a contrary of the rules": ("Visitors may smoke [1].", lambda _: verdicts((1, "supported", "Visitors may not smoke.")), False),
     "quotes of which one is false": (
         PARAPHRASE, lambda _: several((1, "supported", [QUOTE, "They came back a year later."])), False,
     ),
     "quotes that are no text": (PARAPHRASE, lambda _: several((1, "supported", [QUOTE, 7])), False),
     "more quotes than a proof has": (PARAPHRASE, lambda _: several((1, "supported", [QUOTE] * 9)), False),
     "an empty list of quotes": (PARAPHRASE, lambda _: several((1, "supported", [])), False),
-    "half of a denial": ("People can smoke [1].", lambda _: verdicts((1, "supported", "smoke")), False),
     "cut JSON": (PARAPHRASE, lambda _: [Say([LONG[:-3]]), Finish()], True),
     "cut by its length": (PARAPHRASE, lambda _: [Say([LONG]), Finish("length")], True),
     "a list": (PARAPHRASE, lambda _: [Say([f"[{LONG}]"]), Finish()], True),
@@ -304,7 +304,7 @@ async def test_statements_are_judged_as_the_sentences_of_an_answer(
         second_opinion=False,
     )
     assert [types.Verdict.Name(one.support) for one in judged.claims] == [
-        "VERDICT_SUPPORTED", "VERDICT_UNSUPPORTED", "VERDICT_UNCITED",
+        "VERDICT_SUPPORTED", "VERDICT_NOT_CONFIRMED", "VERDICT_UNCITED",
     ]  # fmt: skip
     assert judged.citations[0].quote.strip() == "Visitors may not smoke."
     assert not model.seen

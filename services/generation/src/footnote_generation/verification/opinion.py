@@ -85,6 +85,8 @@ def read(
         return Read(Word.ALIKE, best.supports, {})  # likeness tells no truth from a falsehood
     if best.supports >= PARTLY_AT and best.contradicts < CONTRADICTED_AT:
         whole = {number: tuple(evidence[number].around(spans)) for number, spans in passage.quoted(best.spans).items()}
+        if not _on_subject(statement, whole, evidence):
+            return Read(Word.UNSURE, 0.0, {})
         if best.supports < enough:
             return Read(Word.PARTLY, best.supports, whole)
         return Read(Word.SUPPORTS, best.supports, whole, _veto(statement, whole, evidence))
@@ -93,6 +95,20 @@ def read(
         spans = {number: tuple(found) for number, found in passage.quoted(worst.spans).items()}
         return Read(Word.CONTRADICTS, 1 - worst.contradicts, spans)
     return Read(Word.UNSURE, max(best.supports, 0.0), {})
+
+
+def _on_subject(
+    statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]
+) -> bool:
+    """Whether quotes share a word with a statement of their language; one from anywhere says nothing of it."""
+    wanted = roots(statement)
+    if any(tongues.of(statement, one.language) != one.language for one in evidence.values()):
+        return True
+    return any(
+        not wanted.isdisjoint(roots(evidence[number].text[start:end]))
+        for number in quotes
+        for start, end in quotes[number]
+    )
 
 
 def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]) -> str:
