@@ -147,7 +147,6 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         lambda t: (m := _OLD_NUMBERS.fullmatch(t)) and (m["list"], m["rest"]),
         lambda t: (m := markers._NUMBERS.fullmatch(t)) and (m["list"], m["rest"]),
     ),
-    "ranges": (_whole(_R(r"\s*(?:-|–|to|and|à|et|bis|or|ou)\s*", re.I)), _whole(quantities._RANGE)),
 }  # fmt: skip
 
 
