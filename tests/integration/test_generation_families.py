@@ -265,3 +265,5 @@ async def test_the_window_of_a_model_is_told(stub: GenerationServiceStub) -> Non
 async def test_what_is_asked_for_and_not_taken_is_told(stub: GenerationServiceStub, families: Families) -> None:
     answer = await collect(stub, asked("o4-mini", top_p=0.5, seed=4))
     assert list(answer.warnings) == ["The model takes no top_p; it was left out."]
+    warm = await collect(stub, asked("o4-mini", temperature=0.9))
+    assert list(warm.warnings) == ["The model takes no temperature; it was left out."]

@@ -13,7 +13,7 @@ from footnote.types.v1.locator_pb2 import Locator, PageLocator
 from footnote_generation.app import build
 from footnote_kit import telemetry
 from footnote_kit.degradations import word
-from footnote_kit.errors import DeadlineExceeded, Unavailable
+from footnote_kit.errors import DeadlineExceeded, FailedPrecondition, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 
@@ -193,9 +193,12 @@ async def test_5xx_three_times_gives_the_providers_words(model: ModelServer, stu
     assert "overloaded, come back later" in caught.value.message
 
 
-async def test_a_refused_request_is_not_repeated(model: ModelServer, stub: GenerationServiceStub) -> None:
-    model.script([Fail(401, message="bad key sk-test-key-of-no-value")])
-    with pytest.raises(Unavailable) as caught:
+@pytest.mark.parametrize(("status", "kind"), [(401, FailedPrecondition), (404, FailedPrecondition), (402, Unavailable)])
+async def test_a_refused_request_is_not_repeated(
+    model: ModelServer, stub: GenerationServiceStub, status: int, kind: type[Exception]
+) -> None:
+    model.script([Fail(status, message="bad key sk-test-key-of-no-value")])
+    with pytest.raises(kind) as caught:
         await collect(stub)
     assert len(model.seen) == 1
     assert "sk-test" not in caught.value.message

@@ -515,6 +515,7 @@ async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(clien
             "Invalid embedding format in document 0: must be an array of numbers",
         ),
         ([{"text": "a", "vector": [1, "Infinity", 2]}], "but it holds values that are not finite"),
+        ([{"text": "a", "vector": [0, 0, 0]}], "Invalid embedding format in document 0: must not be zeros alone"),
         ([{"text": "a", "vector": [1, 2]}, {"text": "b", "vector": [1]}], "mismatch: .* 1, 2 dimensions"),
         ([{"text": "a", "vector": [1, 2]}], "mismatch: 'byov' holds vectors of 3 dimensions, these have 2"),
         ([{"text": "", "vector": [1, 2, 3]}], r"rows\[0\]\.text must not be empty"),

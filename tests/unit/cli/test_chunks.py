@@ -28,5 +28,5 @@ def test_a_chunk_is_shown_with_its_place_and_text(footnote: Footnote) -> None:
     shown = json.loads(footnote("chunks", "show", "d:000001:0000003", "--json").stdout)
     assert shown["text"] == QUOTE
     missing = footnote("chunks", "show", "d:000001:0000099")
-    assert missing.exit_code == 1
+    assert missing.exit_code == 3
     assert "not found" in missing.stderr

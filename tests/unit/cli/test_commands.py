@@ -1,4 +1,5 @@
 import asyncio
+import io
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from footnote.types.v1.collection_pb2 import (
     Collection,
     Grant,
 )
+from footnote_cli.console import SafeConsole
 from footnote_cli.errors import explain
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
@@ -124,7 +126,7 @@ def test_nobody_there_is_a_sentence_with_what_to_do(footnote: Footnote) -> None:
 
 def test_errors_are_json_where_json_was_asked_for(footnote: Footnote) -> None:
     result = footnote("collections", "get", "nope", "--json")
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     error = json.loads(result.stderr)["error"]
     assert error["reason"] == "COLLECTION_NOT_FOUND"
     assert error["message"] == "Collection 'nope' not found"
@@ -349,7 +351,7 @@ def test_operations_are_listed_shown_watched_and_cancelled(footnote: Footnote, e
     assert json.loads(footnote("operations", "list", "--json").stdout)["operations"][0]["total"] == 4
     assert "running: 1 document indexed again, of 4" in footnote("operations", "show", "op-REINDEX_DOCUMENTS").stdout
     missing = footnote("operations", "show", "absent")
-    assert missing.exit_code == 1
+    assert missing.exit_code == 3
     assert "footnote operations list" in missing.output
     told = footnote("operations", "watch", "op-REINDEX_DOCUMENTS", "--json")
     assert [json.loads(line)["state"] for line in told.stdout.splitlines()] == [
@@ -382,7 +384,7 @@ def test_health_and_providers(footnote: Footnote, address: str) -> None:
 def test_a_trace_id_has_32_digits(footnote: Footnote) -> None:
     assert footnote("trace", "xyz").exit_code == 2
     result = footnote("trace", "0" * 32)
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "no longer kept" in result.stderr
 
 
@@ -474,3 +476,27 @@ def test_ingest_says_which_links_it_left_out(footnote: Footnote, tmp_path: Path)
     assert result["total"] == 1
     assert footnote("ingest", "docs/b.txt").exit_code == 2
     assert json.loads(footnote("ingest", "docs", "--follow-symlinks", "--json").stdout)["total"] == 2
+
+
+def test_ask_quiet_prints_the_answer_and_its_footnotes_alone(footnote: Footnote, edge: ScriptedEdge) -> None:
+    whole = lines(footnote("ask", "q").stdout)
+    assert lines(footnote("ask", "q", "--quiet").stdout) == whole[:3]
+    assert len(whole) > 3
+
+
+def test_ask_reads_the_question_from_standard_input(
+    footnote: Footnote, edge: ScriptedEdge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("footnote_cli.commands.ask.read_question", lambda source: "How many days\nof leave?")
+    assert footnote("ask", "-").exit_code == 0
+    assert edge.requests[0].question == "How many days\nof leave?"
+
+
+def test_a_reader_that_goes_is_no_failure() -> None:
+    with pytest.raises(BrokenPipeError):
+        SafeConsole(file=_Gone()).print("word " * 10)
+
+
+class _Gone(io.StringIO):
+    def write(self, text: str) -> int:
+        raise BrokenPipeError

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any
 
 import typer
+from footnote_kit.json_numbers import whole
 from footnote_kit.printable import escaped, printable, printable_line
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
@@ -29,6 +30,10 @@ class SafeConsole(Console):
     def print(self, *objects: Any, **options: Any) -> None:
         """Print; strings are made printable whole, before rich takes single characters out of them."""
         super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)
+
+    def on_broken_pipe(self) -> None:
+        """Leave it to the command: a reader that has gone, as `| head` does, is no failure."""
+        raise BrokenPipeError
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         """Render, with the text of every segment made printable; control segments are rich's own."""
@@ -53,7 +58,7 @@ def say(text: str, *, stderr: bool = False) -> None:
 
 def as_dict(message: Message) -> dict[str, Any]:
     """Return a message as JSON-ready values with the proto's own field names."""
-    result: dict[str, Any] = MessageToDict(message, preserving_proto_field_name=True)
+    result: dict[str, Any] = whole(MessageToDict(message, preserving_proto_field_name=True))
     return result
 
 

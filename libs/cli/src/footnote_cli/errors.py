@@ -4,10 +4,11 @@ from dataclasses import dataclass, field
 
 import grpc
 from footnote.client.failures import failure_of
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, NotFound
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
+EXIT_NOT_FOUND = 3
 EXIT_INTERRUPTED = 130
 
 
@@ -60,4 +61,5 @@ def explain_failure(failure: FootnoteError) -> CommandError:
     missing = [f"{name}: {problem}" for name, problem in violations if problem not in message]
     if missing:
         message = f"{message.rstrip('.')} ({'; '.join(missing)})"
-    return CommandError(message, hint, code=failure.code, reason=reason, violations=violations)
+    exit_code = EXIT_NOT_FOUND if failure.code == NotFound.code else EXIT_FAILED
+    return CommandError(message, hint, exit_code, failure.code, reason, violations)

@@ -291,3 +291,19 @@ def test_too_much_text() -> None:
     with pytest.raises(ParseError) as caught:
         out.add(PARAGRAPH, "more than ten characters")
     assert caught.value.reason == "TOO_LARGE"
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("An inter-\nnational agreement.", "An international agreement."),
+        ("It is well-known, and a well-\nknown fact.", "It is well-known, and a well-known fact."),
+        ("Transformer-\nXL reads on.", "Transformer- XL reads on."),
+        ("From 1990-\n1995 it stood.", "From 1990- 1995 it stood."),
+        ("a -\nb", "a - b"),
+    ],
+)
+def test_a_word_cut_at_the_end_of_a_line_is_one_word(tmp_path: Path, text: str, joined: str) -> None:
+    blocks, _ = read(tmp_path, "a.txt", text.encode())
+    assert [block.text for block in blocks] == [joined]
+    assert_spans_exact(blocks)

@@ -1,8 +1,10 @@
 """`footnote ask`: a question answered from the documents, word by word, with its footnotes below."""
 
+import asyncio
+import sys
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from footnote.edge.v1.answers_pb2 import (
@@ -36,6 +38,9 @@ _DOING = {
     answer_pb2.PIPELINE_STAGE_GENERATION: "Writing",
 }
 
+_LONGEST = 100_000
+"""Characters of a question that are read from standard input."""
+
 SHOWN = (ANSWER_PART_STAGES, ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_TIMINGS)
 FOR_PROGRAMS = (*SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
 
@@ -43,7 +48,10 @@ FOR_PROGRAMS = (*SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
 @connected("footnote ask")
 async def ask(
     session: Session,
-    question: Annotated[str, typer.Argument(metavar="QUESTION", help="The question.", show_default=False)],
+    question: Annotated[
+        str,
+        typer.Argument(metavar="QUESTION", help="The question; - reads it from standard input.", show_default=False),
+    ],
     collection: Annotated[
         list[str] | None,
         typer.Option(
@@ -77,8 +85,11 @@ async def ask(
     provider: Annotated[str, typer.Option(metavar="NAME", help="Model provider that answers.")] = "",
     model: Annotated[str, typer.Option(metavar="NAME", help="Model that answers.")] = "",
     trace: Annotated[bool, typer.Option("--trace", help="Draw where the time went, span by span.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer and its footnotes alone.")] = False,
 ) -> None:
     """Ask a question; the answer streams, and its footnotes say where each sentence stands."""
+    if question == "-":
+        question = await asyncio.to_thread(read_question, sys.stdin)
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
     conversation = await naming.conversation_id(session, conversation)
@@ -104,7 +115,7 @@ async def ask(
             result["spans"] = [as_dict(span) for span in waterfall.spans]
         print_json(result)
         return
-    print_footnotes(session.out, completed, elapsed)
+    print_footnotes(session.out, completed, elapsed, quiet=quiet)
     if waterfall is not None:
         session.out.print()
         session.out.print(waterfall)
@@ -193,15 +204,21 @@ class AnswerScreen:
             self._status = None
 
 
-def print_footnotes(console: Console, completed: AskCompleted, elapsed: float) -> None:
-    """Print everything that stands under an answer."""
+def read_question(source: TextIO) -> str:
+    """Return a question from a stream; one longer than the server takes is cut, so that it refuses it."""
+    return source.read(_LONGEST).strip()
+
+
+def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *, quiet: bool = False) -> None:
+    """Print everything that stands under an answer; `quiet` leaves all but the footnotes out."""
     width = console.width if console.is_terminal else 0
-    blocks = [
-        drawing.footnotes(completed.answer.citations, width),
-        list(drawing.doubts(completed.answer)),
-        list(drawing.notices(completed.degradations)),
-        drawing.summary(completed, elapsed),
-    ]
+    blocks = [drawing.footnotes(completed.answer.citations, width)]
+    if not quiet:
+        blocks += [
+            list(drawing.doubts(completed.answer)),
+            list(drawing.notices(completed.degradations)),
+            drawing.summary(completed, elapsed),
+        ]
     for block in blocks:
         if block:
             console.print()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, ChatMessage
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.redact import redact
 from footnote_kit.text_work import beside
 from footnote_providers.dialects import Dialect
@@ -25,7 +25,11 @@ _SHOWN = 50  # models of a long list
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
 _ROLES = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
 _OF_A_MESSAGE = 4  # tokens that surround one
-_MISSED = ("seed", "top_p", "frequency_penalty", "presence_penalty")
+USUAL_TEMPERATURE = 0.1
+"""What counts where nobody says: a model that does not take it is asked for nothing special."""
+_SET_UP_WRONGLY = ("401", "403", "404")
+"""HTTP statuses by which a service says that the deployment's key, address or model is wrong: waiting does not help."""
+_MISSED = ("temperature", "seed", "top_p", "frequency_penalty", "presence_penalty")
 """What somebody asks for on purpose, and is told where the model does not take it."""
 
 
@@ -65,12 +69,17 @@ class OpenAICompatible:
         read = sum(len(message.text) for message in request.messages)
         asked = await beside(read, self._chat_request, request)
         reading = _Reading(self._client.dialect(asked.model), asked)
-        async with aclosing(self._client.chat(asked)) as parts:
-            async for part in parts:
-                for event in reading.take(part):
-                    yield event
-                if reading.over:
-                    break
+        try:
+            async with aclosing(self._client.chat(asked)) as parts:
+                async for part in parts:
+                    for event in reading.take(part):
+                        yield event
+                    if reading.over:
+                        break
+        except Unavailable as error:
+            if error.metadata.get("status") not in _SET_UP_WRONGLY:
+                raise
+            raise FailedPrecondition(error.message, reason=error.reason, metadata=error.metadata) from error
         for event in reading.rest():
             yield event
         # Without a finish reason the answer was cut, even if the connection closed in good order.
@@ -168,7 +177,9 @@ class _Reading:
     def finished(self, dialect: Dialect) -> Finished:
         """Return the end of the answer."""
         assert self.stop is not None
-        asked = {name for name in _MISSED if getattr(self._asked, name) is not None}
+        asked = {name for name in _MISSED[1:] if getattr(self._asked, name) is not None}
+        if self._asked.temperature != USUAL_TEMPERATURE:
+            asked.add("temperature")
         return Finished(
             self.stop,
             *self._tokens,

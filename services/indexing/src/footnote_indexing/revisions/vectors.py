@@ -85,6 +85,11 @@ def _vector(index: int, row: VectorRow) -> Vectors:
             "not finite",
             violations=[(f"rows[{index}].vector", "must be finite numbers")],
         )
+    if not vector.any():
+        raise InvalidArgument(
+            f"Invalid embedding format in document {index}: must not be zeros alone, which are near to nothing",
+            violations=[(f"rows[{index}].vector", "must not be zeros alone")],
+        )
     return vector
 
 

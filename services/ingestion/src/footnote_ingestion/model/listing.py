@@ -12,6 +12,7 @@ from footnote_kit.paging import Page, text
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_ingestion.model.values import NEWEST_FIRST, ORDERS, ListQuery, Order
+from footnote_ingestion.parsers import supported
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 """Characters that no name, tag or type of a document has."""
@@ -31,7 +32,7 @@ def list_query(request: ListDocumentsRequest) -> ListQuery:
         states=tuple(request.states),
         filename_contains=request.filename_contains,
         tags=_values("tags", request.tags),
-        document_types=[one.lower() for one in _values("document_types", request.document_types)],
+        document_types=_types(request.document_types),
         languages=[one.lower() for one in _values("languages", request.languages)],
         outdated_for=request.outdated_for,
         created_after=_moment(request.created_after) if request.HasField("created_after") else None,
@@ -46,6 +47,17 @@ def _order(wanted: str) -> Order:
     if order is None:
         raise InvalidArgument.field("order_by", f"must be one of: {', '.join(ORDERS)}")
     return order
+
+
+def _types(wanted: Sequence[str]) -> list[str]:
+    """Return the document types; raises InvalidArgument for one that no parser reads: it would find nothing."""
+    types = [one.lower() for one in _values("document_types", wanted)]
+    for one in types:
+        if one not in supported():
+            raise InvalidArgument.field(
+                "document_types", f"has no '{one}'; there are: {', '.join(sorted(supported()))}"
+            )
+    return types
 
 
 def _values(name: str, values: Sequence[str]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from footnote.edge.v1.operations_pb2 import (
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.json_numbers import whole
 from footnote_kit.status import from_proto
 from google.protobuf import json_format
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -190,7 +191,7 @@ def _collection(collection: Collection) -> dict[str, Any]:
     return {
         "id": collection.id,
         "name": collection.name,
-        "metadata": json_format.MessageToDict(collection.metadata),
+        "metadata": whole(json_format.MessageToDict(collection.metadata)),
         "count": collection.chunk_count,
     }
 
@@ -198,4 +199,4 @@ def _collection(collection: Collection) -> dict[str, Any]:
 def _chunk(chunk: Chunk) -> dict[str, Any]:
     # A document that was added with its embedding has the id that it was given.
     name = chunk.document_id if chunk.source_type == "vectors" else chunk.id
-    return {"id": name, "text": chunk.text, "metadata": json_format.MessageToDict(chunk.metadata)}
+    return {"id": name, "text": chunk.text, "metadata": whole(json_format.MessageToDict(chunk.metadata))}

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.json_numbers import whole
 from google.protobuf import json_format
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
@@ -30,8 +31,8 @@ _TEXT_FORM = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration",
 
 def to_json(message: Message) -> dict[str, Any]:
     """Return a message as JSON: the contract's own field names, every field present that can be absent of meaning."""
-    result: dict[str, Any] = json_format.MessageToDict(
-        message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+    result: dict[str, Any] = whole(
+        json_format.MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
     )
     return result
 

@@ -19,6 +19,7 @@ from footnote_text.scripts import joins_without_space
 
 from footnote_ingestion.parsers.base import FURNITURE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.hyphens import mend, words_of
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PAGE_FURNITURE, UNREADABLE_TEXT
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.headings import HeadingFinder, Outline
@@ -34,14 +35,11 @@ __all__ = ["Outline", "Page", "write_pages"]
 
 _ITEM = re.compile(r"(?:[•●▪◦‣∙■□▶➢✓–—*]|[-]|\(?\d{1,2}[.)]|\([a-z]{1,3}\)|[a-z]\))\s+\S")
 _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
-_WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 _NUMERIC = re.compile(r"(?<![$€£¥(])[$€£¥(]*+[-–—+]?\d[\d.,:/]*+[)%]*+(?:\^\d{1,3})?|[-–—$€£¥%]|\(\d|\)")
 # A row's label without figures may stand between the rows of a table: so many short lines do not end it.
 _MOST_BETWEEN, _SHORT = 2, 90
 _TWO_FIGURES = re.compile(r"\A[^\d–—-]*+[\d–—-]\S*+\s[^\d–—-]*+[\d–—-]")
 _SIGNS = frozenset("$€£¥%()")
-_LAST_FRAGMENT = re.compile(r"(?<![^\W\d_])[^\W\d_]++$")
-_FIRST_FRAGMENT = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(slots=True)
@@ -89,7 +87,7 @@ def write_pages(
     labels = {page.number: page.label for page in pages}
     vocabulary: set[str] = set()
     if any(line.hyphen for line in lines):
-        vocabulary.update(_WORD.findall("\n".join(line.text for line in lines).lower()))
+        vocabulary = words_of("\n".join(line.text for line in lines))
     prose = _Prose(out, labels, vocabulary)
     writer = TableWriter(out, labels)
     written: set[int] = set()
@@ -267,7 +265,7 @@ def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -
         if not part:
             continue
         if hyphen:
-            text = _mend(text, part, vocabulary)
+            text = mend(text, part, vocabulary)
         elif text:
             text += " " + part if not joins_without_space(text[-1], part[0]) else part
         else:
@@ -285,16 +283,3 @@ def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -
         anchor(start, end, PageLocator(page=page, last_page=page, label=labels.get(page, "")))
         for (start, page), end in zip(starts, ends, strict=True)
     ]
-
-
-def _mend(text: str, part: str, vocabulary: set[str]) -> str:
-    """Join a word cut at the line's end; the hyphen stays when the document writes the word with it elsewhere."""
-    before, after = _LAST_FRAGMENT.search(text), _FIRST_FRAGMENT.match(part)
-    if before is None or after is None:
-        return f"{text}-{part}"
-    whole = (before[0] + after[0]).lower()
-    hyphenated = f"{before[0]}-{after[0]}".lower()
-    keep = hyphenated in vocabulary and whole not in vocabulary
-    if not keep and whole not in vocabulary:  # "CO-" + "Author", "Transformer-" + "XL": capitals are not cut in two
-        keep = after[0][0].isupper() and not before[0].isupper()
-    return f"{text}-{part}" if keep else text + part

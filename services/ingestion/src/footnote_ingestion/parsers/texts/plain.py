@@ -9,10 +9,13 @@ from footnote.types.v1.locator_pb2 import Anchor, LineLocator
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties, anchor
 from footnote_ingestion.parsers.clean import counted_lines, inline
+from footnote_ingestion.parsers.hyphens import mend, words_of
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")
 _UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
+_CUT = re.compile(r"[^\W\d_]-\n")
+_CUT_WORD = re.compile(r"[^\W\d_]-$")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
 
@@ -32,6 +35,7 @@ class TextParser:
 def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
     """Write `text` as paragraphs, with line numbers from 1 unless they mean nothing where the text comes from."""
     lines = counted_lines(text)
+    vocabulary = words_of(text) if _CUT.search(text) else set()
     start = 0
     while start < len(lines):
         if not lines[start].strip():
@@ -43,7 +47,7 @@ def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
             start += 2
             continue
         end = _paragraph_end(lines, start)
-        _paragraph(lines, start, end, with_lines, out)
+        _paragraph(lines, start, end, with_lines, out, vocabulary)
         start = end
 
 
@@ -69,21 +73,23 @@ def _paragraph_end(lines: list[str], start: int) -> int:
     return end
 
 
-def _paragraph(lines: list[str], start: int, end: int, with_lines: bool, out: BlockWriter) -> None:
-    parts: list[str] = []
+def _paragraph(
+    lines: list[str], start: int, end: int, with_lines: bool, out: BlockWriter, vocabulary: set[str]
+) -> None:
+    text = ""
     anchors: list[Anchor] = []
-    length = 0
     for number in range(start, end):
         part = inline(lines[number])
         if not part:
             continue
-        length += 1 if parts else 0
-        anchors.append(anchor(length, length + len(part), lines_at(number, number + 1)))
-        length += len(part)
-        parts.append(part)
+        if text.endswith("-") and _CUT_WORD.search(text) and part[0].islower():
+            text = mend(text[:-1], part, vocabulary)
+        else:
+            text = f"{text} {part}" if text else part
+        anchors.append(anchor(len(text) - len(part), len(text), lines_at(number, number + 1)))
     kind = LIST_ITEM if _ITEM.match(lines[start]) else PARAGRAPH
     place = lines_at(start, end) if with_lines else None
-    out.add(kind, " ".join(parts), place, anchors=anchors if with_lines and len(anchors) > 1 else ())
+    out.add(kind, text, place, anchors=anchors if with_lines and len(anchors) > 1 else ())
 
 
 def lines_at(start: int, end: int) -> LineLocator:
