@@ -58,5 +58,5 @@ def test_wrong_calls(data: Path) -> None:
     assert keys(data, "create", "x", "--role", "king").exit_code == 2
     assert keys(data, "create", "x", "--expires", "soon").exit_code == 2
     missing = keys(data, "revoke", "nope", "--yes")
-    assert missing.exit_code == 1
+    assert missing.exit_code == 3
     assert "There is no key 'nope'" in missing.stderr
