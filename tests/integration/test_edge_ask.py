@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
+import structlog
 from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, ReplayAnswerRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
@@ -16,6 +17,7 @@ from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE
 from footnote_edge.app import build
+from footnote_edge.asking import recall
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
@@ -280,3 +282,36 @@ async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeStub, wor
     with pytest.raises(NotFound) as caught:
         await edge.ReplayAnswer(ReplayAnswerRequest(answer_id=listed.messages[0].id))
     assert caught.value.reason == "ANSWER_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("failure", "enabled", "event"),
+    [(None, True, "rag_context_built"), (DOWN, True, "rag_search_failed"), (None, False, "rag_disabled")],
+)
+async def test_memory_is_one_event_a_question_with_all_its_figures(
+    edge: EdgeStub,
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    failure: FootnoteError | None,
+    enabled: bool,
+    event: str,
+) -> None:
+    entries: list[dict[str, Any]] = []
+
+    def note(_: Any, __: str, entry: Any) -> str:
+        entries.append(dict(entry))
+        return ""
+
+    everything = structlog.make_filtering_bound_logger(0)
+    logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=[note], wrapper_class=everything)
+    monkeypatch.setattr(recall, "_log", logger)
+    if failure is not None:
+        world.failures["SearchMemory"] = failure
+    await edge.SearchMemory(SearchMemoryRequest(query="tea", enabled=enabled))
+    (entry,) = [one for one in entries if one["event"].startswith("rag_")]
+    assert entry["event"] == event
+    assert entry["rag_enabled"] == (event == "rag_context_built")
+    assert {
+        "user_id", "conversation_id", "message_length", "similar_messages_found", "context_length", "context_tokens",
+        "execution_time_ms",
+    } <= entry.keys()  # fmt: skip

@@ -201,6 +201,7 @@ async def test_a_refused_request_is_not_repeated(
     with pytest.raises(kind) as caught:
         await collect(stub)
     assert len(model.seen) == 1
+    assert model.seen[0].request_id
     assert "sk-test" not in caught.value.message
 
 

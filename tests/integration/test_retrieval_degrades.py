@@ -238,7 +238,7 @@ async def test_memory_never_fails(engine: EmbeddedEngine, heard: list[structlog.
         found = await recall(library)
         assert (found.context, list(found.source_messages), found.enabled) == ("", [], False)
         assert reasons(found) == [("MEMORY_UNAVAILABLE", "Answered without memory of past conversations.")]
-        entry = next(entry for entry in heard if entry["event"] == "rag_search_failed")
+        entry = next(entry for entry in heard if entry.get("outcome") == "failed")
         assert entry["log_level"] == "error"
         assert entry["error"]
         assert not entry["rag_enabled"]
@@ -276,11 +276,12 @@ async def test_memory_log_carries_the_agreed_fields(
         await remember(library, ["parental leave in weeks?"])
         await recall(library)
         await recall(library, enabled=False)
-        events = {entry["event"]: entry for entry in heard if entry["event"].startswith("rag_")}
-        assert set(events) == {"rag_context_built", "rag_disabled"}
+        assert not [entry for entry in heard if entry["event"].startswith("rag_")]  # those are of the asker
+        events = {entry["outcome"]: entry for entry in heard if entry["event"] == "memory_searched"}
+        assert set(events) == {"built", "disabled"}
         fields = {
             "user_id", "conversation_id", "message_length", "similar_messages_found", "context_length",
             "context_tokens", "rag_enabled", "execution_time_ms",
         }  # fmt: skip
         assert all(fields <= entry.keys() for entry in events.values())
-        assert events["rag_context_built"]["similar_messages_found"] == 1
+        assert events["built"]["similar_messages_found"] == 1

@@ -80,6 +80,7 @@ class Seen:
 
     body: dict[str, Any]
     authorization: str
+    request_id: str = ""
     started: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     closed_at: float = 0.0
@@ -135,7 +136,11 @@ class _Chat:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        seen = Seen(await request.json(), request.headers.get("authorization", ""))
+        seen = Seen(
+            await request.json(),
+            request.headers.get("authorization", ""),
+            request.headers.get("x-client-request-id", ""),
+        )
         self._server.seen.append(seen)
         self._server.arrived.set()
         script = self._server.next_script(seen.body)

@@ -116,7 +116,7 @@ class Servicer(AugmentationServiceServicer):
             searched = leaning.parted(full) if full != request.message else leaning.Leaning(full)
             made = replace(made, query=str(replace(searched, before="")).strip())
         strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
-        _log.info("query_planned", strategy=strategy, should_retrieve=made.should_retrieve)
+        _log.debug("plan_made", strategy=strategy, should_retrieve=made.should_retrieve)
         return pb.PlanQueryResponse(
             should_retrieve=made.should_retrieve,
             query=made.query,

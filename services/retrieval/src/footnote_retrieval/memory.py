@@ -100,11 +100,11 @@ class Memory:
         began = time.perf_counter()
         if not options.enabled:
             result = MemoryResult(enabled=False)
-            self._report("rag_disabled", scope, query, options, result, began)
+            self._report("disabled", scope, query, options, result, began)
             return result
         if not query.strip():
             result = MemoryResult()
-            self._report("rag_context_built", scope, query, options, result, began)
+            self._report("built", scope, query, options, result, began)
             return result
         try:
             found = await self._breaker.call(lambda: self._find(scope, query, options), self._timeout)
@@ -114,11 +114,11 @@ class Memory:
             # Anything at all: a chat without memory is better than no chat.
             words = error.message if isinstance(error, FootnoteError) else type(error).__name__
             result = MemoryResult(enabled=False, degradations=[degradation("MEMORY_UNAVAILABLE", _EFFECT, words)])
-            self._report("rag_search_failed", scope, query, options, result, began, words)
+            self._report("failed", scope, query, options, result, began, words)
             return result
         context, kept = format_messages(found, options.max_tokens)
         result = MemoryResult(context, kept)
-        self._report("rag_context_built", scope, query, options, result, began, found=len(found))
+        self._report("built", scope, query, options, result, began, found=len(found))
         return result
 
     async def _find(self, scope: Scope, query: str, options: MemoryOptions) -> list[MemoryMessage]:
@@ -134,10 +134,12 @@ class Memory:
 
     @staticmethod
     def _report(
-        event: str, scope: Scope, query: str, options: MemoryOptions, result: MemoryResult, began: float,
+        outcome: str, scope: Scope, query: str, options: MemoryOptions, result: MemoryResult, began: float,
         error: str = "", found: int = 0,
     ) -> None:  # fmt: skip
+        # The events of a question, `rag_context_built` and the like, are those of its asker: edge.
         fields = {
+            "outcome": outcome,
             "user_id": scope.user_id,
             "conversation_id": options.exclude_conversation_id,
             "message_length": len(query),
@@ -148,6 +150,6 @@ class Memory:
             "execution_time_ms": round((time.perf_counter() - began) * 1000, 1),
         }
         if error:
-            _log.error(event, error=error, **fields)
+            _log.error("memory_searched", error=error, **fields)
         else:
-            _log.info(event, **fields)
+            _log.info("memory_searched", **fields)

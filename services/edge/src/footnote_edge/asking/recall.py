@@ -12,7 +12,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.scope_pb2 import Scope
-from footnote_kit.degradations import degradation
+from footnote_kit.degradations import degradation, word
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_text import dialogue
@@ -53,7 +53,7 @@ class Recall:
         began = time.perf_counter()
         fields = {"user_id": scope.user_id, "conversation_id": conversation_id, "message_length": len(query)}
         if not enabled:
-            _log.info("rag_disabled", **fields, rag_enabled=False)
+            _log.info("rag_disabled", **fields, **_figures(retrieval.SearchMemoryResponse(), began))
             return retrieval.SearchMemoryResponse(enabled=False)
         request = retrieval.SearchMemoryRequest(
             scope=scope,
@@ -70,7 +70,8 @@ class Recall:
         except InvalidArgument:
             raise
         except FootnoteError as error:
-            _log.error("rag_search_failed", **fields, rag_enabled=False, error=error.reason, **_figures(began))
+            nothing = retrieval.SearchMemoryResponse()
+            _log.error("rag_search_failed", **fields, error=error.reason, **_figures(nothing, began))
             return retrieval.SearchMemoryResponse(
                 enabled=False,
                 degradations=[
@@ -82,15 +83,10 @@ class Recall:
                     )
                 ],
             )
-        _log.info(
-            "rag_context_built",
-            **fields,
-            rag_enabled=found.enabled,
-            similar_messages_found=len(found.source_messages),
-            context_length=len(found.context),
-            context_tokens=len(found.context) // CHARACTERS_PER_TOKEN,
-            **_figures(began),
-        )
+        if found.degradations:
+            _log.error("rag_search_failed", **fields, error=word(found.degradations[0]), **_figures(found, began))
+        else:
+            _log.info("rag_context_built", **fields, **_figures(found, began))
         return found
 
     async def again(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
@@ -158,5 +154,12 @@ def without(
     )
 
 
-def _figures(began: float) -> dict[str, int]:
-    return {"execution_time_ms": round((time.perf_counter() - began) * 1000)}
+def _figures(found: retrieval.SearchMemoryResponse, began: float) -> dict[str, object]:
+    """Return what every event on memory tells beside who asked: counts and the time, never texts."""
+    return {
+        "rag_enabled": found.enabled,
+        "similar_messages_found": len(found.source_messages),
+        "context_length": len(found.context),
+        "context_tokens": len(found.context) // CHARACTERS_PER_TOKEN,
+        "execution_time_ms": round((time.perf_counter() - began) * 1000, 1),
+    }
