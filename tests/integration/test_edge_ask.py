@@ -17,7 +17,7 @@ from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE
 from footnote_edge.app import build
-from footnote_edge.asking import recall
+from footnote_edge.asking import recall, steps
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
@@ -284,6 +284,29 @@ async def test_an_answer_is_made_again_and_says_what_differs(edge: EdgeStub, wor
     assert caught.value.reason == "ANSWER_NOT_FOUND"
 
 
+def heard(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[dict[str, Any]]:
+    """Return what a module logs from now on, filled as it does."""
+    entries: list[dict[str, Any]] = []
+
+    def note(_: Any, __: str, entry: Any) -> str:
+        entries.append(dict(entry))
+        return ""
+
+    everything = structlog.make_filtering_bound_logger(0)
+    logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=[note], wrapper_class=everything)
+    monkeypatch.setattr(module, "_log", logger)
+    return entries
+
+
+async def test_the_plan_of_a_question_is_logged_once_by_its_label(
+    edge: EdgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    entries = heard(monkeypatch, steps)
+    await ask(edge)
+    (entry,) = [one for one in entries if one["event"] == "query_planned"]
+    assert entry["strategy"] == "first message (raw query)"
+
+
 @pytest.mark.parametrize(
     ("failure", "enabled", "event"),
     [(None, True, "rag_context_built"), (DOWN, True, "rag_search_failed"), (None, False, "rag_disabled")],
@@ -296,15 +319,7 @@ async def test_memory_is_one_event_a_question_with_all_its_figures(
     enabled: bool,
     event: str,
 ) -> None:
-    entries: list[dict[str, Any]] = []
-
-    def note(_: Any, __: str, entry: Any) -> str:
-        entries.append(dict(entry))
-        return ""
-
-    everything = structlog.make_filtering_bound_logger(0)
-    logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=[note], wrapper_class=everything)
-    monkeypatch.setattr(recall, "_log", logger)
+    entries = heard(monkeypatch, recall)
     if failure is not None:
         world.failures["SearchMemory"] = failure
     await edge.SearchMemory(SearchMemoryRequest(query="tea", enabled=enabled))

@@ -23,7 +23,13 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_NONE, QUERY_STRATEGY_UNPLANNED, QueryStrategy
+from footnote.types.v1.reasons_pb2 import (
+    QUERY_REWRITING_NONE,
+    QUERY_STRATEGY_FIRST_MESSAGE,
+    QUERY_STRATEGY_FOLLOW_UP,
+    QUERY_STRATEGY_UNPLANNED,
+    QueryStrategy,
+)
 from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
@@ -46,6 +52,13 @@ class Found:
     chunks: Sequence[Any] = ()
     named: Sequence[str] = ()
     blind: bool = False
+
+
+STRATEGY_LABELS = {
+    QUERY_STRATEGY_FIRST_MESSAGE: "first message (raw query)",
+    QUERY_STRATEGY_FOLLOW_UP: "follow-up (contextualized topic)",
+}
+"""How logs name what a question is searched by; other strategies by the names of their values."""
 
 
 class Steps:
@@ -82,7 +95,8 @@ class Steps:
                 topic=topic,
             )
         strategy = enum_word(QueryStrategy.DESCRIPTOR, plan.strategy)
-        _log.info("query_planned", strategy=strategy, should_retrieve=plan.should_retrieve)
+        label = STRATEGY_LABELS.get(plan.strategy, strategy)
+        _log.info("query_planned", strategy=label, should_retrieve=plan.should_retrieve)
         return plan
 
     async def retrieve(
