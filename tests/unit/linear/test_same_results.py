@@ -15,7 +15,6 @@ from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
 from footnote_generation.answering import markers
-from footnote_generation.language import quantities
 from footnote_generation.verification import claims
 from footnote_indexing.chunking import divide
 from footnote_ingestion.parsers import metadata, sniff
