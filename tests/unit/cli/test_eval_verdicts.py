@@ -82,7 +82,7 @@ def test_reliability_is_by_tenths_of_the_score_and_partly_true_is_not_true(datas
 
 @pytest.mark.slow
 def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_path: Path) -> None:
-    reader = f"nli:{write_model(tmp_path / 'nli', {'left': 'ENTAILMENT', 'vacated': 'ENTAILMENT'})}"
+    reader = f"nli:{write_model(tmp_path / 'nli', {'workers': 'ENTAILMENT', 'smoke': 'CONTRADICTION'})}"
     first = CliRunner().invoke(app, ["eval", "verdicts", str(dataset), "--json"])
     assert first.exit_code == 0, first.output
     (rules,) = json.loads(first.stdout)["runs"]
@@ -96,7 +96,7 @@ def test_a_run_through_the_service_with_and_without_a_reader(dataset: Path, tmp_
     alone, with_reader = json.loads(second.stdout)["runs"]
     assert alone["figures"] == rules["figures"]
     assert with_reader["figures"]["recall"] == 1.0
-    assert with_reader["verdicts"]["f1"]["verdict"] == "NOT_CONFIRMED"
+    assert with_reader["verdicts"]["f1"]["verdict"] == "UNSUPPORTED"
     (compared,) = json.loads(second.stdout)["compared"]
     assert (compared["shared"], compared["better"], compared["worse"]) == (4, [], [])
     shown = CliRunner().invoke(app, arguments, env={"COLUMNS": "200"})
