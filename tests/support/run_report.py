@@ -1,4 +1,4 @@
-"""Prints how long each test file took and why tests were skipped; writes the whole table to a file on request.
+"""Prints failures as they happen, then how long each file took and why tests were skipped.
 
 A pytest plugin. With several workers the times of a file add up over them.
 """
@@ -18,6 +18,27 @@ TABLE = "FOOTNOTE_TEST_TIMES"
 
 _seconds: defaultdict[str, float] = defaultdict(float)
 _tests: Counter[str] = Counter()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what prints failures, in the process that has the terminal."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_Failures(config), "failures as they happen")
+
+
+class _Failures:
+    """Names each test that fails at once: a long run need not end first."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            assert terminal is not None
+            reason = report.longreprtext.strip().splitlines()
+            said = next((line for line in reversed(reason) if line.startswith("E ")), reason[-1] if reason else "")
+            terminal.write_line(f"\nFAILED at {report.when}: {report.nodeid}\n  {said[:200]}")
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
