@@ -36,6 +36,7 @@ _EDITABLE = frozenset({"tags", "metadata", "expire_time"})
 _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _MAX_ID = 200
 _MAX_NAME = 255
+_MAX_QUESTION = 2000
 _MAX_TAGS = 100
 _MAX_METADATA_BYTES = 64 * 1024
 
@@ -269,6 +270,15 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             raise InvalidArgument.field("query", "is required")
         ids = [_id("document_ids", one) for one in request.document_ids]
         return await self._tables.query(request.scope, ids, request.query)
+
+    async def ComputeAnswer(self, request: pb.ComputeAnswerRequest, context: Call) -> pb.ComputeAnswerResponse:
+        """Compute an answer from tables."""
+        if not 1 <= len(request.document_ids) <= MOST_DOCUMENTS:
+            raise InvalidArgument.field("document_ids", f"must be 1 to {MOST_DOCUMENTS}")
+        if not request.question.strip() or len(request.question) > _MAX_QUESTION:
+            raise InvalidArgument.field("question", f"must be 1 to {_MAX_QUESTION} characters")
+        ids = [_id("document_ids", one) for one in request.document_ids]
+        return await self._tables.compute(request.scope, request.question, ids, request.locale)
 
     async def CountKept(self, request: pb.CountKeptRequest, context: Call) -> pb.CountKeptResponse:
         """Count what is kept."""

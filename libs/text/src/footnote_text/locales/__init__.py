@@ -144,6 +144,35 @@ class Checks(_Table):
     source_lists: Phrases
 
 
+class TableWords(_Table):
+    """How questions about tables ask, and how what was computed is said: words folded, "*" the rest of a word."""
+
+    total: Phrases
+    average: tuple[Words, ...] = Field(min_length=1)
+    count: Phrases
+    highest: Phrases
+    lowest: Phrases
+    per: Phrases
+    above: Phrases
+    below: Phrases
+    comparison: Phrases
+    numbers: tuple[Words, ...] = Field(min_length=9, max_length=9)
+    said: Phrases
+    total_of: Annotated[Words, _filled("column")]
+    average_of: Annotated[Words, _filled("column")]
+    count_of: Words
+    highest_of: Annotated[Words, _filled("column")]
+    lowest_of: Annotated[Words, _filled("column")]
+    rows_of: Words
+    difference_of: Annotated[Words, _filled("column", "first", "second")]
+    where: Annotated[Words, _filled("formula", "filters")]
+    by: Annotated[Words, _filled("formula", "column")]
+    no_number: Annotated[Words, _filled("count", "cells")]
+    total_rows: Annotated[Words, _filled("count")]
+    only_in: Annotated[Words, _filled("file", "keys")]
+    same: Annotated[Words, _filled("count")]
+
+
 class Locale(_Table):
     """All words of one locale. `code` is an ISO 639 code in lower case; `not_found` says that nothing was found."""
 
@@ -156,6 +185,7 @@ class Locale(_Table):
     places: Places
     reasons: Reasons
     checks: Checks
+    tables: TableWords
 
     @property
     def template(self) -> str:

@@ -42,6 +42,7 @@ from footnote_kit.timings import duration
 from footnote_providers.egress.bounds import together
 from opentelemetry import trace
 
+from footnote_edge.asking import computed as computed_answers
 from footnote_edge.asking import past, precedence, request_limits
 from footnote_edge.asking.answering import QuestionTimings, degrades
 from footnote_edge.asking.binding import memory_for
@@ -174,6 +175,11 @@ class Run:
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         name_collections(built.sources, found.chunks)
+        computed = await self._steps.compute(question, found, built.prompt.locale)
+        if computed.confirmed:
+            made, added = computed_answers.answer_of(computed, built.sources, found.chunks, built.prompt.locale)
+            built.sources.extend(added)
+            self._answered = generation.GenerateCompleted(answer=made)
         self._origins |= of_sources(built.sources)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
         await recorded
@@ -190,15 +196,18 @@ class Run:
             bounds=of_prompt,
         )
         yield _began(PIPELINE_STAGE_GENERATION)
-        await self._tab.begin(prompt_tokens(built))
+        await self._tab.begin(0 if computed.confirmed else prompt_tokens(built))
         try:
-            async with aclosing(self._generated(request)) as words:
+            async with aclosing(self._computed(request) if computed.confirmed else self._generated(request)) as words:
                 async for event in words:
                     yield event
         except FootnoteError as error:
             await self._keep_what_was_said(built, plan.topic, error)
             raise
         yield self._ended(PIPELINE_STAGE_GENERATION)
+        if computed.mixed:
+            assert self._answered is not None
+            self._answered.answer.warnings.append(f"Nothing was computed: the numbers are in {computed.mixed}.")
         yield AskResponse(completed=await self._completed(plan, built, bounds))
 
     async def close(self) -> None:
@@ -206,6 +215,17 @@ class Run:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _computed(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
+        """Yield an answer that was computed, as if a model had said it at once."""
+        assert self._answered is not None
+        answer = self._answered.answer
+        lead_to_origins(answer.citations, request.sources)
+        self._ledger.saw_token()
+        self._said = answer.text
+        yield AskResponse(text_delta=answer.text)
+        for citation in answer.citations:
+            yield AskResponse(citation=citation)
 
     async def _generated(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
         """Yield words and citations as the model gives them, and keep the end; leaving it ends the model's call."""

@@ -8,12 +8,14 @@ from typing import Any
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1 import generation_service_pb2 as generation
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1.answer_pb2 import (
     DEGRADATION_REASON_STORE_UNAVAILABLE,
     PIPELINE_STAGE_AUGMENTATION,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_GENERATION,
+    PIPELINE_STAGE_INGESTION,
     PIPELINE_STAGE_RETRIEVAL,
     AnswerManifest,
     ChatMessage,
@@ -31,18 +33,22 @@ from footnote.types.v1.reasons_pb2 import (
     QueryStrategy,
 )
 from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.logs import get_logger
 from footnote_kit.origins import leading_to, origin_of
 
 from footnote_edge.adapters.stages import Stages
-from footnote_edge.asking import fallback
+from footnote_edge.asking import computed, fallback
 from footnote_edge.asking.answering import QuestionTimings, degrades
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.windows import Windows
 
 _log = get_logger(__name__)
+_COMPUTE_SECONDS = 15.0
+_MOST_COMPUTED = 2000
+"""Characters of the longest question that tables are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +145,27 @@ class Steps:
         if found.HasField("settings"):
             manifest.retrieval.CopyFrom(found.settings)
         return Found(list(found.chunks), list(found.named_document_ids), blind)
+
+    async def compute(self, question: str, found: Found, locale: str) -> TableComputation:
+        """Return what tables of the documents found say to a question; empty where that is nothing.
+
+        A stage of another make may have no tables, and passages answer as well as they can: nothing is degraded.
+        """
+        documents = computed.documents_of(found.chunks)
+        if not documents or len(question) > _MOST_COMPUTED:
+            return TableComputation()
+        request = ingestion.ComputeAnswerRequest(
+            scope=self._scope, question=question, document_ids=documents, locale=locale
+        )
+        try:
+            with self._ledger.timed(PIPELINE_STAGE_INGESTION, "compute"):
+                answer = await self._stages.ingestion.ComputeAnswer(
+                    request, timeout=min(_COMPUTE_SECONDS, self._deadline.share(PIPELINE_STAGE_INGESTION) / 3)
+                )
+        except FootnoteError as error:
+            _log.warning("tables_not_asked", reason=error.reason)
+            return TableComputation()
+        return answer.computation
 
     async def rewrite(
         self, question: str, history: Sequence[ChatMessage], settings: GenerationSettings, bounds: TextBounds

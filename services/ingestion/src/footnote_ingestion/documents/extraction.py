@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -199,6 +199,10 @@ class Extraction:
             finally:
                 writer.cancel()
                 await asyncio.gather(writer, return_exceptions=True)
+
+    def file(self, stored: Stored) -> AbstractAsyncContextManager[Path]:
+        """Return what gives the file that searches see of a document."""
+        return self._files.as_file(stored.searched_key or stored.blob_key)
 
     @asynccontextmanager
     async def tables(self, stored: Stored) -> AsyncIterator[Path | None]:

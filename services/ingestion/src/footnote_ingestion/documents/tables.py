@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.types.v1.scope_pb2 import Scope
@@ -50,26 +50,48 @@ class Tables:
             raise InvalidArgument.field("document_ids", "must name a document that has tables")
         return pb.QueryTablesResponse.FromString(found)
 
+    async def compute(
+        self, scope: Scope, question: str, document_ids: Sequence[str], locale: str
+    ) -> pb.ComputeAnswerResponse:
+        """Return the answer to a question computed from the tables of documents, if it is one that they answer."""
+        there: list[str] = []
+        for one in dict.fromkeys(document_ids):
+            with suppress(NotFound):
+                there.append((await self._permissions.document(scope, one, Access.READ)).document.id)
+        found = await self._ask(scope, there, question=question, locale=locale)
+        return pb.ComputeAnswerResponse.FromString(found)
+
     async def _ask(
-        self, scope: Scope, document_ids: Sequence[str], query: str = "", number: int = 0, after: int = 0, size: int = 0
+        self,
+        scope: Scope,
+        document_ids: Sequence[str],
+        query: str = "",
+        number: int = 0,
+        after: int = 0,
+        size: int = 0,
+        question: str = "",
+        locale: str = "",
     ) -> bytes:
         """Return the answer to a question about documents, empty where none of them has tables."""
         stored = [await self._permissions.document(scope, one, Access.READ) for one in dict.fromkeys(document_ids)]
         async with AsyncExitStack() as stack:
             archives: list[str] = []
-            documents: list[tuple[str, str]] = []
+            files: list[str] = []
+            documents: list[tuple[str, str, str]] = []
             for one in stored:
                 try:
                     path = await stack.enter_async_context(self._extraction.tables(one))
+                    if path is not None and question:
+                        files.append(str(await stack.enter_async_context(self._extraction.file(one))))
                 except FileNotFoundError:  # deleted or replaced in between
                     continue
                 if path is not None:
                     archives.append(str(path))
-                    documents.append((one.document.id, one.document.filename))
+                    documents.append((one.document.id, one.document.filename, one.document.document_type))
             if not archives:
                 return b""
-            question = Question(documents, self._seconds, query, number, after, size)
-            job = Job("tables", "", "", "", Limits(), tuple(archives), question.line())
+            asked = Question(documents, self._seconds, query, number, after, size, question, locale)
+            job = Job("tables", "", "", "", Limits(), (*archives, *files), asked.line())
             with span("ingestion.tables"):
                 try:
                     return await self._readers.last(job, scope.tenant_id, scope.user_id)

@@ -87,18 +87,30 @@ class Engine:
         self.tables: list[TableDescription] = []
         self._archives = tuple(archives)
         self._connection = session.connection
+        self._late = threading.Event()
+        self._timer: threading.Timer
 
     def __enter__(self) -> Self:
+        # One thread for all statements: each thread maps memory of its own, of which the process may have little.
+        self._timer = threading.Timer(self._seconds, self._interrupt)
+        self._timer.daemon = True
+        self._timer.start()
         for archive in self._archives:
             self._open(archive, self._session.folder)
         return self
 
     def __exit__(self, *args: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
         for table in self.tables:
             for view in (table.view, "raw_" + table.view):
                 self._connection.execute(f"DROP VIEW IF EXISTS {quoted(view)}")
         for path in self._files:
             path.unlink(missing_ok=True)
+
+    def _interrupt(self) -> None:
+        self._late.set()
+        self._connection.interrupt()
 
     def _open(self, archive: Archive, folder: Path) -> None:
         with zipfile.ZipFile(archive.path) as inside:
@@ -134,9 +146,8 @@ class Engine:
         self, statement: str, parameters: Sequence[object] = (), most: int = 0
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a statement of our own, or one that was checked, within its time; at most `most` rows, 0 for all."""
-        late = threading.Timer(self._seconds, self._connection.interrupt)
-        late.daemon = True
-        late.start()
+        if self._late.is_set():
+            raise TooCostly(f"takes longer than the {self._seconds:g} seconds allowed")
         try:
             cursor = self._connection.execute(statement, parameters or None)
             names = [one[0] for one in cursor.description or ()]
@@ -147,8 +158,6 @@ class Engine:
             raise TooCostly(f"needs more than the {self._session.memory} of memory allowed") from None
         except duckdb.Error as error:
             raise RefusedStatement(f"does not run: {str(error).partition(chr(10))[0][:300]}") from None
-        finally:
-            late.cancel()
 
     def rows(self, number: int, after: int, size: int) -> list[TableRowCells]:
         """Return rows of the table of a number from place `after` on, with their cells."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -12,15 +12,19 @@ from typing import Self
 
 import duckdb
 from footnote.ingestion.v1.ingestion_service_pb2 import (
+    ComputeAnswerResponse,
     DescribeTablesResponse,
     QueryTablesResponse,
     ReadTableResponse,
 )
 from footnote.types.v1.document_pb2 import Block
-from footnote.types.v1.table_pb2 import QueryResult
+from footnote.types.v1.table_pb2 import QueryResult, TableDescription
 
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
-from footnote_ingestion.tables.collected import Collector
+from footnote_ingestion.tables.collected import Collector, RowData, TableData
+from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Archive, Engine, Session, TooCostly
 from footnote_ingestion.tables.kept import Keeper
 from footnote_ingestion.tables.statements import RefusedStatement
@@ -85,19 +89,42 @@ class Kept:
                 at += len(part)
 
 
+class OwnRows:
+    """The rows of documents' tables, read from their own files; by document its type and the file."""
+
+    def __init__(self, files: Mapping[str, tuple[str, str]]) -> None:
+        self._files = files
+        self._read: dict[str, dict[int, list[RowData]]] = {}
+
+    def of(self, table: TableDescription) -> Iterable[RowData]:
+        """Return the rows of a table; a document is read once."""
+        if (found := self._read.get(table.document_id)) is None:
+            found = self._read[table.document_id] = {}
+            collector = Collector(self._taking(found))
+            kind, path = self._files[table.document_id]
+            parser_for(kind).parse(Path(path), BlockWriter(collector.add, Limits()), Limits())
+        return found.get(table.number, ())
+
+    def _taking(self, found: dict[int, list[RowData]]) -> Callable[[TableData, RowData], None]:
+        return lambda table, row: found.setdefault(table.number, []).append(row)
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of the tables of `documents`, (id, file name) each in the order of the archives.
+    """What is asked of the tables of `documents`, (id, file name, type) each in the order of the archives.
 
-    `query` is a statement; else rows of the table `number` from place `after` on; else descriptions.
+    `query` is a statement, or `question` a question, with which the documents' files come after the archives; else rows
+    of the table `number` from place `after` on are wanted; else descriptions.
     """
 
-    documents: Sequence[tuple[str, str]]
+    documents: Sequence[tuple[str, str, str]]
     seconds: float
     query: str = ""
     number: int = 0
     after: int = 0
     size: int = 0
+    question: str = ""
+    locale: str = ""
 
     def line(self) -> str:
         """Return it as JSON."""
@@ -107,17 +134,22 @@ class Question:
 def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
     """Return the message that answers a question, serialised; raises `ParseError` with what is wrong with it."""
     question = Question(**json.loads(line))
-    found = [Archive(Path(path), *of) for path, of in zip(archives, question.documents, strict=True)]
+    files = dict(zip([one[0] for one in question.documents], archives[len(question.documents) :], strict=False))
+    found = [Archive(Path(path), of[0], of[1]) for path, of in zip(archives, question.documents, strict=False)]
     try:
         with Engine(found, session, question.seconds) as engine:
-            return _answer(question, engine)
+            return _answer(question, engine, files)
     except RefusedStatement as error:
         raise ParseError(REFUSED, str(error), "-") from None
     except TooCostly as error:
         raise ParseError(COSTLY, str(error), "-") from None
 
 
-def _answer(question: Question, engine: Engine) -> bytes:
+def _answer(question: Question, engine: Engine, files: Mapping[str, str]) -> bytes:
+    if question.question:
+        own = OwnRows({of[0]: (of[2], files[of[0]]) for of in question.documents})
+        computed = Computing(engine, own.of).answer(question.question, question.locale)
+        return ComputeAnswerResponse(computation=computed).SerializeToString()
     if question.query:
         ran = engine.query(question.query)
         result = QueryResult(columns=ran.columns, truncated=ran.truncated, query=ran.query)
@@ -129,5 +161,5 @@ def _answer(question: Question, engine: Engine) -> bytes:
     table = next((table for table in engine.tables if table.number == question.number), None)
     if table is None:
         raise ParseError(NO_TABLE, f"The document has no table {question.number}.", "-")
-    rows = engine.rows(question.number, question.after, question.size)
-    return ReadTableResponse(table=table, rows=rows, total_size=table.rows).SerializeToString()
+    found = engine.rows(question.number, question.after, question.size)
+    return ReadTableResponse(table=table, rows=found, total_size=table.rows).SerializeToString()

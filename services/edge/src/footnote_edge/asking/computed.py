@@ -1,0 +1,109 @@
+"""Answers that were computed from tables: the text with its markers, and the cells that went in as footnotes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote.types.v1.answer_pb2 import (
+    BASIS_COMPUTED,
+    FINISH_REASON_ANSWERED,
+    VERDICT_NOT_A_CLAIM,
+    VERDICT_SUPPORTED,
+    Answer,
+    Citation,
+    Claim,
+    Reliability,
+    Source,
+)
+from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
+from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
+from footnote_text.locators import label
+
+MOST_DOCUMENTS = 20
+PROVIDER, MODEL = "tables", "question-forms"
+_SHEETS = frozenset({"csv", "tsv", "xlsx", "xlsm", "xlsb", "xls", "ods"})
+"""Types of documents whose places are cells of sheets; of others rows count from their table's first."""
+
+
+def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
+    """Return the documents with tables that the best passages are from, the best first."""
+    found = dict.fromkeys(one.chunk.document_id for one in chunks if one.chunk.tables)
+    return list(found)[:MOST_DOCUMENTS]
+
+
+def answer_of(
+    computed: TableComputation, sources: Sequence[Source], chunks: Sequence[ScoredChunk], locale: str
+) -> tuple[Answer, list[Source]]:
+    """Return the answer, and the sources that it needs beside those given: one a document that has none yet."""
+    known = {source.document_id: source.number for source in reversed(sources)}
+    added: list[Source] = []
+    by_document = {one.chunk.document_id: one.chunk for one in reversed(chunks)}
+    places: list[tuple[int, Citation]] = []
+    for cells in computed.cells:
+        chunk = by_document[cells.document_id]
+        if cells.document_id not in known:
+            known[cells.document_id] = len(sources) + len(added) + 1
+            added.append(
+                Source(
+                    number=known[cells.document_id], chunk_id=chunk.id, document_id=chunk.document_id,
+                    revision=chunk.revision, collection=chunk.collection, collection_id=chunk.collection_id,
+                    filename=chunk.filename, title=chunk.title, mime_type=chunk.mime_type, sha256=chunk.sha256,
+                    locator=chunk.locator, text=chunk.text, label=label(chunk.filename, chunk.locator, locale),
+                )
+            )  # fmt: skip
+        place = _place(cells, chunk.document_type)
+        quote = f"{', '.join(cells.ranges)} ({cells.column}, {cells.count})"
+        places.append(
+            (
+                known[cells.document_id],
+                Citation(
+                    number=known[cells.document_id], chunk_id=chunk.id, document_id=chunk.document_id,
+                    filename=chunk.filename, title=chunk.title, revision=chunk.revision, sha256=chunk.sha256,
+                    locator=place, quote=quote, label=label(chunk.filename, place, locale),
+                    support=VERDICT_SUPPORTED, support_score=1.0, basis=BASIS_COMPUTED,
+                ),
+            )
+        )  # fmt: skip
+    return _written(computed, places, len(sources) + len(added)), added
+
+
+def _written(computed: TableComputation, places: Sequence[tuple[int, Citation]], sources: int) -> Answer:
+    answer = Answer(finish_reason=FINISH_REASON_ANSWERED, provider=PROVIDER, model=MODEL)
+    lines = computed.text.split("\n")
+    numbers = list(dict.fromkeys(number for number, _ in places))
+    text = ""
+    for line in lines:
+        start = len(text)
+        leads_in = len(lines) > 1 and line is lines[0]
+        text += line
+        claim = Claim(span=TextSpan(start=start, end=len(text)), support=VERDICT_NOT_A_CLAIM)
+        if not leads_in:
+            claim.support, claim.score, claim.basis = VERDICT_SUPPORTED, 1.0, BASIS_COMPUTED
+            claim.sources.extend(numbers)
+            text += " "
+            for number, cited in places:
+                marker = f"[{number}]"
+                citation = answer.citations.add()
+                citation.CopyFrom(cited)
+                citation.claim_span.CopyFrom(claim.span)
+                citation.marker_span.CopyFrom(TextSpan(start=len(text), end=len(text) + len(marker)))
+                text += marker
+        answer.claims.append(claim)
+        text += "\n"
+    answer.text = "\n".join([text.rstrip("\n"), *(["", *computed.notes] if computed.notes else [])])
+    claims = len(answer.citations) // max(1, len(places))
+    answer.reliability.CopyFrom(
+        Reliability(
+            sources_used=len(numbers) / max(1, sources), claims_supported=1.0, claims=claims, claims_computed=claims
+        )
+    )
+    return answer
+
+
+def _place(cells: ComputedCells, document_type: str) -> Locator:
+    if document_type not in _SHEETS:
+        return Locator(heading_path=[cells.name] if cells.name else [])
+    sheet = "" if document_type in ("csv", "tsv") else cells.name
+    first, last = cells.ranges[0].partition(":")[0], cells.ranges[-1].rpartition(":")[2]
+    return Locator(sheet=SheetLocator(sheet=sheet, range=first if first == last else f"{first}:{last}"))

@@ -1,0 +1,463 @@
+"""Answers a question from tables: finds the one form and table that it fits, computes it, and computes it again.
+
+The first time the engine computes from what is kept, the second time plain additions from the cells of the file, read
+again. Only where both agree the answer is confirmed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_NUMBER,
+    COLUMN_TYPE_TEXT,
+    ComputedCells,
+    TableComputation,
+    TableDescription,
+)
+from footnote_text import locales
+from footnote_text.a1 import column_letters
+from footnote_text.language import detect
+from footnote_text.locales import Locale, TableWords
+
+from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.collected import RowData
+from footnote_ingestion.tables.engine import Engine, quoted
+from footnote_ingestion.tables.forms import Form, Subject
+
+MOST_ROWS = 50_000
+"""Rows whose cells are listed and computed again; an answer from more is not confirmed."""
+_MOST_VALUES, _LONGEST_VALUE, _MOST_LINES, _MOST_RANGES = 5000, 80, 200, 40
+_CODES = frozenset(
+    {
+        *(
+            "EUR",
+            "USD",
+            "GBP",
+            "CHF",
+            "JPY",
+            "CNY",
+            "CAD",
+            "AUD",
+            "SEK",
+            "NOK",
+            "DKK",
+            "PLN",
+            "CZK",
+            "HUF",
+            "RUB",
+            "INR",
+        ),
+        *("BRL", "MXN", "KRW", "TRY", "ZAR", "AED", "SAR", "EGP", "MAD"),
+    }
+)
+
+Rows = Callable[[TableDescription], Iterable[RowData]]
+"""Reads the rows of a table from the document itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A row that counted: its number, its key, the number in it, what a cell of it says its number is counted in."""
+
+    row: int
+    key: str
+    number: float | None
+    text: str | None
+    measure: str
+
+
+class Computing:
+    """Computes over the tables of an open engine; `again` reads a document's own rows."""
+
+    def __init__(self, engine: Engine, again: Rows) -> None:
+        self._engine = engine
+        self._again = again
+        self._subjects: dict[str, Subject] = {}
+
+    def answer(self, question: str, locale: str) -> TableComputation | None:
+        """Return what was computed, or None where the question is not understood as one that tables answer."""
+        asked = forms.tokens(question)
+        named = [one for one in self._files() if _place(asked, forms.tokens(one)) >= 0]
+        named.sort(key=lambda one: _place(asked, forms.tokens(one)))
+        # A short question's language is a guess: the other locales are tried after the likely ones.
+        known = [locales.known(code) for code in dict.fromkeys((locale, detect(question), *locales.codes()))]
+        for words in filter(None, known):
+            if len(named) == 2 and _says(asked, words.tables.comparison):
+                return self._compared(asked, named, words)
+            found = self._fitting(question, named, words)
+            if found is not None:
+                return self._computed(*found, words)
+        return None
+
+    def _files(self) -> list[str]:
+        return list(dict.fromkeys(table.filename for table in self._engine.tables))
+
+    def _fitting(self, question: str, named: Sequence[str], words: Locale) -> tuple[TableDescription, Form] | None:
+        """Return the one table that explains most of the question; None where none or several do."""
+        found: list[tuple[TableDescription, Form]] = []
+        for table in self._engine.tables:
+            if named and table.filename not in named:
+                continue
+            form = forms.read(question, self._subject(table), words.tables, words.code)
+            if form is not None:
+                found.append((table, form))
+        best = max((form.known for _, form in found), default=0)
+        first = [one for one in found if one[1].known == best]
+        return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None
+
+    def _subject(self, table: TableDescription) -> Subject:
+        if (known := self._subjects.get(table.view)) is not None:
+            return known
+        values = {
+            column.number: self._texts(table, column.number)
+            for column in table.columns
+            if column.type == COLUMN_TYPE_TEXT
+        }
+        naming = next(iter(values), 0)
+        numeric = frozenset(column.number for column in table.columns if column.type == COLUMN_TYPE_NUMBER)
+        headers = {column.number: column.name for column in table.columns}
+        about = f"{table.filename} {table.name}"
+        subject = self._subjects[table.view] = Subject(table.filename, about, headers, numeric, values, naming)
+        return subject
+
+    def _texts(self, table: TableDescription, column: int) -> list[str]:
+        statement = (
+            f"SELECT DISTINCT t{column} FROM {_raw(table)} WHERE length(t{column}) <= {_LONGEST_VALUE} "
+            f"LIMIT {_MOST_VALUES}"
+        )
+        return [str(row[0]) for row in self._engine.run(statement)[1] if row[0]]
+
+    def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
+        naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
+        totals = [text for text in self._texts(table, naming) if _is_total(text)] if naming else []
+        where, parameters = _where(form, naming, totals)
+        raw = _raw(table)
+        lines = self._lines(table, form, where, parameters)
+        if len(lines) > MOST_ROWS or not lines:
+            return None
+        mixed = self._mixed(table, form, lines)
+        if mixed:
+            return TableComputation(mixed=mixed)
+        measured = f"n{form.measure}" if form.measure else "row"
+        calls = {forms.TOTAL: f"sum({measured})", forms.AVERAGE: f"avg({measured})", forms.COUNT: "count(*)"}
+        if form.kind in calls:
+            key = f"t{form.key}" if form.grouped else "''"
+            statement = (
+                f"SELECT {key} AS key, {calls[form.kind]} AS value FROM {raw}{where} GROUP BY 1 ORDER BY min(row)"
+            )
+        elif form.kind == forms.ROWS:
+            statement = f"SELECT {_key(form)} AS key, {measured} AS value FROM {raw}{where} ORDER BY row"
+        else:
+            order = "DESC" if form.kind == forms.HIGHEST else "ASC"
+            # One more, so that an equal that is left out is noticed.
+            statement = (
+                f"SELECT {_key(form)} AS key, {measured} AS value FROM {raw}{where} AND {measured} IS NOT NULL "
+                f"ORDER BY value {order}, row LIMIT {form.most + 1}"
+            )
+        results = [(str(key or ""), value) for key, value in self._engine.run(statement, parameters)[1]]
+        if form.kind in (forms.HIGHEST, forms.LOWEST):
+            if len(results) > form.most and results[form.most][1] == results[form.most - 1][1]:
+                return None
+            results = results[: form.most]
+        if not results or len(results) > _MOST_LINES or all(value is None for _, value in results):
+            return None
+        computation = TableComputation(query=statement, formula=_formula(table, form, words.tables))
+        computation.confirmed = _same(results, self._recomputed(table, form, naming, totals))
+        kept = {key for key, _ in results} if form.kind in (forms.HIGHEST, forms.LOWEST) else None
+        values = {value for _, value in results}
+        cells = [
+            line for line in lines
+            if (kept is None or (line.key in kept and line.number in values))
+            and (not form.measure or line.number is not None)
+        ]  # fmt: skip
+        column = form.measure or form.key or naming
+        computation.cells.append(_cells(table, column, [line.row for line in cells]))
+        unit = _unit(table, form, lines)
+        if len(results) == 1 and not results[0][0]:
+            computation.text = f"{_sentence(computation.formula)}: {_written(results[0][1], unit)}"
+        else:
+            rows = [f"- {key}: {_written(value, unit)}" for key, value in results]
+            computation.text = "\n".join([f"{_sentence(computation.formula)}:", *rows])
+        self._note(computation, form, lines, table, totals, words.tables)
+        return computation
+
+    def _lines(self, table: TableDescription, form: Form, where: str, parameters: Sequence[object]) -> list[_Line]:
+        raw, measure = _raw(table), form.measure
+        there = set(self._engine.run(f"SELECT * FROM {raw} LIMIT 0")[0])
+        number, text, own = (f"{kind}{measure}" if f"{kind}{measure}" in there else "NULL" for kind in "ntm")
+        statement = (
+            f"SELECT row, {_key(form)}, {number}, {text}, {own} FROM {raw}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"
+        )
+        return [
+            _Line(row, str(key or ""), value, written, str(said or ""))
+            for row, key, value, written, said in self._engine.run(statement, parameters)[1]
+        ]
+
+    def _mixed(self, table: TableDescription, form: Form, lines: Sequence[_Line]) -> str:
+        """Return what is mixed among numbers that are added or compared, "" where all are alike."""
+        if not form.measure:
+            return ""
+        own = {line.measure for line in lines if line.number is not None}
+        if len(own) > 1:
+            return ", ".join(sorted(own))
+        rows = {line.row for line in lines}
+        for column in table.columns:
+            codes = set(self._texts(table, column.number)) if column.type == COLUMN_TYPE_TEXT else set()
+            if len(codes) > 1 and codes <= _CODES:
+                here = self._engine.run(f"SELECT row, t{column.number} FROM {_raw(table)}")[1]
+                found = sorted({text for row, text in here if row in rows and text})
+                if len(found) > 1:
+                    return f"{', '.join(found)} ({column.name})"
+        return ""
+
+    def _recomputed(
+        self, table: TableDescription, form: Form, naming: int, totals: Sequence[str]
+    ) -> list[tuple[str, Any]]:
+        """Compute a form from the document's own rows, without the engine."""
+        groups: dict[str, list[float]] = {}
+        singles: list[tuple[str, float | None]] = []
+        for row in self._again(table):
+            if not _fits(row, form, naming, totals):
+                continue
+            cell = row.cells.get(form.measure)
+            number = (
+                float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
+            )
+            key = row.cells[form.key].text if form.key in row.cells else ""
+            if form.kind in (forms.ROWS, forms.HIGHEST, forms.LOWEST):
+                if number is not None or form.kind == forms.ROWS:
+                    singles.append((key, number))
+                continue
+            group = groups.setdefault(key if form.grouped else "", [])
+            if form.kind == forms.COUNT:
+                group.append(1.0)
+            elif number is not None:
+                group.append(number)
+        if form.kind in (forms.HIGHEST, forms.LOWEST):
+            singles.sort(key=lambda one: one[1] or 0.0, reverse=form.kind == forms.HIGHEST)
+            return list(singles[: form.most])
+        if form.kind == forms.ROWS:
+            return list(singles)
+        mean = form.kind == forms.AVERAGE
+        return [
+            (key, math.fsum(group) / (len(group) if mean else 1) if group else None) for key, group in groups.items()
+        ]
+
+    def _note(
+        self, computation: TableComputation, form: Form, lines: Sequence[_Line], table: TableDescription,
+        totals: Sequence[str], words: TableWords,
+    ) -> None:  # fmt: skip
+        without = sum(line.number is None for line in lines) if form.measure else 0
+        if without:
+            computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
+        if totals:
+            computation.notes.append(words.total_rows.format(count=len(totals)))
+
+    def _compared(self, asked: Sequence[str], named: Sequence[str], words: Locale) -> TableComputation | None:
+        """Return the differences of two files' numbers by the texts that name their rows."""
+        pairs = [
+            (one, two, shared)
+            for one in self._engine.tables if one.filename == named[0]
+            for two in self._engine.tables if two.filename == named[1]
+            if (shared := _shared(one, two, asked)) is not None
+        ]  # fmt: skip
+        if len(pairs) != 1:
+            return None
+        one, two, (key_one, key_two, first, second) = pairs[0]
+        statement = (
+            f"SELECT coalesce(a.t{key_one}, b.t{key_two}) AS key, a.n{first} AS first, b.n{second} AS second, "
+            f"a.row, b.row FROM {_raw(one)} a FULL JOIN {_raw(two)} b ON a.t{key_one} = b.t{key_two} "
+            "ORDER BY coalesce(a.row, b.row)"
+        )
+        rows = [row for row in self._engine.run(statement)[1] if row[0] and not _is_total(row[0])]
+        keys = [row[0] for row in rows]
+        if not rows or len(rows) > MOST_ROWS or len(set(keys)) < len(keys):
+            return None  # a key that names several rows says nothing of which to compare
+        wanted = [key for key in keys if _place(asked, forms.tokens(key)) >= 0]
+        rows = [row for row in rows if row[0] in wanted] if wanted else rows
+        both = [(row[0], row[2] - row[1], row[3], row[4]) for row in rows if row[1] is not None and row[2] is not None]
+        differing = [one for one in both if wanted or abs(one[1]) > 1e-9]
+        header = next(column.name for column in one.columns if column.number == first)
+        computation = TableComputation(query=statement)
+        computation.formula = words.tables.difference_of.format(column=header, second=named[1], first=named[0])
+        own = [
+            {row.cells[key].text: float(row.cells[number].value or 0.0) for row in self._again(table)
+             if key in row.cells and number in row.cells and row.cells[number].kind == "number"}
+            for table, key, number in ((one, key_one, first), (two, key_two, second))
+        ]  # fmt: skip
+        computation.confirmed = all(
+            key in own[0]
+            and key in own[1]
+            and math.isclose(own[1][key] - own[0][key], value, rel_tol=1e-9, abs_tol=1e-9)
+            for key, value, _, _ in both
+        )
+        listed = [f"- {key}: {_written(value, '', signed=True)}" for key, value, _, _ in differing]
+        computation.text = "\n".join([f"{_sentence(computation.formula)}:", *listed])
+        if same := len(both) - len(differing):
+            computation.notes.append(words.tables.same.format(count=same))
+        for file, place, other in ((named[0], 1, 2), (named[1], 2, 1)):
+            only = [row[0] for row in rows if row[place] is not None and row[other] is None]
+            if only:
+                computation.notes.append(words.tables.only_in.format(file=file, keys=", ".join(only)))
+        for table, column, place in ((one, first, 2), (two, second, 3)):
+            computation.cells.append(_cells(table, column, sorted(found[place] for found in both)))
+        return computation
+
+
+def _raw(table: TableDescription) -> str:
+    return quoted("raw_" + table.view)
+
+
+def _key(form: Form) -> str:
+    return f"t{form.key}" if form.key else "''"
+
+
+def _where(form: Form, naming: int, totals: Sequence[str]) -> tuple[str, list[object]]:
+    parts, parameters = ["true"], list[object]()
+    by_column: dict[int, list[object]] = {}
+    for one in form.filters:
+        if one.op == "=":
+            by_column.setdefault(one.column, []).append(one.value)
+        else:
+            parts.append(f"n{one.column} {one.op} ?")
+            parameters.append(one.value)
+    for column, values in by_column.items():
+        parts.append(f"t{column} IN ({', '.join('?' * len(values))})")
+        parameters += values
+    if totals:
+        parts.append(f"(t{naming} IS NULL OR t{naming} NOT IN ({', '.join('?' * len(totals))}))")
+        parameters += totals
+    return f" WHERE {' AND '.join(parts)}", parameters
+
+
+def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
+    if naming in row.cells and row.cells[naming].text in totals:
+        return False
+    texts: dict[int, list[object]] = {}
+    for one in form.filters:
+        cell = row.cells.get(one.column)
+        if one.op == "=":
+            texts.setdefault(one.column, []).append(one.value)
+        else:
+            number = (
+                float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
+            )
+            if number is None or not (number > float(one.value) if one.op == ">" else number < float(one.value)):
+                return False
+    return all(column in row.cells and row.cells[column].text in values for column, values in texts.items())
+
+
+def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:
+    if len(one) != len(two):
+        return False
+    for (key, value), (other, again) in zip(one, two, strict=True):
+        alike = value is again is None or (
+            value is not None and again is not None and math.isclose(value, again, rel_tol=1e-9, abs_tol=1e-9)
+        )
+        if key != other or not alike:
+            return False
+    return True
+
+
+def _shared(one: TableDescription, two: TableDescription, asked: Sequence[str]) -> tuple[int, int, int, int] | None:
+    """Return the columns that name the rows of two tables, and the one of numbers that both have."""
+
+    def pairs(kind: int) -> list[tuple[int, int, str]]:
+        return [
+            (a.number, b.number, a.name)
+            for a in one.columns if a.type == kind
+            for b in two.columns if b.type == kind and forms.tokens(a.name) == forms.tokens(b.name)
+        ]  # fmt: skip
+
+    keys, numbers = pairs(COLUMN_TYPE_TEXT), pairs(COLUMN_TYPE_NUMBER)
+    if len(numbers) > 1:
+        said = [
+            one for one in numbers if any(forms.alike(word, part) for word in asked for part in forms.tokens(one[2]))
+        ]
+        numbers = said
+    return (keys[0][0], keys[0][1], numbers[0][0], numbers[0][1]) if keys and len(numbers) == 1 else None
+
+
+def _place(asked: Sequence[str], parts: Sequence[str]) -> int:
+    """Return where words stand one after another, -1 where they do not."""
+    size = len(parts)
+    return next(
+        (at for at in range(len(asked) - size + 1) if size and tuple(asked[at : at + size]) == tuple(parts)), -1
+    )
+
+
+def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
+    return any(
+        any(word.startswith(forms.tokens(phrase)[0]) for word in asked)
+        if phrase.endswith("*")
+        else _place(asked, forms.tokens(phrase)) >= 0
+        for phrase in phrases
+    )
+
+
+@lru_cache(maxsize=1)
+def _total_words() -> frozenset[tuple[str, ...]]:
+    every = [one for one in map(locales.known, locales.codes()) if one is not None]
+    return frozenset(forms.tokens(phrase) for one in every for phrase in one.tables.total if "*" not in phrase)
+
+
+def _is_total(text: str) -> bool:
+    """Tell whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
+    parts = forms.tokens(text)
+    return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in _total_words())
+
+
+def _formula(table: TableDescription, form: Form, words: TableWords) -> str:
+    names = {column.number: column.name for column in table.columns}
+    plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
+    formula = plain.get(form.kind) or str(getattr(words, f"{form.kind}_of")).format(column=names[form.measure])
+    if form.grouped:
+        formula = words.by.format(formula=formula, column=names[form.key])
+    if form.filters:
+        said = ", ".join(
+            f"{names[one.column]} {one.op} {one.value if isinstance(one.value, str) else _written(one.value, '')}"
+            for one in form.filters
+        )
+        formula = words.where.format(formula=formula, filters=said)
+    return formula
+
+
+def _cells(table: TableDescription, column: int, rows: Sequence[int]) -> ComputedCells:
+    """Return the cells of a column in rows, as ranges."""
+    letters = column_letters(column - 1)
+    ranges = []
+    for _, run in groupby(enumerate(sorted(rows)), key=lambda one: one[1] - one[0]):
+        numbers = [row for _, row in run]
+        ranges.append(f"{letters}{numbers[0]}" + (f":{letters}{numbers[-1]}" if len(numbers) > 1 else ""))
+    found = ComputedCells(
+        document_id=table.document_id, filename=table.filename, table=table.number, name=table.name, count=len(rows)
+    )
+    found.column = next(one.name for one in table.columns if one.number == column)
+    found.ranges.extend(ranges[:_MOST_RANGES])
+    return found
+
+
+def _unit(table: TableDescription, form: Form, lines: Sequence[_Line]) -> str:
+    if not form.measure or form.kind == forms.COUNT:
+        return ""
+    measure = next(column.measure for column in table.columns if column.number == form.measure)
+    percent = any('"%"' in line.measure for line in lines)
+    return "%" if percent else measure.currency or measure.unit
+
+
+def _written(value: float | None, unit: str, *, signed: bool = False) -> str:
+    if value is None:
+        return "–"
+    rounded = round(value, 2)
+    text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.2f}".rstrip("0")
+    return (f"+{text}" if signed and rounded > 0 else text) + (f" {unit}" if unit else "")
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]

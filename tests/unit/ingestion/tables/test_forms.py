@@ -1,0 +1,80 @@
+"""Questions read as forms over a table: what is understood, and that a word too many is not."""
+
+from __future__ import annotations
+
+import pytest
+from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.forms import Filter, Subject, read
+from footnote_text import locales
+
+STOCK = Subject(
+    filename="depot.xlsx",
+    about="depot.xlsx Halle",
+    headers={1: "Item", 2: "Town", 3: "Units › January", 4: "Units › May", 5: "Price (€)"},
+    numeric=frozenset({3, 4, 5}),
+    values={1: ["A-1", "A-2"], 2: ["Lyon", "Nice", "San Remo"]},
+    naming=1,
+)
+
+
+def form(question: str, language: str = "en", subject: Subject = STOCK) -> forms.Form | None:
+    words = locales.choose(language)
+    return read(question, subject, words.tables, language)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind", "measure", "filters"),
+    [
+        ("What is the total of the units in May?", forms.TOTAL, 4, []),
+        ("How many units were sold in January in Lyon?", forms.TOTAL, 3, [Filter(2, "=", "Lyon")]),
+        ("Average price in San Remo", forms.AVERAGE, 5, [Filter(2, "=", "San Remo")]),
+        ("How many items are in Nice?", forms.COUNT, 0, [Filter(2, "=", "Nice")]),
+        ("Which item has the highest price?", forms.HIGHEST, 5, []),
+        ("Which items have more than 1,500 units in May?", forms.ROWS, 4, [Filter(4, ">", 1500.0)]),
+    ],
+)
+def test_forms_of_questions(question: str, kind: str, measure: int, filters: list[Filter]) -> None:
+    found = form(question)
+    assert found is not None
+    assert (found.kind, found.measure, found.filters) == (kind, measure, filters)
+
+
+def test_groups_and_the_first_so_many() -> None:
+    grouped = form("Total units in May by town")
+    assert grouped is not None
+    assert (grouped.kind, grouped.grouped, grouped.key) == (forms.TOTAL, True, 2)
+    first = form("The three items with the highest price")
+    assert first is not None
+    assert (first.kind, first.most, first.key) == (forms.HIGHEST, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the total weight of the units in May?",
+        "Why were the units in May so low in total?",
+        "Total of the units in May in Berlin",
+        "Total units in May without Lyon's returns",
+        "Who signed the contract?",
+        "The units in May",
+    ],
+)
+def test_a_word_that_is_not_known_is_never_passed_over(question: str) -> None:
+    assert form(question) is None
+
+
+def test_several_columns_may_be_meant() -> None:
+    found = form("What is the total of the units?")
+    assert found is not None
+    assert found.kind == forms.SEVERAL
+
+
+@pytest.mark.parametrize("language", locales.codes())
+def test_every_locale_asks_for_totals_averages_and_extremes(language: str) -> None:
+    words = locales.choose(language).tables
+    subject = Subject("x.csv", "x.csv", {1: "Name", 2: "Zebra"}, frozenset({2}), {1: ["q1w"]}, 1)
+    for kind, phrases in ((forms.TOTAL, words.total), (forms.AVERAGE, words.average), (forms.HIGHEST, words.highest)):
+        for phrase in phrases:
+            found = form(f"{phrase.replace('*', '')} Zebra", language, subject)
+            assert found is not None, phrase
+            assert (found.kind, found.measure) == (kind, 2), phrase
