@@ -136,7 +136,7 @@ def test_a_document_goes_round(footnote: Footnote, tmp_path: Path) -> None:
 
     assert footnote("documents", "reindex", document).returncode == 0
     assert footnote("documents", "delete", document, "--yes").returncode == 0
-    assert footnote("documents", "get", document).returncode == 1
+    assert footnote("documents", "get", document).returncode == 3
     assert "Nothing found." in footnote("search", "pancakes", "-c", "notes").stdout
     assert footnote("collections", "delete", "notes", "--yes").returncode == 0
 
@@ -145,7 +145,7 @@ def test_an_empty_question_and_a_missing_collection_are_refused_with_what_to_do(
     footnote: Footnote, samples: str
 ) -> None:
     missing = footnote("ask", "Anything?", "-c", "absent")
-    assert missing.returncode == 1
+    assert missing.returncode == 3
     assert missing.stderr.startswith("Collection 'absent' not found")
     assert "footnote collections list" in missing.stderr
 

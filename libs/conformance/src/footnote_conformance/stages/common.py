@@ -127,7 +127,7 @@ def _of_the_fields(suite: Suite) -> None:
         )
         async def paging_is_checked(target: Target) -> None:
             for name in paged:
-                given = _required_texts(target, name)
+                given = _required_values(target, name)
                 call = target.call(name, **given, page_token="bm9uZSBvZiB5b3Vycw")
                 await _refused_or_absent(call, f"{name} with a token that nobody gave out", "page_token")
                 if "page_size" in target.stage.contract.methods_by_name[name].input_type.fields_by_name:
@@ -135,11 +135,15 @@ def _of_the_fields(suite: Suite) -> None:
                     await _refused_or_absent(call, f"{name} with page_size -1", "page_size")
 
 
-def _required_texts(target: Target, method: str) -> dict[str, str]:
-    """Return a value for each text that a request must have, so that its other fields are looked at."""
+_NUMBERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64)
+
+
+def _required_values(target: Target, method: str) -> dict[str, str | int]:
+    """Return a value for each text and number that a request must have, so that the stage looks at its other fields."""
     fields = target.stage.contract.methods_by_name[method].input_type.fields
-    texts = (one for one in fields if one.type == FieldDescriptor.TYPE_STRING and not one.is_repeated)
-    return {one.name: "none" for one in texts if is_required(one)}
+    needed = [one for one in fields if is_required(one) and not one.is_repeated]
+    texts = {one.name: "none" for one in needed if one.type == FieldDescriptor.TYPE_STRING}
+    return texts | {one.name: 1 for one in needed if one.type in _NUMBERS}
 
 
 def _of_time(suite: Suite) -> None:

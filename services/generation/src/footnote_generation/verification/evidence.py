@@ -44,7 +44,13 @@ class Evidence:
     @cached_property
     def index(self) -> Index:
         """What can be quoted of it."""
-        return Index.of(parts.cut(self.text, self.language, self.decimal))
+        return Index.of(parts.cut(self.text, self.language, self.decimal, self._headings))
+
+    @cached_property
+    def _headings(self) -> frozenset[str]:
+        """The headings that its places name; in its text they are lines without any mark."""
+        places = (self.source.locator, *(anchor.locator for anchor in self.source.anchors))
+        return frozenset(heading.strip() for place in places for heading in place.heading_path)
 
     @cached_property
     def cells(self) -> Cells:

@@ -6,7 +6,7 @@ Less than a sentence cannot be: what is left out may deny the rest.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -47,10 +47,13 @@ class _Line:
     text: str
 
 
-def cut(text: str, language: str, decimal: str) -> tuple[Part, ...]:
-    """Return the parts of a source in order; `decimal` is its language's sign before fractions."""
+def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part, ...]:
+    """Return the parts of a source in order; `decimal` is its language's sign before fractions.
+
+    A line that is one of `headings` is a heading like one that Markdown marks.
+    """
     found: list[Part] = []
-    for start, end, lead, heading, follows in _stretches(text, language):
+    for start, end, lead, heading, follows in _stretches(text, language, headings):
         if numbered := _NUMBERING.match(text, start, end):
             start = numbered.end()  # "3.2 Managers approve trips."
         inner = _moved(tokens(text[start:end], decimal), start)
@@ -79,7 +82,9 @@ def _moved(found: Sequence[Token], by: int) -> tuple[Token, ...]:
 _Span = tuple[int, int]
 
 
-def _stretches(text: str, language: str) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
+def _stretches(
+    text: str, language: str, headings: Set[str]
+) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
     """Return start, end, introduction, heading of each part, and whether it goes on after the one before."""
     heading: _Span | None = None
     lead: _Span | None = None
@@ -88,7 +93,7 @@ def _stretches(text: str, language: str) -> Iterator[tuple[int, int, _Span | Non
     for line in [*_lines(text), _Line(len(text), len(text), "")]:
         plain = line.text.strip()
         item = _ITEM.match(line.text)
-        above = _HEADING.fullmatch(line.text)
+        above = (line.start, line.start + len(line.text)) if plain in headings else _marked(line)
         # A line that is indented goes on with the item above it.
         goes_on = items and bool(block) and plain and line.text[:1].isspace() and item is None
         if block and not goes_on and (not plain or item or above or items):
@@ -102,8 +107,7 @@ def _stretches(text: str, language: str) -> Iterator[tuple[int, int, _Span | Non
             items = False
             continue
         if above:
-            group = "text" if above["text"] else "bold"
-            heading = (line.start + above.start(group), line.start + above.end(group))
+            heading = above
             lead, items = None, False
             continue
         if item:
@@ -113,6 +117,14 @@ def _stretches(text: str, language: str) -> Iterator[tuple[int, int, _Span | Non
         if not goes_on:
             items = False
         block.append(line)
+
+
+def _marked(line: _Line) -> _Span | None:
+    """Return the text of a heading that Markdown marks."""
+    if (found := _HEADING.fullmatch(line.text)) is None:
+        return None
+    group = "text" if found["text"] else "bold"
+    return line.start + found.start(group), line.start + found.end(group)
 
 
 def _lines(text: str) -> Iterator[_Line]:

@@ -78,7 +78,15 @@ class TextWindow:
         locator = _locator(parts, cut)
         whole = locator.WhichOneof("place")
         place = getattr(locator, whole) if whole else None
-        kept = [a for a in anchors if whole is None or a.HasField("cell") or getattr(a.locator, whole) != place]
+        # An anchor says more than the passage where its place is narrower, or its headings go deeper.
+        kept = [
+            one
+            for one in anchors
+            if whole is None
+            or one.HasField("cell")
+            or getattr(one.locator, whole) != place
+            or one.locator.heading_path != locator.heading_path
+        ]
         return Passage(text, locator, kept, tables)
 
     def _first(self, start: int) -> int:
