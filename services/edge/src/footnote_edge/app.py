@@ -1,4 +1,4 @@
-"""Puts the edge service together."""
+"""Assembles the edge service."""
 
 from functools import partial
 from importlib import metadata
@@ -104,7 +104,7 @@ _SWEEP_SECONDS = 3600.0
 
 
 async def build(runtime: Runtime) -> App:
-    """Return the edge service: its database migrated, its jobs taken up, its handlers behind the guard."""
+    """Return the edge service: database migrated, jobs resumed, handlers behind the guard."""
     settings = Settings()
     _known_callers_only(runtime.settings, settings)
     folder = runtime.data_dir / "edge"
@@ -255,7 +255,7 @@ async def build(runtime: Runtime) -> App:
         PeriodicTasks("sources", sources.schedule.look, settings.source_look_seconds, service="edge"),
         PeriodicTasks("source-keys", sources.schedule.rekey, _SWEEP_SECONDS, service="edge"),
         PeriodicTasks("backlog", backlog.look, settings.backlog_seconds, service="edge", scope=SYSTEM),
-        *(() if database.is_sqlite else questions.rounds),  # which one process has for itself
+        *(() if database.is_sqlite else questions.rounds),  # a SQLite database belongs to one process
     )
     urls = (settings.dbos_url(folder), settings.sqlalchemy_url(folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
@@ -305,12 +305,12 @@ async def build(runtime: Runtime) -> App:
 
 
 async def _forget(forgetting: Forgetting, jobs: Jobs) -> None:
-    """Take what was deleted out of answers that a crash has left it in."""
+    """Remove deleted origins from stored answers where a crash interrupted the removal."""
     jobs.leave_all(await forgetting.sweep())
 
 
 def _known_callers_only(kit: KitSettings, settings: Settings) -> None:
-    """Raise ListenError where edge would listen beyond loopback for callers that it does not know."""
+    """Raise ListenError if edge would listen beyond loopback without authentication."""
     if not (settings.auth or settings.keyless or kit.tls_client_auth or is_loopback(kit.listen_host)):
         raise ListenError(
             f"edge does not know its callers and therefore serves on loopback only, not on {kit.listen_host}; set "
@@ -327,7 +327,7 @@ def _version() -> str:
 
 
 def kept(data_dir: Path) -> keeping.StoredData:
-    """Return what this service keeps, below a data folder or where its settings say."""
+    """Return the stored data of this service, below a data folder or at its configured places."""
     settings, folder = Settings(), data_dir / "edge"
     return keeping.StoredData(
         databases=(

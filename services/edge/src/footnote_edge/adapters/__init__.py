@@ -1,1 +1,1 @@
-"""What the edge keeps and whom it asks: its database with its migrations, and the stubs of the stages."""
+"""Adapters of edge: its database with the migrations, and the gRPC stubs of the other stages."""

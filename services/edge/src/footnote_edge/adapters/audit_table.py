@@ -1,4 +1,4 @@
-"""The table of the audit log: events are appended, never changed, and deleted only when their retention is over."""
+"""The audit log's table: append-only, and rows are deleted only after their retention period."""
 
 from sqlalchemy import BigInteger, Index, Integer, String, Text, false
 from sqlalchemy.orm import Mapped, mapped_column
@@ -9,19 +9,19 @@ GUARDS = {
     "sqlite": frozenset({"audit_events_unchanged", "audit_events_retained"}),
     "postgresql": frozenset({"audit_events_retained"}),
 }
-"""Triggers that refuse to change events, or to delete young ones; a migration makes them."""
+"""Triggers that refuse to change events or to delete young ones; a migration creates them."""
 
 
 class AuditEventRow(Base):
-    """One event; enums are numbers of footnote.edge.v1, times milliseconds since 1970.
+    """One event; enums are numbers of footnote.edge.v1, times are milliseconds since 1970.
 
-    It refers to no other table: what it names may be deleted, and the event stays. A trigger of the migration keeps
-    every statement from changing an event, or from deleting one that is younger than a day.
+    The row has no foreign keys: a named resource may be deleted while the event stays. A trigger of the migration
+    refuses to change an event, or to delete one younger than a day.
     """
 
     __tablename__ = "audit_events"
 
-    # SQLite counts up only what is called INTEGER.
+    # SQLite auto-increments only INTEGER columns.
     sequence: Mapped[int] = mapped_column(
         BigInteger().with_variant(Integer, "sqlite"), primary_key=True, autoincrement=True
     )
@@ -36,7 +36,7 @@ class AuditEventRow(Base):
     action: Mapped[str] = mapped_column(String(64))
     resource: Mapped[str] = mapped_column(String(300))
     changed_fields: Mapped[str] = mapped_column(Text)
-    """A JSON list of names of fields."""
+    """A JSON list of field names."""
     providers: Mapped[str] = mapped_column(Text)
     """A JSON list, as in ["settings.generation.provider=openai"]."""
     outcome: Mapped[int]

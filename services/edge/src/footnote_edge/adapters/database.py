@@ -1,6 +1,7 @@
-"""The edge's database: its own SQLite file, or a schema of its own in PostgreSQL.
+"""The edge's database: its own SQLite file, or its own schema in PostgreSQL.
 
-A commit outlives a power cut (synchronous FULL), as in every service: their databases must not come to differ.
+A commit survives a power cut (synchronous FULL) in every service, so that their databases stay consistent with each
+other.
 """
 
 from pathlib import Path

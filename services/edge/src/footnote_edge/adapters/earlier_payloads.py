@@ -1,8 +1,8 @@
-"""Translates messages that earlier releases stored as bytes into what this release stores.
+"""Translates messages that earlier releases stored as bytes into this release's format.
 
-Fields keep their numbers in messages that are stored; a number that has another meaning today is translated here, and
-nowhere else. Two changes are known: until 2026-11-22 an answer's manifest had its fields by other numbers, and until
-2026-11-26 a filter was JSON text in a field of its own.
+Stored messages keep their field numbers. This module alone translates numbers whose meaning has changed. Two changes
+are known: until 2026-11-22 an answer's manifest had other field numbers, and until 2026-11-26 a filter was JSON text in
+its own field.
 """
 
 import re
@@ -17,22 +17,22 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 VERSION = 1
-"""Of the payloads that this release writes; 0 is for those that could not be translated."""
+"""Version of the payloads that this release writes; 0 marks payloads that could not be translated."""
 
 _MANIFEST = 7
-"""The manifest's number in a message."""
+"""Field number of the manifest in a message."""
 _WHERE = {AskRequest: 9, AnswerManifest: 6}
-"""The number that the filter's JSON text had."""
+"""Former field number of the filter's JSON text."""
 _TEXTS = {1: "question", 2: "query", 5: "provider", 6: "model", 8: "prompt_hash", 9: "template_version"}
 _COLLECTION, _SOURCE, _TIME = 4, 10, 11
-"""Numbers in a manifest of the first kind, whose prompt's hash is text where a message is today."""
+"""Field numbers in a manifest of the first format, where the prompt's hash is text instead of a message."""
 _HASH = re.compile(rb"[0-9a-f]{64}")
 _ID = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 _VARINT, _EIGHT_BYTES, _BYTES, _FOUR_BYTES = 0, 1, 2, 5
 
 
 def message_of(payload: bytes) -> ConversationMessage:
-    """Return a message, or an answer outside of a conversation, as this release would store it; else DecodeError."""
+    """Return a message or a standalone answer in this release's format; raises DecodeError."""
     fields = list(_fields(payload))
     manifest = b"".join(one.value for one in fields if one.number == _MANIFEST and one.wire == _BYTES)
     rest = b"".join(payload[one.start : one.end] for one in fields if one.number != _MANIFEST)
@@ -44,19 +44,19 @@ def message_of(payload: bytes) -> ConversationMessage:
 
 
 def asked_of(payload: bytes | None) -> AskRequest:
-    """Return what a question was asked with, as this release would store it; else DecodeError."""
+    """Return the request of a question in this release's format; raises DecodeError."""
     asked = AskRequest.FromString(payload or b"")
     _filter(asked)
     return asked
 
 
 def ids_in(payload: bytes) -> set[str]:
-    """Return whatever may be a document's id in a payload that cannot be read: rather too many than too few."""
+    """Return every value that may be a document id in an unreadable payload: rather too many than too few."""
     return {found.decode() for found in _ID.findall(payload)}
 
 
 def _first(manifest: bytes) -> AnswerManifest | None:
-    """Translate a manifest of the first kind; None for any other. Its settings were free text, and are left out."""
+    """Translate a manifest of the first format; None for any other. Drops its settings, which were free text."""
     fields = [one for one in _fields(manifest) if one.wire == _BYTES]
     if not any(one.number == 8 and _HASH.fullmatch(one.value) for one in fields):
         return None
@@ -74,7 +74,7 @@ def _first(manifest: bytes) -> AnswerManifest | None:
 
 
 def _filter(kept: Any) -> None:
-    """Put JSON text that stands in the old field into the filter; where both were given, both hold."""
+    """Move the old field's JSON text into the filter; where both were given, both apply."""
     number = _WHERE[type(kept)]
     unknown: Any = UnknownFieldSet(kept)
     texts = [one.data for one in unknown if one.field_number == number]
@@ -88,7 +88,7 @@ def _filter(kept: Any) -> None:
 
 
 class _Field(NamedTuple):
-    """A field as it stands in a payload: from `start` to `end`, its number before its value."""
+    """A field inside a payload, from `start` to `end`, with its number before its value."""
 
     number: int
     wire: int
@@ -98,7 +98,7 @@ class _Field(NamedTuple):
 
 
 def _fields(payload: bytes) -> Iterator[_Field]:
-    """Yield the fields of a message one after the other. Raises DecodeError."""
+    """Yield the fields of a message in order. Raises DecodeError."""
     place = 0
     while place < len(payload):
         start = place

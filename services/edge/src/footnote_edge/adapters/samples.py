@@ -1,4 +1,4 @@
-"""What the database stores as bytes, for those who look whether it can be read."""
+"""Samples of the bytes that the database stores, for checks that they can be read."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The stages as the edge reaches them: one stub each, whose calls raise FootnoteError."""
+"""gRPC stubs of the other stages; their calls raise FootnoteError."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStu
 from footnote_kit import replicas
 from footnote_kit.app import Runtime
 
-if TYPE_CHECKING:  # what the stubs are on an asyncio channel exists for the type checker alone
+if TYPE_CHECKING:  # the stubs' asyncio types exist for the type checker only
     from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceAsyncStub
     from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
     from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceAsyncStub
@@ -45,7 +45,7 @@ class Stages:
 
     @classmethod
     def connect(cls, channel: Callable[[str], aio.Channel]) -> Stages:
-        """Make the stubs on the channels that `channel` returns for a stage's name."""
+        """Create the stubs on the channels that `channel` returns for each stage name."""
         channels = {name: channel(name) for name in STAGE_NAMES}
         return cls(
             ingestion=IngestionServiceStub(channels["ingestion"]),
@@ -61,6 +61,6 @@ class Stages:
 
 @asynccontextmanager
 async def telemetry_of(runtime: Runtime, stage: str) -> AsyncIterator[list[TelemetryServiceAsyncStub]]:
-    """Give telemetry of each replica of a stage while the block lasts; OSError where there is no such name."""
+    """Yield telemetry stubs of all replicas of a stage; OSError where the name does not resolve."""
     async with replicas.channels(runtime, stage) as channels:
         yield [TelemetryServiceStub(channel) for channel in channels]

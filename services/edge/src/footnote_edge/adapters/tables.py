@@ -1,4 +1,4 @@
-"""The edge's own tables: conversations, messages, feedback, and what it remembers of collections."""
+"""The edge's own tables: conversations, messages, feedback, and its memory of collections."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ class Base(DeclarativeBase):
 
 
 class ConversationRow(Base):
-    """A conversation of one user; `topic` is what follow-up questions are searched with."""
+    """A conversation of one user; `topic` is the search text for follow-up questions."""
 
     __tablename__ = "conversations"
 
@@ -33,7 +33,7 @@ class ConversationRow(Base):
 
 
 class MessageRow(Base):
-    """A message, or an answer outside any conversation; `payload` is a footnote.edge.v1.ConversationMessage."""
+    """A message or a standalone answer; `payload` is a footnote.edge.v1.ConversationMessage."""
 
     __tablename__ = "messages"
 
@@ -48,21 +48,21 @@ class MessageRow(Base):
     text: Mapped[str] = mapped_column(Text)
     payload: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
     payload_version: Mapped[int] = mapped_column(default=VERSION, server_default="0")
-    """What the payload means, `earlier_payloads.VERSION`; 0 for one that could not be translated."""
+    """Format of the payload, `earlier_payloads.VERSION`; 0 if it could not be translated."""
     create_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
     embed_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     place: Mapped[int | None] = mapped_column(default=None)
-    """Where an answer stands that took another's place; None is its own `sequence`."""
+    """Position of an answer that replaced another; None means its own `sequence`."""
     question_id: Mapped[str | None] = mapped_column(String(40), index=True, default=None)
     superseded_by: Mapped[str | None] = mapped_column(String(40), default=None)
     topic: Mapped[str] = mapped_column(Text, default="", server_default="")
-    """Of an answer: the conversation's topic after it."""
+    """For an answer: the conversation's topic after it."""
     folded: Mapped[str] = mapped_column(Text, default="", server_default="")
-    """The text without case, in which it is searched."""
+    """The case-folded text, for search."""
     asked: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
-    """Of a question: the footnote.edge.v1.AskRequest that it came in, without what belongs to that one call."""
+    """For a question: its footnote.edge.v1.AskRequest, without fields that concern only that call."""
     text_hash: Mapped[str | None] = mapped_column(String(64), default=None)
-    """Of an answer: by it the text is recognised when a caller sends it back as history."""
+    """For an answer: the hash that identifies its text when a caller sends it back as history."""
 
     __table_args__ = (
         Index("messages_by_text", "text_hash"),
@@ -71,7 +71,7 @@ class MessageRow(Base):
 
 
 class MessageOriginRow(Base):
-    """A document that a message was made of, directly or through earlier messages; an empty id is not known."""
+    """A document that a message derives from, directly or through earlier messages; an empty id means unknown."""
 
     __tablename__ = "message_origins"
 
@@ -82,7 +82,7 @@ class MessageOriginRow(Base):
 
 
 class ForgottenRow(Base):
-    """The id of a document or collection, or the hash of an answer, that was deleted: nothing keeps what came of it."""
+    """The id of a deleted document or collection, or the hash of a deleted answer: nothing derived from it is kept."""
 
     __tablename__ = "forgotten"
 
@@ -109,7 +109,7 @@ class FeedbackRow(Base):
 
 
 class RequestIdRow(Base):
-    """A call that its caller may repeat: a hash of what it asked, and the seed of the ids of what came of it."""
+    """A repeatable call: the hash of its request, and the seed of the ids that it created."""
 
     __tablename__ = "request_ids"
 
@@ -123,7 +123,7 @@ class RequestIdRow(Base):
 
 
 class KnownCollectionRow(Base):
-    """A collection as last seen, so that uploads are accepted while indexing is down."""
+    """A collection as last seen, so that edge accepts uploads while indexing is down."""
 
     __tablename__ = "known_collections"
 
@@ -134,7 +134,7 @@ class KnownCollectionRow(Base):
 
 
 class ApiKeyRow(Base):
-    """A key; of its secret only the hash."""
+    """An API key; of its secret the row holds only the hash."""
 
     __tablename__ = "api_keys"
 
@@ -151,7 +151,7 @@ class ApiKeyRow(Base):
 
 
 class TenantLimitsRow(Base):
-    """What an operator has set for one tenant; None leaves it to the deployment, 0 is no limit."""
+    """An operator's limits for one tenant; None means the deployment's limit, 0 means unlimited."""
 
     __tablename__ = "tenant_limits"
 
@@ -165,7 +165,7 @@ class TenantLimitsRow(Base):
 
 
 class UsageRow(Base):
-    """What a tenant used on one day in UTC, as 2026-11-22."""
+    """A tenant's usage on one day in UTC, as 2026-11-22."""
 
     __tablename__ = "usage_days"
 
@@ -178,7 +178,7 @@ class UsageRow(Base):
 
 
 class UserUsageRow(Base):
-    """What one user of a tenant used on one day in UTC; the tenant's own row holds the sum."""
+    """The usage of one user on one day in UTC; the tenant's own row holds the sum."""
 
     __tablename__ = "user_usage_days"
 
@@ -192,7 +192,7 @@ class UserUsageRow(Base):
 
 
 class ActivityRow(Base):
-    """How often something was done in a tenant within an hour in UTC, as 2026-11-22T15."""
+    """Number of times a tenant did something within an hour in UTC, as 2026-11-22T15."""
 
     __tablename__ = "activity_hours"
 
@@ -203,15 +203,15 @@ class ActivityRow(Base):
 
 
 DELETING = text("kind = 2 AND end_time IS NULL")
-"""Deletions of collections that have not ended; 2 is OPERATION_KIND_DELETE_COLLECTION."""
+"""Collection deletions that have not ended; 2 is OPERATION_KIND_DELETE_COLLECTION."""
 
 
 SYNCHRONISING = text("kind = 3 AND end_time IS NULL")
-"""Synchronisations of sources that have not ended; 3 is OPERATION_KIND_SYNC_SOURCE."""
+"""Source synchronisations that have not ended; 3 is OPERATION_KIND_SYNC_SOURCE."""
 
 
 class OperationRow(Base):
-    """Long work that a caller began, and how it stands; `cancelling` asks it to end."""
+    """A long-running operation and its state; `cancelling` asks it to end."""
 
     __tablename__ = "operations"
 
@@ -237,9 +237,9 @@ class OperationRow(Base):
 
     __table_args__ = (
         Index("operations_by_time", "tenant_id", "create_time", "id"),
-        # Of two deletions of one collection at once the second is the first.
+        # Of two simultaneous deletions of one collection, the second call joins the first.
         Index("operations_deleting", "collection_id", unique=True, sqlite_where=DELETING, postgresql_where=DELETING),
-        # No two replicas synchronise one source at once.
+        # Prevents two replicas from synchronising one source at the same time.
         Index(
             "operations_synchronising", "source_id", unique=True,
             sqlite_where=SYNCHRONISING, postgresql_where=SYNCHRONISING,
@@ -248,7 +248,7 @@ class OperationRow(Base):
 
 
 class OperationDocumentRow(Base):
-    """A document of an operation: the revision it had or, once begun, got; and what became of that."""
+    """A document of an operation: its revision before or, once begun, after; and the outcome."""
 
     __tablename__ = "operation_documents"
 
@@ -263,7 +263,7 @@ class OperationDocumentRow(Base):
 
 
 class SourceRow(Base):
-    """A source whose items a collection keeps in step; `secrets` are encrypted, `run_token` fences off other runs."""
+    """A source that a collection mirrors; `secrets` are encrypted, `run_token` fences off other runs."""
 
     __tablename__ = "sources"
 
@@ -277,7 +277,7 @@ class SourceRow(Base):
     secrets: Mapped[bytes] = mapped_column(LargeBinary, default=b"")
     secret_names: Mapped[str] = mapped_column(Text, default="[]")
     secret_key: Mapped[str] = mapped_column(String(16), default="")
-    """Which key encrypted `secrets`: the beginning of its hash."""
+    """Identifies the key that encrypted `secrets`: the beginning of its hash."""
     interval_seconds: Mapped[int] = mapped_column(default=3600)
     paused: Mapped[bool] = mapped_column(default=False)
     deleting: Mapped[bool] = mapped_column(default=False)
@@ -291,11 +291,11 @@ class SourceRow(Base):
     away_since: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None)
     next_time: Mapped[datetime | None] = mapped_column(DateTime(timezone=True), default=None, index=True)
     run_id: Mapped[str] = mapped_column(String(40), default="")
-    """The operation that listed last."""
+    """The operation that listed the source last."""
     run_token: Mapped[str] = mapped_column(String(40), default="")
     run_cursor: Mapped[str] = mapped_column(Text, default="")
     run_listed: Mapped[int] = mapped_column(default=0)
-    """How far that operation's listing came: 0 on its way, 1 complete, 2 partial."""
+    """State of that operation's listing: 0 in progress, 1 complete, 2 partial."""
 
     __table_args__ = (
         Index("sources_by_time", "tenant_id", "create_time", "id"),
@@ -304,7 +304,7 @@ class SourceRow(Base):
 
 
 class SourceItemRow(Base):
-    """An item of a source: what its document has, and what the last listing said."""
+    """An item of a source: the state of its document, and of the last listing."""
 
     __tablename__ = "source_items"
 
@@ -315,18 +315,18 @@ class SourceItemRow(Base):
     name: Mapped[str] = mapped_column(Text)
     address: Mapped[str] = mapped_column(Text, default="")
     memo: Mapped[str] = mapped_column(Text, default="{}")
-    """What the kind of source noted of it for itself, as JSON."""
+    """Private notes of the source kind about the item, as JSON."""
     owner: Mapped[str] = mapped_column(Text, default="")
     groups: Mapped[str] = mapped_column(Text, default="[]")
     size: Mapped[int | None] = mapped_column(BigInteger, default=None)
     listed_version: Mapped[str] = mapped_column(Text, default="")
     version: Mapped[str] = mapped_column(Text, default="")
     label: Mapped[str] = mapped_column(Text, default="")
-    """The origin that its document's metadata has, as JSON."""
+    """The origin in its document's metadata, as JSON."""
     sha256: Mapped[str] = mapped_column(String(64), default="")
     document_id: Mapped[str] = mapped_column(String(64), default="", index=True)
     revision: Mapped[int] = mapped_column(default=0)
-    """The revision whose end is waited for; 0 when nothing is."""
+    """The revision that the synchronisation waits for; 0 for none."""
     nonce: Mapped[str] = mapped_column(String(32))
     state: Mapped[int] = mapped_column(default=1)
     reason: Mapped[str] = mapped_column(String(32), default="")
@@ -343,7 +343,7 @@ class SourceItemRow(Base):
 
 
 class ReplicaRow(Base):
-    """A replica that works on jobs, and when it was last alive: milliseconds since 1970 by the database's clock."""
+    """A replica that works on jobs, and its last heartbeat: milliseconds since 1970 by the database's clock."""
 
     __tablename__ = "replicas"
 
@@ -352,7 +352,7 @@ class ReplicaRow(Base):
 
 
 class TraceQuestionRow(Base):
-    """What a replica of edge asks another of a trace, and its answer: messages of TelemetryService.GetTrace."""
+    """A trace request from one edge replica to another, and its answer: messages of TelemetryService.GetTrace."""
 
     __tablename__ = "trace_questions"
 

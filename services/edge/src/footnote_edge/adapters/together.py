@@ -1,7 +1,7 @@
-"""Writes that share a transaction: what comes while one is being committed goes into the next, all of it together.
+"""Group commit: items that arrive during a commit share the next transaction.
 
-A commit costs several changes of thread and a wait for the disk, whatever it holds. Nobody waits for company: who comes
-alone is written at once, and whoever is told that it is written finds it after a crash.
+A commit costs several thread switches and a disk wait, whatever its size. A lone item is written at once, without
+waiting for more. When `add` returns, the item survives a crash.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from sqlalchemy.exc import IntegrityError
 T = TypeVar("T")
 
 MOST = 100
-"""Items of one transaction: what stands in it holds up whoever else writes."""
+"""Items per transaction: a long transaction holds up other writers."""
 
 
 class Together(Generic[T]):
-    """Takes items of many callers to a function that writes all of them or none."""
+    """Batches the items of many callers for a function that writes all of them or none."""
 
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
         self._write = write
@@ -28,14 +28,14 @@ class Together(Generic[T]):
         self._writing: asyncio.Task[None] | None = None
 
     async def add(self, item: T) -> None:
-        """Return when an item is written; raises what writing it failed with, IntegrityError for what is its own.
+        """Write an item and return when it is stored; raises the write's error, or IntegrityError for this item alone.
 
-        Who is cancelled before its item's turn has come leaves nothing; who is so afterwards may have written it.
+        A caller cancelled before its batch begins writes nothing; cancelled later, its item may be written.
         """
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, done))
         if self._writing is None or self._writing.done():
-            # In nobody's context: what is written is not the first caller's alone.
+            # An empty context: a batch must not run in the first caller's context.
             self._writing = asyncio.get_running_loop().create_task(self._run(), context=Context())
         await done
 
@@ -52,7 +52,7 @@ class Together(Generic[T]):
             await self._write([item for item, _ in batch])
         except IntegrityError as refused:
             if len(batch) > 1:
-                # One of them is there already: each by itself, so that the others do not fail with it.
+                # One item is a duplicate: write each by itself so that the others do not fail with it.
                 for one in batch:
                     await self._settle([one])
                 return
@@ -65,7 +65,7 @@ class Together(Generic[T]):
             self._waiting.clear()
             raise
         for _, done in batch:
-            with suppress(asyncio.InvalidStateError):  # its caller has left
+            with suppress(asyncio.InvalidStateError):  # the caller was cancelled
                 if error is None:
                     done.set_result(None)
                 else:

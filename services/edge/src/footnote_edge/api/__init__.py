@@ -1,1 +1,1 @@
-"""The RPCs of the public API, by subject: from messages to logic and back, nothing else."""
+"""The RPC handlers of the public API, by subject: they only translate between messages and logic."""

@@ -1,4 +1,4 @@
-"""What the deployment is: made once, at its start."""
+"""System information of the deployment, computed once at start."""
 
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.edge import SERVICES
@@ -13,7 +13,7 @@ _WAYS = {"keys": pb.AUTHENTICATION_KEY, "jwt": pb.AUTHENTICATION_TOKEN}
 
 
 def about(settings: Settings, kit: KitSettings, version: str) -> pb.GetSystemInfoResponse:
-    """Return what a client needs to set itself up; nothing of it is secret."""
+    """Return the public facts that a client needs to configure itself; nothing in it is secret."""
     doors = [pb.ACCESS_DOOR_GRPC]
     if settings.http:
         doors += [pb.ACCESS_DOOR_HTTP, pb.ACCESS_DOOR_OPENAI, pb.ACCESS_DOOR_MCP]

@@ -1,4 +1,4 @@
-"""What was done by the hour and used by the day, for those who run a tenant."""
+"""Activity by hour and usage by day, for a tenant's administrators."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,12 +19,12 @@ _MEASURES = (
 
 
 class ActivityApi:
-    """RPCs about what was done."""
+    """RPCs about activity."""
 
     parts: Parts
 
     async def GetActivity(self, request: pb.GetActivityRequest, context: Call) -> pb.GetActivityResponse:
-        """Count what was done by the hour, and what was used by the day."""
+        """Count activity by hour and usage by day."""
         if not 0 <= request.hours <= KEPT_HOURS:
             raise InvalidArgument.field("hours", f"must be between 0 and {KEPT_HOURS}")
         tenant = caller().tenant_id

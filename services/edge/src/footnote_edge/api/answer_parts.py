@@ -1,4 +1,4 @@
-"""What of an answer is sent: the words and their footnotes always, the rest where it is asked for."""
+"""Selects the parts of an answer to send: always words and footnotes, the rest on request."""
 
 from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import aclosing
@@ -29,11 +29,11 @@ _FIELDS = {
     "manifest": ANSWER_PART_MANIFEST,
 }
 KEPT = frozenset((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
-"""What of a stored answer can be asked for beside its words and footnotes."""
+"""Optional parts of a stored answer, beside its words and footnotes."""
 
 
 async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:
-    """Yield of an answer's events what is to be sent; closing it closes them."""
+    """Yield an answer's events without the parts that were not requested; closing it closes the source."""
     async with aclosing(events):
         async for event in events:
             part = _EVENTS.get(event.WhichOneof("event") or "")
@@ -47,7 +47,7 @@ async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGene
 
 
 def _trim_revised(revised: ClaimsRevised, include: Parts) -> bool:
-    """Take out of changed verdicts what was not asked for; return whether anything is left."""
+    """Remove unrequested parts from changed verdicts; return whether anything is left."""
     if ANSWER_PART_CLAIMS not in include:
         revised.ClearField("claims")
     if ANSWER_PART_CITATIONS not in include:
@@ -58,13 +58,13 @@ def _trim_revised(revised: ClaimsRevised, include: Parts) -> bool:
 
 
 def _without_places(citations: Iterable[Citation]) -> None:
-    """Take out where quotes stand in texts that are not sent."""
+    """Remove positions of quotes in texts that are not sent."""
     for citation in citations:
         citation.ClearField("quote_span")
 
 
 def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:
-    """Take out of a finished answer, or of a message that is one, what was not asked for."""
+    """Remove unrequested parts from a finished answer, or from a message that is one."""
     for name, part in _FIELDS.items():
         if part not in include and name in answered.DESCRIPTOR.fields_by_name:
             answered.ClearField(name)  # type: ignore[arg-type]

@@ -103,12 +103,12 @@ class AnswersApi:
         return response
 
     async def GetAnswerManifest(self, request: GetAnswerManifestRequest, context: Call) -> GetAnswerManifestResponse:
-        """Return how a stored answer came about."""
+        """Return the manifest of a stored answer."""
         found = await self.parts.answers.get(caller(), request.answer_id)
         return GetAnswerManifestResponse(manifest=found.manifest)
 
     async def DeleteAnswer(self, request: DeleteAnswerRequest, context: Call) -> DeleteAnswerResponse:
-        """Delete a stored answer, its feedback, and what memory holds of it."""
+        """Delete a stored answer, its feedback, and its entries in memory."""
         scope = caller()
         try:
             conversation_id, gone = await self.parts.answers.delete(scope, request.answer_id)
@@ -120,7 +120,7 @@ class AnswersApi:
         return DeleteAnswerResponse()
 
     async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Call) -> ReplayAnswerResponse:
-        """Make a stored answer again and say what differs."""
+        """Answer again from a stored answer's manifest and report the differences."""
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         completed, differences = await replay(self.parts.asker, self.parts.answers, caller(), request.answer_id, limit)
         trim(completed, request.include)

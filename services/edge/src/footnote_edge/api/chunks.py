@@ -1,4 +1,4 @@
-"""Chunks: one, those of a document, those with certain metadata."""
+"""Chunks: get one, list a document's, query by metadata."""
 
 from footnote.edge.v1.documents_pb2 import (
     GetChunkRequest,

@@ -1,4 +1,4 @@
-"""Collections."""
+"""RPCs for collections."""
 
 from footnote.edge.v1.collections_pb2 import (
     CreateCollectionRequest,
@@ -41,7 +41,7 @@ class CollectionsApi:
         )
 
     async def UpdateCollection(self, request: UpdateCollectionRequest, context: Call) -> UpdateCollectionResponse:
-        """Change what the mask names."""
+        """Change the fields that the mask names."""
         scope = caller()
         collection = await self.parts.catalog.update(scope, request)
         operation = await self.parts.operations.reindex_outdated(scope, collection) if request.reindex else None

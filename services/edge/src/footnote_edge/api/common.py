@@ -1,4 +1,4 @@
-"""What the handlers share."""
+"""Helpers that the handlers share."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,7 +9,7 @@ from footnote_kit.errors import InvalidArgument, Unauthenticated
 
 
 def caller() -> Scope:
-    """Return the scope that the guard found for this call; raises Unauthenticated if it found none."""
+    """Return the scope that the guard determined for this call; raises Unauthenticated if there is none."""
     scope = current_scope()
     if scope is None:
         raise Unauthenticated("The call carries no identity", reason="SCOPE_MISSING")
@@ -17,13 +17,13 @@ def caller() -> Scope:
 
 
 def seconds(default: float) -> float:
-    """Return the time that the caller gave, else `default`."""
+    """Return the caller's timeout in seconds, else `default`."""
     remaining = time_remaining()
     return default if remaining is None else remaining
 
 
 async def first_of(messages: AsyncIterator[Any]) -> Any:
-    """Return the metadata of a client stream's first message; raises InvalidArgument when it is not there."""
+    """Return the metadata in a client stream's first message; raises InvalidArgument if it is missing."""
     first = await anext(messages, None)
     if first is None or first.WhichOneof("payload") != "metadata":
         raise InvalidArgument.field("metadata", "must come in the first message")
@@ -31,7 +31,7 @@ async def first_of(messages: AsyncIterator[Any]) -> Any:
 
 
 async def bytes_of(messages: AsyncIterator[Any]) -> AsyncIterator[bytes]:
-    """Yield the bytes of a client stream's further messages."""
+    """Yield the bytes of the remaining messages of a client stream."""
     async for message in messages:
         if message.WhichOneof("payload") != "data":
             raise InvalidArgument.field("data", "must follow the metadata, which comes once")

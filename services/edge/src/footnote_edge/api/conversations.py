@@ -1,4 +1,4 @@
-"""Conversations, their messages, and memory of them."""
+"""Conversations, their messages, and chat memory."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
@@ -58,7 +58,7 @@ class ConversationsApi:
         return GetConversationResponse(conversation=found)
 
     async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
-        """List the caller's conversations, or those in which something was said, the most recently used first."""
+        """List the caller's conversations, most recently used first; a query keeps those that contain the text."""
         scope = caller()
         page = Page.of(scope, request, kinds=(moment, text))
         found, token, total = await self.parts.conversations.page(scope, page, request.query)
@@ -73,7 +73,7 @@ class ConversationsApi:
         return UpdateConversationResponse(conversation=changed)
 
     async def DeleteConversation(self, request: DeleteConversationRequest, context: Call) -> DeleteConversationResponse:
-        """Delete a conversation with its messages and what memory holds of them."""
+        """Delete a conversation with its messages and their entries in memory."""
         scope = caller()
         try:
             found = await self.parts.conversations.get(scope, request.conversation_id)
@@ -82,7 +82,8 @@ class ConversationsApi:
                 raise
             return DeleteConversationResponse()
         check_etag(found, request.etag)
-        # The job first: were we to die in between, memory would forget and the conversation could be deleted again.
+        # Enqueue the job first: after a crash in between, memory forgets and the caller can delete the conversation
+        # again.
         await self.parts.jobs.forget(scope, request.conversation_id)
         await self.parts.conversations.delete(scope, found, request.etag)
         return DeleteConversationResponse()
@@ -101,13 +102,13 @@ class ConversationsApi:
         return ListMessagesResponse(messages=found, next_page_token=token, total_size=total)
 
     async def RegenerateMessage(self, request: RegenerateMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
-        """Answer a question anew, as a stream of events."""
+        """Answer a question again, as a stream of events."""
         async with aclosing(self._anew(request)) as events:
             async for event in events:
                 yield event
 
     async def EditMessage(self, request: EditMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
-        """Ask a question in other words; its answer is a stream of events."""
+        """Edit a question; its new answer is a stream of events."""
         async with aclosing(self._anew(request)) as events:
             async for event in events:
                 yield event
@@ -137,7 +138,7 @@ class ConversationsApi:
 
 
 def _change(request: UpdateConversationRequest) -> Change:
-    """Return what a request changes; raises InvalidArgument for what cannot be changed, and for nothing at all."""
+    """Return the changes of a request; raises InvalidArgument for an unchangeable field or an empty change."""
     paths = list(request.update_mask.paths)
     for path in paths:
         if path not in _EDITABLE:

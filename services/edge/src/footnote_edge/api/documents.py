@@ -1,4 +1,4 @@
-"""Documents: in, out, watched, again and gone."""
+"""Documents: upload, download, watch, replace and delete."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -18,7 +18,7 @@ class DocumentsApi:
     async def UploadDocument(
         self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Call
     ) -> pb.UploadDocumentResponse:
-        """Accept a file; it will end INDEXED or ERROR whatever crashes in between."""
+        """Accept a file; it ends INDEXED or ERROR even after crashes in between."""
         metadata = await first_of(request_iterator)
         scope = caller()
         done = await self.parts.documents.upload(scope, metadata, bytes_of(request_iterator))
@@ -28,7 +28,7 @@ class DocumentsApi:
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call
     ) -> pb.ReplaceDocumentResponse:
-        """Replace a document's file; the old one stays searchable until the new one is."""
+        """Replace a document's file; the old one stays searchable until the new one is indexed."""
         metadata = await first_of(request_iterator)
         scope = caller()
         row, unchanged = await self.parts.documents.replace(scope, metadata, bytes_of(request_iterator))
@@ -45,7 +45,7 @@ class DocumentsApi:
     async def WatchDocuments(
         self, request: pb.WatchDocumentsRequest, context: Call
     ) -> AsyncIterator[pb.WatchDocumentsResponse]:
-        """Stream what happens to a collection's documents."""
+        """Stream the events of a collection's documents."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection)
         events = self.parts.watch.collection(scope, collection.id, request.until_idle, request.resume_token)
@@ -71,7 +71,7 @@ class DocumentsApi:
     async def DownloadDocument(
         self, request: pb.DownloadDocumentRequest, context: Call
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
-        """Stream the file back as it was uploaded."""
+        """Stream the original file."""
         scope = caller()
         revision = request.revision if request.HasField("revision") else None
         async with aclosing(self.parts.documents.download(scope, request.document_id, revision)) as parts:
@@ -96,7 +96,7 @@ class DocumentsApi:
         )
 
     async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
-        """End the processing of a document's newest revision."""
+        """Cancel the processing of a document's newest revision."""
         scope = caller()
         row = await self.parts.cancelling.cancel(scope, request.document_id)
         return pb.CancelDocumentResponse(document=await self.parts.public.document(scope, row))

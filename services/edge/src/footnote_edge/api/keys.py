@@ -22,7 +22,7 @@ class KeysApi:
     parts: Parts
 
     async def CreateKey(self, request: CreateKeyRequest, context: Call) -> CreateKeyResponse:
-        """Make a key."""
+        """Create a key."""
         lifetime = request.ttl.ToTimedelta() if request.HasField("ttl") else None
         key, secret = await self.parts.keys.create(caller(), request, lifetime, request.groups)
         return CreateKeyResponse(key=_shown(key), secret=secret)

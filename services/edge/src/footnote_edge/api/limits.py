@@ -1,4 +1,4 @@
-"""Limits of single tenants."""
+"""Limits of individual tenants."""
 
 from footnote.edge.v1.limits_pb2 import (
     GetTenantLimitsRequest,
@@ -26,7 +26,7 @@ NAMES = {
     "tokens_per_day": "tokens_per_day",
     "cost_usd_per_day": "cost_per_day",
 }
-"""Fields of TenantAllowance, and what they are called in the database and by the command."""
+"""Names of TenantAllowance's fields in the database and on the command line."""
 
 
 class LimitsApi:
@@ -35,20 +35,20 @@ class LimitsApi:
     parts: Parts
 
     async def GetTenantLimits(self, request: GetTenantLimitsRequest, context: Call) -> GetTenantLimitsResponse:
-        """Say what a tenant may keep and use."""
+        """Return a tenant's limits."""
         tenant = self.parts.operators.tenant(principals.identity(), request.tenant_id)
         own = await self.parts.limiting.allowances.own(checked_name("tenant_id", tenant))
         return GetTenantLimitsResponse(allowance=await self._whole(own))
 
     async def ListTenantLimits(self, request: ListTenantLimitsRequest, context: Call) -> ListTenantLimitsResponse:
-        """List the tenants that have limits of their own."""
+        """List the tenants that have their own limits."""
         identity = principals.identity()
         self.parts.operators.check(identity)
         found, token = await self.parts.limiting.allowances.page(Page.of(identity.scope, request))
         return ListTenantLimitsResponse(allowances=map(_shown, found), next_page_token=token)
 
     async def UpdateTenantLimits(self, request: UpdateTenantLimitsRequest, context: Call) -> UpdateTenantLimitsResponse:
-        """Change limits of a tenant's own."""
+        """Change a tenant's own limits."""
         self.parts.operators.check(principals.identity())
         own = await self.parts.limiting.allowances.set(request.tenant_id, _changes(request))
         return UpdateTenantLimitsResponse(allowance=await self._whole(own))
@@ -61,7 +61,7 @@ class LimitsApi:
 
 
 def _changes(request: UpdateTenantLimitsRequest) -> dict[str, float | None]:
-    """Return the new values by what they are called in the database; None where one is cleared."""
+    """Return the new values by database name; None where a limit is cleared."""
     given = request.resource
     paths = list(request.update_mask.paths) or [name for name in NAMES if given.HasField(name)]  # type: ignore[arg-type]
     for path in paths:

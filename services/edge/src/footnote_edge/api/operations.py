@@ -1,4 +1,4 @@
-"""Long work: begun, looked at, watched, cancelled."""
+"""Long-running operations: begin, get, watch, cancel."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -13,7 +13,7 @@ from footnote_edge.api.parts import Parts
 
 
 class OperationsApi:
-    """RPCs about operations, and those that begin one."""
+    """RPCs that begin operations, and those about them."""
 
     parts: Parts
 
@@ -22,7 +22,7 @@ class OperationsApi:
         return ReindexDocumentsResponse(operation=await self.parts.operations.reindex(caller(), request))
 
     async def DeleteCollection(self, request: DeleteCollectionRequest, context: Call) -> DeleteCollectionResponse:
-        """Take a collection out of sight and begin to delete it."""
+        """Hide a collection and begin to delete it."""
         return DeleteCollectionResponse(operation=await self.parts.operations.delete_collection(caller(), request))
 
     async def GetOperation(self, request: pb.GetOperationRequest, context: Call) -> pb.GetOperationResponse:

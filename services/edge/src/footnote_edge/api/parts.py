@@ -1,4 +1,4 @@
-"""The edge's parts, put together once and given to the handlers."""
+"""The edge's components, assembled once and given to the handlers."""
 
 from dataclasses import dataclass
 
@@ -35,7 +35,7 @@ from footnote_edge.system.usage import UsageDesk
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What the handlers call."""
+    """The components that the handlers call."""
 
     settings: Settings
     stages: Stages

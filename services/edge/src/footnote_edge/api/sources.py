@@ -1,4 +1,4 @@
-"""Sources that a collection keeps in step with."""
+"""Sources that feed a collection."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -36,7 +36,7 @@ class SourcesApi:
         return pb.UpdateSourceResponse(source=await self.parts.sources.update(caller(), request))
 
     async def DeleteSource(self, request: pb.DeleteSourceRequest, context: Call) -> pb.DeleteSourceResponse:
-        """Delete a source, with its documents where that is asked."""
+        """Delete a source, on request together with its documents."""
         return pb.DeleteSourceResponse(operation=await self.parts.sources.delete(caller(), request))
 
     async def SyncSource(self, request: pb.SyncSourceRequest, context: Call) -> pb.SyncSourceResponse:
@@ -48,7 +48,7 @@ class SourcesApi:
         return await self.parts.sources.items(caller(), request)
 
     async def WatchSource(self, request: pb.WatchSourceRequest, context: Call) -> AsyncIterator[pb.WatchSourceResponse]:
-        """Stream a source whenever it has changed."""
+        """Stream a source after each change."""
         async with aclosing(self.parts.sources.watch(caller(), request.source_id)) as moves:
             async for source in moves:
                 yield pb.WatchSourceResponse(source=source)

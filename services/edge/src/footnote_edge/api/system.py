@@ -40,13 +40,13 @@ class SystemApi:
         return ValidateProviderResponse(valid=valid, problems=problems)
 
     async def CheckProvider(self, request: CheckProviderRequest, context: Call) -> CheckProviderResponse:
-        """Call a provider and say how it is."""
+        """Call a provider and report its status."""
         settings = request.settings if request.HasField("settings") else None
         health = await self.parts.providers.check(caller(), request.kind, request.id, settings)
         return CheckProviderResponse(health=health)
 
     async def GetHealth(self, request: GetHealthRequest, context: Call) -> GetHealthResponse:
-        """Say how every stage and the vector store are; to a caller that nothing is known of, whether all are well."""
+        """Report the health of every stage and the vector store; an unauthenticated caller gets the overall state."""
         parts = await self.parts.health.parts()
         healthy = not any(part.error for part in parts)
         if not principals.is_admitted():
@@ -73,5 +73,5 @@ class SystemApi:
         return GetTraceResponse(spans=spans, missing=missing)
 
     async def GetSystemInfo(self, request: GetSystemInfoRequest, context: Call) -> GetSystemInfoResponse:
-        """Say what the deployment is."""
+        """Describe the deployment."""
         return self.parts.about

@@ -1,4 +1,4 @@
-"""Tables of documents as data."""
+"""Tables in documents, as data."""
 
 from footnote.edge.v1 import tables_pb2 as pb
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -10,7 +10,7 @@ from footnote_edge.api.parts import Parts
 
 
 class TablesApi:
-    """RPCs about tables; ingestion decides which documents their caller may read."""
+    """RPCs about tables; ingestion decides which documents the caller may read."""
 
     parts: Parts
 
@@ -47,7 +47,7 @@ class TablesApi:
         )
 
     async def QueryTables(self, request: pb.QueryTablesRequest, context: Call) -> pb.QueryTablesResponse:
-        """Run one SELECT over the tables of documents."""
+        """Run one SELECT over the tables in documents."""
         found = await self.parts.stages.ingestion.QueryTables(
             ingestion.QueryTablesRequest(scope=caller(), document_ids=request.document_ids, query=request.query),
             timeout=self._timeout,

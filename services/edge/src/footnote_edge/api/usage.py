@@ -1,4 +1,4 @@
-"""Who calls, what it keeps and has used, within which limits."""
+"""The caller's identity, storage, usage and limits."""
 
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.access import role_of
@@ -26,7 +26,7 @@ class UsageApi:
     parts: Parts
 
     async def WhoAmI(self, request: pb.WhoAmIRequest, context: Call) -> pb.WhoAmIResponse:
-        """Say who calls."""
+        """Return the caller's identity."""
         identity = principals.identity()
         scope = identity.scope
         response = pb.WhoAmIResponse(
@@ -44,7 +44,7 @@ class UsageApi:
         return response
 
     async def GetUsage(self, request: pb.GetUsageRequest, context: Call) -> pb.GetUsageResponse:
-        """Say what is kept and was used."""
+        """Return stored amounts and usage."""
         scope = caller()
         use = await self.parts.usage.of(scope)
         response = pb.GetUsageResponse(
@@ -56,7 +56,7 @@ class UsageApi:
         return response
 
     async def ListUserUsage(self, request: pb.ListUserUsageRequest, context: Call) -> pb.ListUserUsageResponse:
-        """Say what each user keeps and has used."""
+        """List stored amounts and usage by user."""
         scope = caller()
         found, token = await self.parts.usage.page(scope, Page.of(scope, request))
         users = [pb.UserUsage(user_id=user, counts=_shown(counts)) for user, counts in found]
@@ -67,7 +67,7 @@ class UsageApi:
 
 
 def limits_shown(allowed: Allowance, settings: Settings) -> pb.TenantLimits:
-    """Return the limits there are; 0 is none."""
+    """Return the effective limits; 0 means unlimited."""
     return pb.TenantLimits(
         documents=allowed.documents or None,
         bytes=allowed.bytes or None,

@@ -1,4 +1,4 @@
-"""Texts with vectors that callers bring."""
+"""Rows of text with the caller's own vectors."""
 
 from footnote.edge.v1.vectors_pb2 import (
     AddVectorsRequest,
@@ -25,7 +25,7 @@ class VectorsApi:
     parts: Parts
 
     async def AddVectors(self, request: AddVectorsRequest, context: Call) -> AddVectorsResponse:
-        """Add rows, replacing those of the same ids."""
+        """Add rows, replacing those with the same ids."""
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
         claim = await self.parts.request_ids.claim(scope, request)

@@ -1,1 +1,1 @@
-"""From a question to its answer: planned, searched for, written, kept, and made again."""
+"""From a question to its answer: plan, retrieve, generate, store and replay."""

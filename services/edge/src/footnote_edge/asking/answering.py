@@ -1,4 +1,4 @@
-"""What is gathered while one question is answered: times, degradations, and at the end the manifest."""
+"""State collected while one question is answered: timings, degradations and finally the manifest."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _log = get_logger(__name__)
 
 
 def degrades(error: FootnoteError) -> bool:
-    """Tell whether an answer goes on without what failed; a caller's own mistake is told to the caller instead."""
+    """Tell whether the answer continues without the failed part; a caller's own error is raised instead."""
     return isinstance(error, Unavailable | DeadlineExceeded | Internal | ResourceExhausted)
 
 
@@ -30,11 +30,11 @@ class QuestionTimings(Stopwatch):
     def degrade(
         self, stage: PipelineStage.ValueType, reason: Reason, effect: str, error: FootnoteError | None = None
     ) -> None:
-        """Note that something did not work, and what that does to the answer."""
+        """Note a failure and its effect on the answer."""
         self.report([degradation(stage, reason, effect, error.message if error else "")])
 
     def report(self, degradations: Sequence[Degradation]) -> None:
-        """Note degradations: in the answer, on the span, as a metric and in the log."""
+        """Report degradations in the answer, on the span, as a metric and in the log."""
         for one in degradations:
             self.degradations.append(one)
             stage = PipelineStage.Name(one.stage).removeprefix("PIPELINE_STAGE_").lower()
@@ -45,6 +45,6 @@ class QuestionTimings(Stopwatch):
             trace.get_current_span().set_attribute(names.DEGRADATIONS, reasons)
 
     def saw_token(self) -> None:
-        """Note the moment of the first words."""
+        """Note the time of the first token."""
         if self.first_token is None:
             self.first_token = self.elapsed()

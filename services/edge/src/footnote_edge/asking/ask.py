@@ -1,6 +1,6 @@
-"""A question's way through the online stages: plan, retrieve, build the prompt, generate, also when one fails.
+"""Runs one question through the online stages: plan, retrieve, build the prompt, generate.
 
-Up to generation every failure degrades the answer and is reported in it (EDG-5); a failing generation fails the call.
+Before generation every failure degrades the answer and is reported in it (EDG-5); a failed generation fails the call.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
 
 @dataclass(frozen=True, slots=True)
 class EarlierAnswer:
-    """What an answer was made with before, in place of what would be found out now."""
+    """Inputs of an earlier answer, used in place of fresh ones."""
 
     plan: augmentation.PlanQueryResponse
     memory_message_ids: Sequence[str]
@@ -72,7 +72,7 @@ class EarlierAnswer:
 
 
 class Run:
-    """One question on its way; its answer is added to its conversation, or with a `turn` put in another's place."""
+    """One question in progress; its answer extends its conversation or, with a `turn`, replaces another answer."""
 
     def __init__(
         self,
@@ -103,23 +103,23 @@ class Run:
         self._collections: list[str] = list(request.collections)
         self._past = Past()
         self._origins: set[Origin] = set()
-        """What the prompt is made of."""
+        """Origins of the prompt's texts."""
         self._kept_here = again is not None and again.local_only
         self._record = Record(request, question)
         self._nowhere = False
-        """Whether every collection of the conversation is gone."""
+        """Whether all collections of the conversation are deleted."""
         self._said = ""
         self._found = False
         """Whether the search found passages."""
         self._rewriting = Usage()
         self._refused: FootnoteError | None = None
-        """Why the answer may not go on."""
+        """The reason why the answer must stop."""
 
     async def events(self) -> AsyncGenerator[AskResponse]:
-        """Yield what happens."""
+        """Yield the answer's events."""
         await self._open_conversation()
-        # Beside each other: the collections' settings and the record of the question, while we plan; memory, which is
-        # searched by what a follow-up means, while we search.
+        # Concurrently: load the collections' settings and store the question while planning; search memory, by the
+        # meaning of a follow-up, during retrieval.
         settings = self._beside(self._collection_settings())
         recorded = self._beside(self._record_question(settings))
 
@@ -131,7 +131,7 @@ class Run:
         memory = self._beside(self._remember(question, use_memory, settings))
         window = self._beside(self._window(settings))
         self._record.planned(plan, "" if question == self._question else question)
-        # Whoever brings a vector wants the documents to be searched by it.
+        # A caller that sends a vector wants a document search by it.
         retrieves = plan.should_retrieve or bool(self._request.query_vector)
         found = Found(blind=not retrieves or self._nowhere)
         if retrieves and not self._nowhere:
@@ -211,7 +211,7 @@ class Run:
         yield AskResponse(completed=await self._completed(plan, built, bounds))
 
     async def close(self) -> None:
-        """End what still runs beside."""
+        """Cancel the concurrent tasks."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -228,7 +228,7 @@ class Run:
             yield AskResponse(citation=citation)
 
     async def _generated(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
-        """Yield words and citations as the model gives them, and keep the end; leaving it ends the model's call."""
+        """Yield words and citations as the model produces them, and keep the end; closing it ends the model's call."""
         call = self._stages.generation.Generate(request, timeout=self._left())
 
         def end(refusal: FootnoteError) -> None:
@@ -267,7 +267,7 @@ class Run:
         self._ledger.report(self._answered.degradations)
 
     def _named(self) -> set[Origin]:
-        """Return the collections that were asked by name: with one of them withdrawn the question has no subject."""
+        """Return the explicitly named collections: without access to one of them the question loses its subject."""
         return {Origin(one, "") for one in self._record.manifest.collection_ids} if self._collections else set()
 
     async def _completed(
@@ -276,7 +276,7 @@ class Run:
         built: augmentation.BuildPromptResponse,
         bounds: TextBounds,
     ) -> AskCompleted:
-        """Return the last event, after keeping the answer in its conversation."""
+        """Store the answer in its conversation and return the last event."""
         assert self._answered is not None
         answer = self._answered.answer
         answer.usage.prompt_tokens += self._rewriting.prompt_tokens
@@ -292,7 +292,7 @@ class Run:
             completed.time_to_first_token.CopyFrom(duration(self._ledger.first_token))
         if self._again is None:
             kept = await self._keep(completed, plan.topic, bounds)
-            if kept is not completed:  # the same call, repeated meanwhile, was answered before
+            if kept is not completed:  # a concurrent repeat of this call has stored its answer first
                 return kept
         completed.degradations.extend(self._ledger.degradations)
         completed.timings.extend(self._ledger.timings)
@@ -306,7 +306,7 @@ class Run:
         self._tools.activity.searched(self._scope.tenant_id, seconds, self._found)
 
     async def _in_full(self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]") -> str:
-        """Return the question as it can be understood by itself, and plan the search for that."""
+        """Return the question in standalone form, with the search plan for it."""
         by_rules = str(plan.question) or self._question
         if self._again is not None or not plan.should_retrieve or not self._past.messages:
             return by_rules
@@ -335,7 +335,7 @@ class Run:
     async def _keep_what_was_said(
         self, built: augmentation.BuildPromptResponse, topic: str, error: FootnoteError
     ) -> None:
-        """Keep in its conversation what was said until an answer broke off; one answered anew keeps the old one."""
+        """Store the partial text of a broken-off answer; a regenerated answer leaves the old one in place."""
         if self._conversation is None or self._turn is not None or not self._said.strip():
             return
         effect = "The answer broke off; this is what was said until then."
@@ -346,20 +346,20 @@ class Run:
         partial = AskCompleted(
             answer=answer, sources=built.sources, trace_id=current_trace_id(), question_id=self._question_id()
         )
-        with suppress(NotFound):  # what it was made of is gone: then nothing of it is kept
+        with suppress(NotFound):  # an origin was deleted: then nothing of the answer is kept
             await self._tools.keeper.answer(
                 self._scope, self._conversation, partial, topic, self._origins, self._ledger
             )
 
     async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
         if self._turn is not None:
-            return  # it is there; what becomes of it is decided together with its answer
+            return  # already stored; its fate is decided together with its answer
         await self._tools.keeper.question(
             self._scope, self._conversation, self._request, lambda: _bounds(settings), self._question_id()
         )
 
     async def _keep(self, completed: AskCompleted, topic: str, bounds: TextBounds) -> AskCompleted:
-        """Store the answer in its place and return it, or the one that the same call has stored meanwhile."""
+        """Store the answer in its place and return it, or return the one that a repeat of this call stored first."""
         keeper = self._tools.keeper
         completed.answer.id = self._claim.id_of("answer")
         if self._conversation is not None:
@@ -420,7 +420,7 @@ class Run:
         trace.get_current_span().set_attribute(names.CONVERSATION_ID, conversation_id)
 
     async def _bounds_of_query(self, query: str) -> TextBounds:
-        """Return what binds a query beside the collections searched: where it repeats the conversation, its history."""
+        """Return the bounds of a query beyond the collections searched: it may repeat the conversation's history."""
         repeats = self._past.collections if query != self._question else ()
         of_history = await self._tools.bounds.about(self._scope, repeats)
         return together([of_history, CONVERSATION]) if self._kept_here else of_history
@@ -428,7 +428,7 @@ class Run:
     async def _remember(
         self, question: str, wanted: bool, settings: "asyncio.Task[_Settings]"
     ) -> tuple[SearchMemoryResponse, TextBounds]:
-        """Return what memory brings, as far as the model may have it, and what binds all texts of the prompt."""
+        """Return memory that the model may read, and the bounds of all texts in the prompt."""
         of_collections, bounds = await settings
         with self._ledger.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
             if self._again is not None:
@@ -449,7 +449,7 @@ class Run:
         return found, bounds
 
     async def _collection_settings(self) -> _Settings:
-        """Return the settings of the collections, and what binds texts about them."""
+        """Return the collections' settings and the bounds of texts about them."""
         names, finder = self._collections, self._tools.bounds
         problem: FootnoteError | None = None
         try:
@@ -466,7 +466,7 @@ class Run:
                 PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", "The deployment's settings were used.", problem
             )
             settings, bounds = CollectionSettings(), finder.last_known(self._scope, names)
-        # Rules about collections hold whichever way these were named: by id, by the conversation, or not at all.
+        # Rules about collections apply whether the request, the conversation or nothing names them.
         request_limits.check(self._tools.egress, self._scope, self._request, bounds.collections)
         parts = [bounds, await finder.about(self._scope, self._past.collections)]
         return settings, together([*parts, CONVERSATION] if self._kept_here else parts)

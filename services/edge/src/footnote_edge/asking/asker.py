@@ -1,4 +1,4 @@
-"""Questions taken on: asked for the first time, answered anew, asked in other words."""
+"""Accepts questions: new, regenerated and edited ones."""
 
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
@@ -72,10 +72,11 @@ class Asker:
     ) -> AsyncGenerator[AskResponse]:
         """Answer a question within `seconds` as a stream of events, `completed` last.
 
-        What was made `again` is not kept. A question that was answered under the same request id gets the same answer.
+        A replayed answer (`again`) is not stored. A question already answered under the same request id returns that
+        answer.
 
         Raises InvalidArgument for an empty or too long question, NotFound for an unknown collection or conversation,
-        and what generation failed with. Closing the stream ends the call of the model.
+        and generation's errors. Closing the stream ends the model's call.
         """
         self._check(scope, request)
         claim = await self.request_ids.claim(scope, request, _APART)
@@ -88,10 +89,10 @@ class Asker:
     async def anew(
         self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float
     ) -> AsyncGenerator[AskResponse]:
-        """Answer a question of a conversation anew, or asked in other words, as `ask` does, in the place of the old.
+        """Answer a regenerated or edited question as `ask` does, and replace the old answer.
 
-        Raises NotFound for a message that is not the user's, InvalidArgument for one that is no question or for a text
-        that is none, Aborted when what is to be replaced was changed, by this call's end too.
+        Raises NotFound for a message of another user. Raises InvalidArgument for a message that is no question or an
+        invalid text. Raises Aborted when the replaced message changes, even while this call runs.
         """
         claim = await self.request_ids.claim(scope, request, _APART)
         first = await self._first(scope, claim)
@@ -125,7 +126,7 @@ class Asker:
         request_limits.check(self.egress, scope, request, request.collections)
 
     async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
-        """Return the answer that the same call was given before."""
+        """Return the stored answer of the same call, if any."""
         return await self.keeper.first(scope, claim.id_of("answer")) if claim is not None else None
 
     async def _answer(

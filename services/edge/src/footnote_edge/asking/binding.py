@@ -1,4 +1,4 @@
-"""Which messages of memory go with a question: those that its model may be given."""
+"""Selects the memory messages that the question's model may read."""
 
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
 from footnote.types.v1.collection_pb2 import GenerationSettings
@@ -18,9 +18,9 @@ _REFUSED = "Earlier conversations whose collections do not allow this model were
 async def memory_for(
     tools: Tools, steps: Steps, scope: Scope, model: GenerationSettings, found: SearchMemoryResponse, bounds: TextBounds
 ) -> tuple[SearchMemoryResponse, TextBounds, set[Origin]]:
-    """Return what a model may be given of memory, what binds that and the question, and what it came of.
+    """Return the memory that a model may read, the bounds of memory and question, and memory's origins.
 
-    `bounds` bind the question alone. Generation decides about each message as it does about the whole prompt.
+    `bounds` are those of the question alone. Generation decides about each message as it does about the whole prompt.
     """
     if not found.source_messages:
         return found, bounds, set()

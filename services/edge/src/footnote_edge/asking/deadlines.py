@@ -1,7 +1,7 @@
-"""How the time given to a question is shared out between the stages.
+"""Divides a question's time between the stages.
 
-The policy: a stage may take its share of what is left when it begins, and never more than its cap; generation gets all
-the rest. So a stage that hangs costs its share and degrades the answer, and the model still has most of the time.
+A stage may take its share of the time left when it begins, up to its cap; generation gets all the rest. So a stage that
+hangs costs its share and degrades the answer, and the model keeps most of the time.
 """
 
 import time
@@ -17,18 +17,18 @@ from footnote.types.v1.answer_pb2 import (
 
 SHARES: dict[PipelineStage.ValueType, tuple[float, float]] = {
     PIPELINE_STAGE_EDGE: (0.10, 2.0),  # planning the query, looking up settings
-    PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory beside it
+    PIPELINE_STAGE_RETRIEVAL: (0.40, 15.0),  # search, and memory search concurrently
     PIPELINE_STAGE_AUGMENTATION: (0.40, 15.0),
 }
 """Share of the remaining time, and cap in seconds, by stage."""
 
 LEAST = 0.05
-"""Seconds that any stage gets while time is left at all; less would fail even the fastest."""
+"""Minimum seconds for any stage while time is left; less would fail even the fastest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A moment by which the whole answer must be there."""
+    """The time by which the whole answer must be complete."""
 
     at: float
     clock: Callable[[], float] = time.monotonic

@@ -1,4 +1,4 @@
-"""Whether a question may go on: its caller's key holds, and what its answer is made of is there and readable."""
+"""Whether an answer may continue: the caller's key is valid, and all origins exist and are readable."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from footnote_edge.gateway import principals
 from footnote_edge.gateway.identity import Authenticator
 
 LOOK_SECONDS = 1.0
-"""How often an answer under way is looked after; a revocation on another replica takes as long as for every call."""
+"""Seconds between checks of an answer in progress; another replica's revocation takes as long as for every call."""
 
 
 class Entitled:
-    """Looks after answers under way."""
+    """Checks answers in progress."""
 
     def __init__(self, authenticator: Authenticator, withholding: Withholding) -> None:
         self._authenticator = authenticator
         self._withholding = withholding
 
     async def check(self, scope: Scope, origins: set[Origin]) -> None:
-        """Raise Unauthenticated where the key has ended, NotFound where something of the origins is withdrawn."""
+        """Raise Unauthenticated where the key has ended, NotFound where an origin is deleted or unreadable."""
         await self._authenticator.check(principals.identity())
         await self._withholding.check(scope, origins)
 
     async def watch(self, scope: Scope, origins: set[Origin], end: Callable[[FootnoteError], object]) -> None:
-        """Check until the first refusal, and `end` the answer by it; what cannot be looked up is no refusal."""
+        """Check until the first refusal, then `end` the answer with it; a failed check is no refusal."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             try:

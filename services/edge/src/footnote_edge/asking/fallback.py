@@ -1,4 +1,4 @@
-"""What edge does itself when augmentation is down: the plainest prompt that still grounds and numbers its sources."""
+"""Fallback while augmentation is down: a minimal prompt that still grounds and numbers its sources."""
 
 import hashlib
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ _UNAVAILABLE = (
 
 
 def sources_of(chunks: Sequence[ScoredChunk], budget: int = TOKEN_BUDGET) -> list[Source]:
-    """Return chunks as numbered sources, best first, as many as `budget` tokens hold whole; at least one."""
+    """Return chunks as numbered sources, best first, as many as fit whole into `budget` tokens; at least one."""
     sources: list[Source] = []
     left = budget
     for scored in chunks:
@@ -69,7 +69,7 @@ def sources_of(chunks: Sequence[ScoredChunk], budget: int = TOKEN_BUDGET) -> lis
 def prompt_of(
     question: str, sources: Sequence[Source], *, without_sources: bool = False, unavailable: bool = False
 ) -> Prompt:
-    """Return the minimal prompt for a question and its sources, or for why there are none."""
+    """Return the minimal prompt for a question and its sources, or for the reason why there are none."""
     rule = _GROUNDED if sources else _FREE if without_sources else _NOTHING_FOUND
     lines = [f"[{source.number}] {source.label}\n{_unbracketed(source.text)}" for source in sources]
     user = "\n\n".join([*lines, f"Question: {question}"])
@@ -82,5 +82,5 @@ def prompt_of(
 
 
 def _unbracketed(text: str) -> str:
-    # A passage that begins a line with "[2]" must not read as another source.
+    # A passage line that begins with "[2]" must not read as another source.
     return "\n".join(" " + line if line.lstrip().startswith("[") else line for line in text.splitlines())

@@ -1,4 +1,4 @@
-"""What is kept of a question and its answer, in the conversation that it belongs to or by itself."""
+"""Stores a question and its answer, in a conversation or standalone."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
@@ -25,14 +25,14 @@ from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
 
 STORE_PATIENCE, _LONGEST_PAUSE = 5.0, 1.0
-"""Seconds from its first failure on in which storing an answer is tried again, and between two tries."""
+"""Retry a failed store for this many seconds, and pause at most this many between tries."""
 T = TypeVar("T")
 
 _log = get_logger(__name__)
 
 
 class Keeper:
-    """Stores questions and answers; the answer's way goes on where that fails, and says so."""
+    """Stores questions and answers; when that fails, the answer continues and reports it."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class Keeper:
         bounds: Callable[[], Awaitable[TextBounds]],
         question_id: str,
     ) -> None:
-        """Add what the user said to its conversation, where there is one, and only once under its id."""
+        """Add the user's message to its conversation, if any, and only once under its id."""
         if conversation is None:
             return
         try:
             bound = await bounds()
         except FootnoteError:
-            pass  # the question fails by it elsewhere; what was said is kept nevertheless
+            pass  # the error fails the question elsewhere; the user's message is stored all the same
         else:
             if _stays(bound) and not conversation.local_only:
                 await self._conversations.keep_here(scope, conversation.id)
@@ -78,10 +78,10 @@ class Keeper:
         origins: set[Origin],
         ledger: QuestionTimings,
     ) -> AskCompleted:
-        """Store an answer under its id with what it was made of, by itself or in its conversation, and return it.
+        """Store an answer with its origins under its id, standalone or in its conversation, and return it.
 
-        Where an answer was stored under this id in the meantime, that one is returned. Raises NotFound when something
-        that it was made of is deleted, or out of the caller's sight: then nothing of it is kept.
+        Returns an answer that was stored under this id in the meantime. Raises NotFound when an origin was deleted or
+        is unreadable for the caller: then nothing of the answer is kept.
         """
         await self._withholding.check(scope, origins)
         message = _message(completed, ledger)
@@ -103,7 +103,7 @@ class Keeper:
         return completed
 
     async def _look_again(self, scope: Scope, origins: set[Origin]) -> None:
-        """Raise NotFound, and take the answer out, when its origins went at the moment in which it was stored."""
+        """Raise NotFound and remove the answer if an origin was deleted during the store."""
         try:
             await self._withholding.check(scope, origins)
         except NotFound:
@@ -121,10 +121,10 @@ class Keeper:
         origins: set[Origin],
         ledger: QuestionTimings,
     ) -> AskCompleted:
-        """Put an answer in the place of what its turn replaces, and return it.
+        """Store an answer in place of the messages that its turn replaces, and return it.
 
-        Where this very answer was stored in the meantime, that one is returned. Raises Aborted when the conversation
-        was changed so that there is nothing left to replace, NotFound as `answer` does.
+        Returns this very answer if it was stored in the meantime. Raises Aborted when the conversation has changed and
+        nothing is left to replace, NotFound as `answer` does.
         """
         await self._withholding.check(scope, origins)
         message = _message(completed, ledger)
@@ -148,7 +148,7 @@ class Keeper:
         return completed
 
     async def first(self, scope: Scope, answer_id: str) -> ConversationMessage | None:
-        """Return the answer that is stored under an id, None where there is none yet."""
+        """Return the answer stored under an id, None if there is none yet."""
         try:
             return await self._answers.get(scope, answer_id)
         except NotFound:
@@ -156,7 +156,7 @@ class Keeper:
 
 
 async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
-    """Try again for a moment while the database is away: the caller has the words, and would lose the rest."""
+    """Retry briefly while the database is away: the caller has the words, and would lose the rest."""
 
     def enough(error: FootnoteError, waited: float) -> None:
         if waited > STORE_PATIENCE:
@@ -179,12 +179,12 @@ def _message(completed: AskCompleted, ledger: QuestionTimings) -> ConversationMe
 
 
 def _stays(bounds: TextBounds) -> bool:
-    """Tell whether what is said about the collections stays on this machine, as far as they could be asked."""
+    """Tell whether texts about the reachable collections stay on this machine."""
     return bounds.local_only and bounds != UNKNOWN
 
 
 def _not_stored(completed: AskCompleted, ledger: QuestionTimings, error: Exception) -> None:
-    """Say that an answer is not kept: the caller has it already, and that must not take it away again."""
+    """Report that an answer is not stored; the caller keeps what it has received."""
     _log.error("answer_not_stored", answer_id=completed.answer.id, error=type(error).__name__)
     ledger.degrade(
         PIPELINE_STAGE_EDGE,
@@ -194,7 +194,7 @@ def _not_stored(completed: AskCompleted, ledger: QuestionTimings, error: Excepti
 
 
 def told(message: ConversationMessage) -> Iterator[AskResponse]:
-    """Yield the events of a stored answer; its times and its token plan are not kept."""
+    """Yield the events of a stored answer; its times and its token plan are not stored."""
     yield AskResponse(sources=SourcesEvent(sources=message.sources))
     yield AskResponse(text_delta=message.text)
     for citation in message.answer.citations:
@@ -203,7 +203,7 @@ def told(message: ConversationMessage) -> Iterator[AskResponse]:
 
 
 def finished(message: ConversationMessage) -> AskCompleted:
-    """Return a stored answer as the end of one that is being given."""
+    """Return a stored answer as the last event of a stream."""
     return AskCompleted(
         answer=message.answer,
         sources=message.sources,

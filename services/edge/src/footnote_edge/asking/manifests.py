@@ -1,4 +1,4 @@
-"""The record of how an answer comes about, filled in on its way: enough to make it again."""
+"""The manifest of an answer, filled in step by step: enough to reproduce it."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from footnote_edge.conversations.origins import Origin, shown
 
 
 class Record:
-    """The manifest of one answer on its way."""
+    """The manifest of one answer in progress."""
 
     def __init__(self, request: AskRequest, question: str) -> None:
         self.manifest = AnswerManifest(
@@ -30,28 +30,28 @@ class Record:
         )
 
     def conversation(self, collections: Sequence[str]) -> None:
-        """Note the collections of the conversation where none were named."""
+        """Note the conversation's collections where the request named none."""
         if not self.manifest.collections:
             self.manifest.collections.extend(collections)
 
     def history(self, past: Past) -> None:
-        """Note what was said before: messages that are stored by their ids, others as the caller gave them."""
+        """Note the history: stored messages by id, others as the caller gave them."""
         self.manifest.history_message_ids.extend(past.ids)
         if not past.ids:
             self.manifest.history.extend(past.messages)
 
     def planned(self, plan: PlanQueryResponse, full_question: str) -> None:
-        """Note what is searched for, and the question as it is answered where that is not as it was asked."""
+        """Note the search queries, and the answered question where it differs from the original."""
         self.manifest.full_question = full_question
         self.manifest.query = plan.query
         self.manifest.query_strategy, self.manifest.query_rewriting = plan.strategy, plan.rewriting
 
     def remembered(self, found: SearchMemoryResponse) -> None:
-        """Note what memory brought, by its ids: what is deleted there must not stay here."""
+        """Note the ids of memory's messages: a deletion there must not leave a copy here."""
         self.manifest.memory_message_ids.extend(one.message_id for one in found.source_messages)
 
     def settings(self, prompt: PromptSettings, rerank: RerankSettings, generation: GenerationSettings) -> None:
-        """Note what the stages are asked with."""
+        """Note the settings of the stages."""
         self.manifest.prompt.CopyFrom(prompt)
         self.manifest.rerank.CopyFrom(rerank)
         self.manifest.generation.CopyFrom(generation)
@@ -59,7 +59,7 @@ class Record:
     def finish(
         self, built: BuildPromptResponse, completed: GenerateCompleted, origins: Iterable[Origin], *, local_only: bool
     ) -> AnswerManifest:
-        """Note what came of it, with what the stages say that counted there, and return all."""
+        """Note the outcome and the stages' effective settings, and return the manifest."""
         made, answer = self.manifest, completed.answer
         if built.HasField("prompt_settings"):
             made.prompt.CopyFrom(built.prompt_settings)

@@ -1,4 +1,4 @@
-"""Which collections of a conversation are still there: one that is gone must not end the conversation."""
+"""Filters a conversation's collections: a deleted one must not end the conversation."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,9 +12,9 @@ from footnote_edge.collections.bounds import Bounds
 
 
 async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], ledger: QuestionTimings) -> list[str]:
-    """Return the collections that are neither deleted nor out of the caller's sight; what is missing is reported.
+    """Return the collections that exist and are visible to the caller; reports missing ones.
 
-    All of them where they cannot be looked up.
+    Returns all of them while they cannot be looked up.
     """
     try:
         await finder.find(scope, names)

@@ -1,4 +1,4 @@
-"""What was said before a question, as far as its asker may still read it, and what that was made of."""
+"""A question's history as far as its asker may still read it, and the history's origins."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from footnote_edge.conversations.origins import Origin, hash_of
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Earlier messages, oldest first; the ids of those that are stored; and whether none had to be left out."""
+    """Earlier messages, oldest first; the ids of stored ones; and whether the history is complete."""
 
     messages: list[ChatMessage] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
@@ -21,7 +21,7 @@ class Past:
 
     @property
     def collections(self) -> set[str]:
-        """Ids of the collections that the messages came of."""
+        """Ids of the collections that the messages derive from."""
         return {one.collection_id for one in self.origins}
 
 
@@ -34,9 +34,9 @@ async def of_conversation(messages: Messages, scope: Scope, conversation_id: str
 
 
 async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]) -> Past:
-    """Return what a caller gives as history, without the answers that it was given and may no longer read.
+    """Return a caller's history without answers that it may no longer read.
 
-    An answer is recognised by its whole text; what the caller has written itself is its own.
+    An answer is recognised by its whole text; the caller's own text is kept.
     """
     hashes = [hash_of(one.text) for one in history if one.role == MESSAGE_ROLE_ASSISTANT]
     repeated = await messages.repeated(scope, hashes) if hashes else {}

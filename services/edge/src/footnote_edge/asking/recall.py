@@ -1,4 +1,4 @@
-"""Chat memory: what the user said before, as context; it never breaks the chat."""
+"""Chat memory: the user's earlier messages as context; a failure never breaks the chat."""
 
 import time
 from collections.abc import Collection, Sequence
@@ -26,7 +26,7 @@ _log = get_logger(__name__)
 
 
 class Recall:
-    """Searches a user's own messages and answers with an empty context when that does not work."""
+    """Searches a user's own messages; on failure the context is empty."""
 
     def __init__(self, stages: Stages, conversations: Conversations) -> None:
         self._retrieval = stages.retrieval
@@ -48,7 +48,7 @@ class Recall:
 
         `bounds` say whether the query may be embedded elsewhere.
 
-        Raises InvalidArgument only: for options outside their ranges.
+        Raises only InvalidArgument, for options outside their ranges.
         """
         began = time.perf_counter()
         fields = {"user_id": scope.user_id, "conversation_id": conversation_id, "message_length": len(query)}
@@ -90,7 +90,7 @@ class Recall:
         return found
 
     async def again(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
-        """Return as context the messages that memory brought before, those that are still there and readable."""
+        """Return an earlier answer's memory messages as context, as far as they exist and are readable."""
         if not message_ids:
             return retrieval.SearchMemoryResponse(enabled=False)
         said = await self._conversations.messages.named(scope, message_ids)
@@ -101,7 +101,7 @@ class Recall:
         return retrieval.SearchMemoryResponse(enabled=True, context=_context(messages), source_messages=messages)
 
     async def _current(self, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Leave out what was deleted or replaced, and is not yet out of the index."""
+        """Drop deleted and replaced messages that are still in the index."""
         there = await self._conversations.messages.current([one.message_id for one in found.source_messages])
         kept = [one for one in found.source_messages if one.message_id in there]
         if len(kept) == len(found.source_messages):
@@ -111,7 +111,7 @@ class Recall:
         )
 
     async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Leave out what is no longer part of a conversation; answers that the user can no longer read, and say so."""
+        """Drop messages outside conversations and unreadable answers, and report the latter."""
         found = await self._current(found)
         answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
         if not answers:
@@ -141,7 +141,7 @@ def _speaker(role: int) -> str:
 def without(
     found: retrieval.SearchMemoryResponse, message_ids: Collection[str], effect: str
 ) -> retrieval.SearchMemoryResponse:
-    """Return what memory found without some messages, and say with what effect they are left out."""
+    """Return memory's result without some messages, and report the effect."""
     kept = [message for message in found.source_messages if message.message_id not in message_ids]
     if len(kept) == len(found.source_messages):
         return found
@@ -155,7 +155,7 @@ def without(
 
 
 def _figures(found: retrieval.SearchMemoryResponse, began: float) -> dict[str, object]:
-    """Return what every event on memory tells beside who asked: counts and the time, never texts."""
+    """Return the fields of every event on memory: counts and time, never texts."""
     return {
         "rag_enabled": found.enabled,
         "similar_messages_found": len(found.source_messages),

@@ -1,4 +1,4 @@
-"""An answer made again from its manifest, and what differs: why an answer came about, and whether it still would."""
+"""Replays an answer from its manifest and lists the differences."""
 
 import json
 from collections.abc import Sequence
@@ -35,9 +35,9 @@ _SETTINGS = {
 async def replay(
     asker: Asker, answers: Answers, scope: Scope, answer_id: str, seconds: float
 ) -> tuple[AskCompleted, list[AnswerDifference]]:
-    """Make an answer again: by its manifest, memory included; return it and what differs.
+    """Answer again by an answer's manifest, memory included; return the new answer and the differences.
 
-    Raises NotFound for an answer that is not the caller's, and what `ask` raises.
+    Raises NotFound for an answer of another caller, and the errors of `ask`.
     """
     message = await answers.get(scope, answer_id)
     then = message.manifest
@@ -55,7 +55,7 @@ async def replay(
         query_vector=then.query_vector,
         instructions=then.instructions,
     )
-    # An answer that needed no search then is made without one now, whatever the query would be taken for today.
+    # An answer made without a search is replayed without one, whatever the planner decides today.
     searched = message.answer.finish_reason != FINISH_REASON_ANSWERED_WITHOUT_SOURCES or bool(then.sources)
     plan = PlanQueryResponse(
         should_retrieve=searched,
@@ -74,7 +74,7 @@ async def replay(
 
 
 def differences(before: ConversationMessage, after: AskCompleted) -> list[AnswerDifference]:
-    """Return what is not as it was, the causes before the text: in the order of their kinds."""
+    """Return the differences, causes before the text, ordered by kind."""
     then, now = before.manifest, after.manifest
     pairs = [
         (Kind.ANSWER_DIFFERENCE_KIND_PROVIDER, then.provider, now.provider),
@@ -108,7 +108,7 @@ def _sources(then: Sequence[ManifestSource], now: Sequence[ManifestSource]) -> l
 
 
 def _source(source: ManifestSource) -> str:
-    # The same words under the id of a new revision are the same passage for the reader, but not for the record.
+    # For the reader, equal words under a new revision's id are the same passage; for the record they are not.
     return f"{source.chunk_id} ({source.text_hash[:12]})"
 
 
@@ -122,7 +122,7 @@ def _gone(ids: Sequence[str], left: Sequence[ConversationMessage]) -> AnswerDiff
 
 
 async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[str]:
-    """Return the collections searched then that the caller can still see; what was meant then where none was noted."""
+    """Return the collections searched then that the caller can still see, or those named then if none were noted."""
     if not then.collection_ids:
         return list(then.collections)
     visible = await asker.catalog.visible(scope)

@@ -1,4 +1,4 @@
-"""What a question may wish for of prompt, reranker and model: the operator's limits for its caller and collections."""
+"""Checks a question's prompt, reranker and model settings against the operator's limits."""
 
 from collections.abc import Sequence
 
@@ -10,9 +10,9 @@ from footnote_providers.egress.egress import Egress
 
 
 def check(egress: Egress, scope: Scope, request: AskRequest, collections: Sequence[str]) -> None:
-    """Raise InvalidArgument with the range for a wish outside of it; `collections` are names and ids that it is about.
+    """Raise InvalidArgument with the range for a setting outside it; `collections` are the question's names and ids.
 
-    Only what the request itself names is refused: what a collection or the deployment is set to is held to the limits.
+    Only the request's own settings are refused; those of a collection or the deployment are clamped to the limits.
     """
     allowed = egress.limits(scope, collections)
     limits.check_prompt(request.prompt, allowed)

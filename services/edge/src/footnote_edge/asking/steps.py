@@ -1,4 +1,4 @@
-"""The steps before generation, each with what is done when its stage fails: the answer goes on and says so."""
+"""The steps before generation, each with its fallback when its stage fails: the answer continues and reports it."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ _MOST_COMPUTED = 2000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Chunks, documents that the question names, and whether there was no search that could see."""
+    """Chunks, documents that the question names, and whether the search ran without sight."""
 
     chunks: Sequence[Any] = ()
     named: Sequence[str] = ()
@@ -64,11 +64,11 @@ STRATEGY_LABELS = {
     QUERY_STRATEGY_FIRST_MESSAGE: "first message (raw query)",
     QUERY_STRATEGY_FOLLOW_UP: "follow-up (contextualized topic)",
 }
-"""How logs name what a question is searched by; other strategies by the names of their values."""
+"""Log labels of search strategies; other strategies use the names of their values."""
 
 
 class Steps:
-    """Plan, retrieve, build: for one question, whose times and degradations go to its ledger."""
+    """Plan, retrieve and build for one question; times and degradations go to its ledger."""
 
     def __init__(
         self, stages: Stages, windows: Windows, scope: Scope, ledger: QuestionTimings, deadline: Deadline
@@ -80,7 +80,7 @@ class Steps:
         self._deadline = deadline
 
     async def plan(self, question: str, topic: str, history: Sequence[ChatMessage]) -> augmentation.PlanQueryResponse:
-        """Return what to search for, and whether to; without augmentation the question as it was asked."""
+        """Return the search plan; without augmentation, a search for the question as asked."""
         request = augmentation.PlanQueryRequest(scope=self._scope, message=question, topic=topic, history=history)
         try:
             with self._ledger.timed(PIPELINE_STAGE_AUGMENTATION, "plan"):
@@ -108,7 +108,7 @@ class Steps:
     async def retrieve(
         self, query: str, collections: Sequence[str], asked: AskRequest, manifest: AnswerManifest, bounds: TextBounds
     ) -> Found:
-        """Search, and note in the manifest where and by which settings; `bounds` bind what the query repeats."""
+        """Search, and note the scope and settings in the manifest; `bounds` are those of the query's text."""
         request = retrieval.RetrieveRequest(
             scope=self._scope,
             query=query,
@@ -170,7 +170,7 @@ class Steps:
     async def rewrite(
         self, question: str, history: Sequence[ChatMessage], settings: GenerationSettings, bounds: TextBounds
     ) -> generation.RewriteQuestionResponse:
-        """Return a follow-up in full by the model that answers, empty where there is none or it fails."""
+        """Return a follow-up in standalone form, by the answering model; empty where there is none or it fails."""
         request = generation.RewriteQuestionRequest(
             scope=self._scope, question=question, history=history, settings=settings, bounds=bounds
         )
@@ -186,15 +186,15 @@ class Steps:
         return rewritten
 
     async def window(self, settings: GenerationSettings, bounds: TextBounds) -> tuple[int, int]:
-        """Return the tokens that the model reads and writes together, and those of its answer; 0 where not known."""
+        """Return the model's context window and answer size in tokens; 0 where unknown."""
         request = generation.ResolveSettingsRequest(scope=self._scope, generation=settings, bounds=bounds)
         try:
             return await self._windows.of(request, self._deadline.share(PIPELINE_STAGE_EDGE))
         except FootnoteError:
-            return 0, 0  # asking it will tell what is wrong
+            return 0, 0  # the generation call will report the error
 
     async def allows(self, settings: GenerationSettings, bounds: TextBounds) -> bool:
-        """Tell whether the model of these settings may be given texts so bound; false where that is not known."""
+        """Tell whether the model of these settings may read texts with these bounds; false where unknown."""
         request = generation.ResolveSettingsRequest(scope=self._scope, generation=settings, bounds=bounds)
         try:
             await self._windows.of(request, self._deadline.share(PIPELINE_STAGE_EDGE))
@@ -237,7 +237,7 @@ class Steps:
                 "A minimal prompt was used: no reranking, history or memory.",
                 error,
             )
-            # Counting tokens is work for the processor; the loop has other answers to serve meanwhile.
+            # Counting tokens is CPU work; the event loop must keep serving other answers.
             sources = await asyncio.to_thread(fallback.sources_of, list(request.chunks))
             prompt = fallback.prompt_of(
                 request.question,
@@ -252,7 +252,7 @@ class Steps:
 
 
 def name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -> None:
-    """Say of each source which collection it is from, by which it is decided who may see it later, and its origin."""
+    """Set each source's collection, which later access checks use, and its origin."""
     known = {scored.chunk.id: scored.chunk for scored in chunks}
     for source in sources:
         if (chunk := known.get(source.chunk_id)) is None:
@@ -263,7 +263,7 @@ def name_collections(sources: Sequence[Source], chunks: Sequence[ScoredChunk]) -
 
 
 def lead_to_origins(citations: Iterable[Citation], sources: Sequence[Source]) -> None:
-    """Say of footnotes whose documents are items of sources where their quotes stand."""
+    """Link footnotes to the quoted positions in items of sources."""
     origins = {source.number: source.origin for source in sources if source.HasField("origin")}
     for citation in citations:
         if (origin := origins.get(citation.number)) is not None:
@@ -271,6 +271,6 @@ def lead_to_origins(citations: Iterable[Citation], sources: Sequence[Source]) ->
 
 
 def prompt_tokens(built: augmentation.BuildPromptResponse) -> int:
-    """Return what the model is about to read, as far as is known before it says so itself."""
+    """Return the prompt's tokens as far as known before the model reports them."""
     planned = int(built.token_plan.prompt_tokens)
     return planned or sum(len(message.text) // 4 + 4 for message in built.prompt.messages)

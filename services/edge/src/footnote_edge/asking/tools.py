@@ -1,4 +1,4 @@
-"""What every answer works with."""
+"""The components that all answers share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from footnote_edge.system.activity import Counted
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The parts that the asking of all questions shares."""
+    """Components shared by all questions."""
 
     stages: Stages
     bounds: Bounds

@@ -1,4 +1,4 @@
-"""How much the model of a question reads, as generation said in its current epoch."""
+"""Context windows of models, cached for generation's current epoch."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _Room: TypeAlias = tuple[int, int]
 
 
 class Windows:
-    """Asks generation, unless it has said so of the same settings, bounds and caller in its current epoch.
+    """Asks generation once per epoch for the same settings, bounds and caller.
 
-    A launch of generation begins an epoch, and so does a model that tells of another window than it was known to have.
+    An epoch begins when generation starts, or when a model reports a new window.
     """
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
@@ -26,7 +26,7 @@ class Windows:
         self._told: EpochCache[bytes, _Room] = EpochCache(epochs, _MOST_KEPT)
 
     async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> tuple[int, int]:
-        """Return a model's tokens altogether and those of its answer, 0 where not known; raises what it is refused."""
+        """Return a model's total tokens and answer tokens, 0 where unknown; raises a refusal's error."""
         key = request.SerializeToString(deterministic=True)
         if (told := self._told.get(key)) is not None:
             return told
