@@ -53,7 +53,7 @@ _MOST_COMPUTED = 2000
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Chunks, documents that the question names, and whether the search ran without sight."""
+    """Chunks, documents that the question names, and `blind`: no search could look at the documents."""
 
     chunks: Sequence[Any] = ()
     named: Sequence[str] = ()

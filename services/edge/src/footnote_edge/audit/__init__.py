@@ -1,1 +1,1 @@
-"""The audit log: what an event is, which RPCs are in it, how it is written, read and deleted in time."""
+"""The audit log: events, the RPCs that it covers, writing, reading and retention."""

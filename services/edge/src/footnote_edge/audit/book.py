@@ -1,4 +1,4 @@
-"""The audit log in the database: events are appended and read here; only `retention` deletes."""
+"""The audit log in the database: this module appends and reads events; only `retention` deletes them."""
 
 import json
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ ALL_TENANTS = "-"
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which events are meant; what is empty, 0 or None does not narrow. Times in milliseconds, the end excluded."""
+    """Selects events; an empty, 0 or None filter does not narrow. Times in milliseconds, the end excluded."""
 
     tenant_id: str
     start_ms: int | None = None
@@ -33,7 +33,7 @@ class Filters:
     outcome: int = 0
 
     def conditions(self) -> list[ColumnElement[bool]]:
-        """Return them as conditions of SQL."""
+        """Return the filters as SQL conditions."""
         row = AuditEventRow
         found: list[ColumnElement[bool]] = []
         if self.tenant_id != ALL_TENANTS:
@@ -60,7 +60,7 @@ class AuditBook:
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
         insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
-        # An append whose outcome is unknown is repeated; what it has written already is left as it is.
+        # An append with an unknown outcome is repeated; rows that it has written already stay as they are.
         self._insert = insert(AuditEventRow.__table__).on_conflict_do_nothing(index_elements=["id"])
 
     async def append(self, events: Sequence[Event]) -> None:
@@ -69,7 +69,7 @@ class AuditBook:
             await self.append_within(session, events)
 
     async def append_within(self, session: AsyncSession, events: Sequence[Event]) -> None:
-        """Write events in a transaction that does something else as well."""
+        """Append events within the transaction of another change."""
         connection = await session.connection()
         await connection.execute(self._insert, [_row(event) for event in events])
 

@@ -1,7 +1,7 @@
-"""Bounds how many events refused and failed attempts become: the first few of a tenant one each, the rest counted.
+"""Bounds the number of events for refused and failed attempts: a tenant's first few get one each, the rest are counted.
 
-Whatever the flood, one replica writes at most `most_events()` of them in a window. Nothing is left out silently: an
-attempt is an event of its own, or is in the count of one.
+Whatever the flood, one replica writes at most `most_events()` of them in a window. Every attempt is an event of its own
+or part of a count.
 """
 
 import time
@@ -15,13 +15,13 @@ from footnote_edge.audit.events import Event, Principal, Way
 
 WINDOW_SECONDS = 300.0
 SINGLE = 10
-"""Attempts of one tenant in a window that become events of their own."""
+"""Attempts of one tenant in a window that get an event each."""
 SINGLE_IN_ALL = 200
 KINDS = 16
-"""Kinds of attempts of one tenant that are counted by themselves; all others of it are counted together."""
+"""Kinds of attempts of one tenant with a count each; its other kinds share one count."""
 KINDS_IN_ALL = 128
 TENANTS = 64
-"""Tenants, by status, whose further kinds are counted together; those of others are counted as of no tenant."""
+"""Pairs of tenant and status with a shared count; further attempts are counted without a tenant."""
 
 Kind = tuple[Principal, Way, str, str, str, str]
 
@@ -41,12 +41,12 @@ class _Tally:
 
 
 def most_events() -> int:
-    """Return how many events a window may come to."""
+    """Return the maximum number of events in a window."""
     return SINGLE_IN_ALL + KINDS_IN_ALL + TENANTS + 1
 
 
 class Bounding:
-    """Decides what becomes of each refused or failed attempt; `clock` gives seconds."""
+    """Decides how to log each refused or failed attempt; `clock` gives seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = WINDOW_SECONDS) -> None:
         self._clock = clock
@@ -58,7 +58,7 @@ class Bounding:
         self._mixed: dict[tuple[str, str], _Tally] = {}
 
     def take(self, event: Event) -> list[Event]:
-        """Take an attempt; return what is to be written now, of a window that has ended as well."""
+        """Take an attempt; return the events to write now, including those of a window that has ended."""
         due = self.due()
         tenant = event.who.tenant_id
         if self._single[tenant] < SINGLE and self._single.total() < SINGLE_IN_ALL:
@@ -69,7 +69,7 @@ class Bounding:
         return due
 
     def due(self) -> list[Event]:
-        """Return the counts of a window that has ended, and begin the next one."""
+        """Return the counts of a window that has ended, and begin the next window."""
         return self.rest() if self._clock() - self._began >= self._window else []
 
     def rest(self) -> list[Event]:

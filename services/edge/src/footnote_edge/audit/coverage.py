@@ -1,4 +1,4 @@
-"""Which RPCs are in the audit log, and where an event finds what was acted upon; a new RPC has to be declared here."""
+"""The RPCs that the audit log covers, and where an event finds its resource; each new RPC must be declared here."""
 
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Audited:
     """An RPC whose every end is an event.
 
-    `kind` is the type of its resource, `named` the path in the request that names it, `made` the path in the response
-    that does so with certainty; `changes` is the request's field whose parts are changed.
+    `kind` is the type of its resource. `named` is the path in the request that names it, `made` the more reliable path
+    in the response. `changes` is the request field whose subfields are changed.
     """
 
     kind: str
@@ -42,7 +42,7 @@ AUDITED: dict[str, Audited] = {
     "CheckProvider": Audited("providers", "id"),
     "UpdateTenantLimits": Audited("limits", "tenant_id", changes="resource"),
 }
-"""By the name of the RPC."""
+"""Audited RPCs by name."""
 
 _READS = "reads what its caller may see and changes nothing"
 _QUESTION = "a question: it is kept with its answer, and its use in the usage of its user"
@@ -66,4 +66,4 @@ NOT_AUDITED: dict[str, str] = {
     "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
     "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",
 }
-"""Why an RPC is not in the log. Of these, too, attempts that are refused (authentication, permission) are events."""
+"""Reasons why RPCs are not logged. Their attempts refused by authentication or permission are events even so."""

@@ -1,4 +1,4 @@
-"""What an event of the audit log holds: identifiers and names of the contract, never a text that a caller wrote."""
+"""The content of an audit event: identifiers and names of the contract, never a caller's text."""
 
 import time
 from dataclasses import dataclass, field, replace
@@ -19,7 +19,7 @@ _REFUSED = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Where an attempt came from: the interface and the peer's address, "" where it is unknown."""
+    """The origin of an attempt: the interface and the peer's address, "" if unknown."""
 
     door: AuditDoor.ValueType = AuditDoor.AUDIT_DOOR_UNSPECIFIED
     address: str = ""
@@ -27,7 +27,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who made an attempt; everything is empty for an unknown caller."""
+    """The caller of an attempt; every field is empty for an unknown caller."""
 
     tenant_id: str = ""
     user_id: str = ""
@@ -57,18 +57,18 @@ class Event:
 
     @property
     def outcome(self) -> AuditOutcome.ValueType:
-        """What the status means to an administrator."""
+        """The meaning of the status for an administrator."""
         if self.status == OK:
             return AUDIT_OUTCOME_SUCCEEDED
         return AUDIT_OUTCOME_REFUSED if self.status in _REFUSED else AUDIT_OUTCOME_FAILED
 
     @property
     def kind(self) -> str:
-        """The type of the resource, as in "documents/"; empty without one."""
+        """The resource type, as in "documents/"; empty without a resource."""
         kind, slash, _ = self.resource.partition("/")
         return kind + slash
 
     def of_tenant(self, tenant_id: str) -> "Event":
-        """Return the event as one that belongs to another tenant, whose user the caller is not."""
+        """Return the event as an event of another tenant, in which the caller is not a user."""
         user = f"{self.who.tenant_id}/{self.who.user_id}"
         return replace(self, who=replace(self.who, tenant_id=tenant_id, user_id=user))

@@ -1,4 +1,4 @@
-"""Events of work on the deployment's own database, without a server: written in the same transaction as the change."""
+"""Audit events of offline work on the deployment's own database, written in the same transaction as the change."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from footnote_edge.audit.events import Event, Principal, Way
 
 
 class Journal:
-    """Writes what the operator does by the command line; its user at this machine is not recorded."""
+    """Writes an operator's changes by the command line; the user at this machine is not recorded."""
 
     def __init__(self, database: Database) -> None:
         self._book = AuditBook(database)

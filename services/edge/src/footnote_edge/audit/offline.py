@@ -1,4 +1,4 @@
-"""The audit log of a deployment without its service, for the command line where the database is: of every tenant."""
+"""The audit log of a deployment without its service, for the command line on the database's machine: all tenants."""
 
 from pathlib import Path
 
@@ -14,13 +14,13 @@ from footnote_edge.settings import Settings
 
 
 class OfflineLog:
-    """Answers ListAuditEvents as a server does, without asking who calls: who can read the file may."""
+    """Answers ListAuditEvents as a server does, but without authentication: access to the file is the permission."""
 
     def __init__(self, database: Database) -> None:
         self._book = AuditBook(database)
 
     async def read(self, request: ListAuditEventsRequest) -> ListAuditEventsResponse:
-        """Return a page; without a tenant of the whole deployment."""
+        """Return a page; without a tenant, of the whole deployment."""
         page = Page.of(Scope(), request, kinds=(long_sequence,))
         found, token = await self._book.page(filters(request, request.tenant_id or ALL_TENANTS), page)
         return ListAuditEventsResponse(events=map(message, found), next_page_token=token)

@@ -1,8 +1,8 @@
-"""Writes the audit log: successes before their caller hears of them, refused and failed attempts within a second.
+"""Writes the audit log: a success before its caller gets the response, a refused or failed attempt within a second.
 
-While the log cannot be written, `ready` refuses audited calls before they do anything. Only calls that were under way
-when the database went away end without their event: their callers get the true answer, and the event is kept in memory
-and written when the database is back. It is lost only if the process is killed before; the log line has it even then.
+While the log cannot be written, `ready` refuses audited calls before they do anything. Calls already in progress when
+the database fails end without a stored event: their callers get the true answer. The event waits in memory until the
+database is back. It is lost only if the process is killed before; the log line has it even then.
 """
 
 import asyncio
@@ -18,18 +18,18 @@ from footnote_edge.audit.bounding import Bounding
 from footnote_edge.audit.events import Event
 
 FLUSH_SECONDS = 1.0
-"""What a killed process may forget of refused and failed attempts, at most."""
+"""Refused and failed attempts that a killed process may lose: at most those of so many seconds."""
 WRITE_SECONDS = 5.0
-"""Time for one write, after which it counts as failed."""
+"""Timeout of one write, in seconds."""
 MOST_WAITING = 10_000
-"""Events that may wait for the database; what comes beyond is in the log lines alone, and counted."""
+"""Events that may wait for the database; those beyond appear in log lines only, and are counted."""
 _RETRY_SECONDS = 2.0
 
 _log = get_logger(__name__)
 
 
 class Recorder:
-    """Appends events; one writer at a time, which takes along all that wait."""
+    """Appends events; one writer at a time, which takes all waiting events along."""
 
     def __init__(self, book: AuditBook, bounding: Bounding | None = None) -> None:
         self._book = book
@@ -39,12 +39,12 @@ class Recorder:
         self._failing = False
         self._writes: set[asyncio.Task[None]] = set()
         self.rounds = PeriodicTasks("audit", self._round, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
-        """Writes what waits, in the background; the rest is written by `close`."""
+        """Writes waiting events in the background; `close` writes the rest."""
 
     def ready(self) -> None:
-        """Raise Unavailable while the log cannot be written; asked before an audited call does anything.
+        """Raise Unavailable while the log cannot be written; checked before an audited call does anything.
 
-        Whether it can be again is for the background to find out: callers must not queue up for that.
+        Only the background task tries again: callers must not queue up for that.
         """
         if self._failing:
             raise Unavailable(
@@ -54,32 +54,32 @@ class Recorder:
             )
 
     async def record(self, event: Event) -> None:
-        """Write a success; return when it is in the database, or could not be written and waits in memory."""
+        """Write a success; return when it is in the database, or waits in memory because the write failed."""
         if self._wait_with(event):
             await self._flushed()
             if any(one.id == event.id for one in self._waiting):
                 _log.error("audit_event_waits", **_words(event))
 
     def attempt(self, event: Event) -> None:
-        """Take a refused or failed attempt, which is written within FLUSH_SECONDS or counted with others like it."""
+        """Take a refused or failed attempt; it is written within FLUSH_SECONDS, or counted with others like it."""
         for one in self._bounding.take(event):
             self._wait_with(one)
 
     async def flush(self) -> None:
-        """Write what waits, so that a reader of the log finds it; what cannot be written goes on waiting."""
+        """Write waiting events so that a reader of the log finds them; events that cannot be written keep waiting."""
         if self._waiting:
             await self._flushed()
 
     async def page(self, filters: Filters, page: Page) -> tuple[list[Event], str]:
         """Return a page of events, newest first, and the next page's token.
 
-        What this process has not written yet is written before, so that callers find what they did a moment ago.
+        Flushes this process's events first, so that callers find their latest calls.
         """
         await self.flush()
         return await self._book.page(filters, page)
 
     async def close(self) -> None:
-        """Write everything, the counts of the window under way as well."""
+        """Write everything, including the counts of the current window."""
         for event in self._bounding.rest():
             self._wait_with(event)
         await self.flush()
@@ -100,7 +100,7 @@ class Recorder:
         await self.flush()
 
     async def _flushed(self) -> None:
-        """Write what waits; whoever is cancelled meanwhile, the write goes on."""
+        """Write waiting events; the write continues even if the awaiting task is cancelled."""
         task = asyncio.create_task(self._write())
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
@@ -113,7 +113,7 @@ class Recorder:
             try:
                 async with asyncio.timeout(WRITE_SECONDS):
                     await self._book.append(batch)
-            except Exception as error:  # whatever it is, the events must be kept and new work refused
+            except Exception as error:  # whatever the error, keep the events and refuse new work
                 if not self._failing:
                     _log.error("audit_log_unwritable", waiting=len(batch), error=type(error).__name__)
                 self._failing = True
@@ -126,7 +126,7 @@ class Recorder:
 
 
 def _words(event: Event) -> dict[str, object]:
-    """Return an event for a line of the log."""
+    """Return an event as fields of a log line."""
     return {
         "id": event.id,
         "tenant": event.who.tenant_id,

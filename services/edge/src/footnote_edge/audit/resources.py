@@ -1,4 +1,4 @@
-"""What a call acted upon and which fields it changed, read from its messages without any text of its caller's."""
+"""Reads a call's resource and changed fields from its messages, without any of the caller's text."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ MOST_FIELDS = 50
 """Names of changed fields in one event."""
 _DEPTH = 4
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-# As strict as what may be one: a key pasted in the wrong place, or a sentence, is none.
+# Strict patterns: a key pasted in the wrong place, or a sentence, is no id.
 _BY_KIND = {
     "collections": re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,127}"),
     "limits": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+|:-]{0,127}"),
@@ -25,7 +25,7 @@ _NOT_CHANGED = frozenset({"id", "etag", "tenant_id"})
 
 
 def resource(declared: Audited, request: Message | None, response: Message | None) -> str:
-    """Return what was acted upon, as in "documents/ID"; empty where neither message names it."""
+    """Return the resource, as in "documents/ID"; empty where neither message names it."""
     for message, path in ((response, declared.made), (request, declared.named)):
         text = _at(message, path) if message is not None and path else None
         if isinstance(text, str) and _is_id(declared.kind, text):
@@ -34,7 +34,7 @@ def resource(declared: Audited, request: Message | None, response: Message | Non
 
 
 def changed_fields(declared: Audited, request: Message | None) -> tuple[str, ...]:
-    """Return the names of the fields that a request changes, as its contract has them."""
+    """Return the names of the fields that a request changes, as in the contract."""
     changed = _at(request, declared.changes) if request is not None and declared.changes else None
     if not isinstance(changed, Message):
         return ()
@@ -48,7 +48,7 @@ def changed_fields(declared: Audited, request: Message | None) -> tuple[str, ...
 
 
 def providers(declared: Audited, request: Message | None) -> tuple[str, ...]:
-    """Return which providers a request chooses, as "settings.generation.provider=openai"."""
+    """Return the providers that a request chooses, as "settings.generation.provider=openai"."""
     changed = _at(request, declared.changes) if request is not None and declared.changes else None
     if not isinstance(changed, Message):
         return ()
@@ -61,7 +61,7 @@ def _is_id(kind: str, text: str) -> bool:
 
 
 def _at(message: Any, path: str) -> Any:
-    """Return the value at a dotted path; None where it is not set or there is no such field."""
+    """Return the value at a dotted path; None if it is not set or the field does not exist."""
     for name in path.split("."):
         if not isinstance(message, Message) or name not in message.DESCRIPTOR.fields_by_name:
             return None
@@ -73,7 +73,7 @@ def _at(message: Any, path: str) -> Any:
 
 
 def _leaves(message: Message, before: str = "", depth: int = _DEPTH) -> Iterator[tuple[str, Any]]:
-    """Yield the paths and values of fields that are set; a list, a JSON object or a time is one."""
+    """Yield the paths and values of set fields; a list, a JSON object or a time counts as one value."""
     for field, value in message.ListFields():
         path = f"{before}{field.name}"
         if not before and field.name in _NOT_CHANGED:
@@ -86,7 +86,7 @@ def _leaves(message: Message, before: str = "", depth: int = _DEPTH) -> Iterator
 
 
 def _is_field(descriptor: Any, path: str) -> bool:
-    """Tell whether a path is one of a message's contract."""
+    """Tell whether a path exists in a message's contract."""
     level = descriptor
     for name in path.split("."):
         if level is None or name not in level.fields_by_name:

@@ -1,4 +1,4 @@
-"""Deletes events of the audit log whose retention is over: the one place that takes anything out of it."""
+"""Deletes audit events after their retention period: the only code that removes events."""
 
 import time
 
@@ -8,19 +8,19 @@ from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
 
 BATCH = 1000
-"""Events of one transaction, so that others wait for the database for a moment only."""
+"""Events per transaction, small so that other writers wait only briefly."""
 _DAY_MS = 86_400_000
 
 
 class Retention:
-    """Sweeps the audit log; `days` is how long events are kept."""
+    """Sweeps the audit log; `days` is the retention period."""
 
     def __init__(self, database: Database, days: float) -> None:
         self._sessions = database.sessions
         self._days = days
 
     async def sweep(self) -> int:
-        """Delete what is older and return how many events that were."""
+        """Delete expired events and return their number."""
         before = int(time.time() * 1000 - self._days * _DAY_MS)
         total = 0
         while True:

@@ -1,4 +1,4 @@
-"""Events and filters of the audit log as the contract has them."""
+"""Converts audit events and filters between the contract and the database."""
 
 from footnote.edge.v1.audit_pb2 import AuditEvent, ListAuditEventsRequest
 from footnote.types.v1.errors_pb2 import ErrorReason
@@ -13,7 +13,7 @@ _REASONS = dict(ErrorReason.items())
 
 
 def filters(request: ListAuditEventsRequest, tenant_id: str) -> Filters:
-    """Return which events of a tenant a request means."""
+    """Return the filters of a request for a tenant's events."""
     return Filters(
         tenant_id,
         start_ms=_ms(request.start_time) if request.HasField("start_time") else None,
@@ -55,5 +55,5 @@ def message(event: Event) -> AuditEvent:
 
 
 def _ms(moment: Timestamp) -> int:
-    """Return a time in milliseconds, rounded up: an event of the millisecond that it lies in is before it."""
+    """Return a time in milliseconds, rounded up, so that an event in the same millisecond is before it."""
     return moment.seconds * 1000 + -(-moment.nanos // 1_000_000)

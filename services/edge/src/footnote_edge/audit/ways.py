@@ -1,4 +1,4 @@
-"""Where a call came from: the peer's address past the front door, or what edge's own HTTP side says of its client."""
+"""Origins of calls: the peer's address behind the proxy, or the client that edge's own HTTP side names."""
 
 import hmac
 import secrets
@@ -15,10 +15,10 @@ MOST_ADDRESS = 64
 
 
 class Ways:
-    """Tells ways; `address_of` gives the address behind what gRPC calls its peer.
+    """Determines the origin of calls; `address_of` returns the address behind a gRPC peer.
 
-    The HTTP side calls the gRPC side in the same process. It says who called by a header with a secret of this process,
-    so that nobody else can say it.
+    The HTTP side calls the gRPC side in the same process. It names its client in a header with a secret of this
+    process, so that other clients cannot forge it.
     """
 
     def __init__(self, address_of: Callable[[str], str]) -> None:
@@ -26,11 +26,11 @@ class Ways:
         self._secret = secrets.token_hex(16)
 
     def header(self, way: Way) -> str:
-        """Return what the HTTP side says of its client in HEADER."""
+        """Return the value of HEADER with which the HTTP side names its client."""
         return f"{self._secret} {int(way.door)} {way.address}"
 
     def of(self, headers: Mapping[str, str], peer: str) -> Way:
-        """Return where a call with these headers came from."""
+        """Return the origin of a call with these headers."""
         secret, _, said = headers.get(HEADER, "").partition(" ")
         if secret and hmac.compare_digest(secret.encode(), self._secret.encode()):
             door, _, address = said.partition(" ")
@@ -39,7 +39,7 @@ class Ways:
 
 
 def http_way(path: str, client: tuple[str, int] | None) -> Way:
-    """Return where an HTTP request came from."""
+    """Return the origin of an HTTP request."""
     if path.startswith(_OPENAI):
         door = AUDIT_DOOR_OPENAI
     else:

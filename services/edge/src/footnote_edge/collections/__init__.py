@@ -1,1 +1,1 @@
-"""Collections by name, who may see them, and what they bind the texts of a question to."""
+"""Collections by name, their visibility, and the bounds that they put on a question's texts."""

@@ -1,4 +1,4 @@
-"""What binds the texts of a question: which collections it is about, and whether these keep their texts here."""
+"""Bounds of a question's texts: its collections, and whether these keep their texts on this machine."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from footnote_providers.egress.bounds import of_collection, together
 from footnote_edge.adapters.stages import Stages
 
 UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
-"""While indexing does not answer and the collections were not asked about before: nothing leaves by mistake."""
+"""Used while indexing is down and the collections are not cached: no text may leave by mistake."""
 
 CONVERSATION = TextBounds(
     local_only=True, because="this conversation, in which collections were asked that keep their texts here"
 )
-"""What binds the messages of a conversation that is marked so."""
+"""Bounds of the messages of a conversation marked as local."""
 FREE = TextBounds()
 _MOST_KEPT = 1024
 _MOST_COLLECTIONS = 20_000
@@ -35,10 +35,10 @@ _Found: TypeAlias = tuple[list[Collection], TextBounds]
 
 
 class Bounds:
-    """Finds the collections of a question; remembers what bound them for when indexing does not answer.
+    """Finds the collections of a question; remembers their bounds for when indexing is down.
 
-    In one epoch of its collections indexing is asked once: what is changed of them, by whomever, counts for the next
-    question. Their counts are of no use here.
+    Asks indexing once per epoch of its collections, so any change counts for the next question. Collection counts are
+    not needed here.
     """
 
     def __init__(self, stages: Stages, epochs: EpochReader, timeout: float) -> None:
@@ -50,7 +50,7 @@ class Bounds:
         )
 
     async def find(self, scope: Scope, names: Sequence[str]) -> tuple[list[Collection], TextBounds]:
-        """Return the collections named, every visible one where none is, and what binds texts about them.
+        """Return the named collections, or every visible one if none is named, and the bounds of texts about them.
 
         Raises NotFound for a collection that the caller may not see.
         """
@@ -64,7 +64,7 @@ class Bounds:
         return found, bounds
 
     async def _ask(self, scope: Scope, names: Sequence[str]) -> tuple[str, list[Collection]]:
-        """Return the collections, and the epoch for which that holds; "" for none."""
+        """Return the collections, and the epoch in which the result is valid; "" for none."""
         if not names:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
@@ -77,7 +77,7 @@ class Bounds:
         return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
 
     async def about(self, scope: Scope, collection_ids: Collected[str]) -> TextBounds:
-        """Return what binds texts that came of collections; the strictest where one of these cannot be looked up."""
+        """Return the bounds of texts derived from collections; the strictest if one cannot be looked up."""
         if not collection_ids:
             return FREE
         ids = sorted(collection_ids)
@@ -87,7 +87,7 @@ class Bounds:
             return self.last_known(scope, ids)
 
     def last_known(self, scope: Scope, names: Sequence[str]) -> TextBounds:
-        """Return what bound these collections when they were last asked about; the strictest when they never were."""
+        """Return the last known bounds of these collections; the strictest if there are none."""
         return self._last.get(_key(scope, names), UNKNOWN)
 
 

@@ -1,4 +1,4 @@
-"""Collections by name: found, made on demand when they are the default one, remembered for when indexing is down."""
+"""Collections by name: looked up, created on demand for "default", and remembered for when indexing is down."""
 
 import asyncio
 import re
@@ -40,12 +40,12 @@ from footnote_edge.gateway.request_ids import RequestIds
 DEFAULT = "default"
 _RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")
 MOST_NAMED = 100
-"""Collections that a conversation may name; none means all."""
+"""Maximum number of collections that a conversation may name; an empty list means all."""
 _MOST_NOTED = 1024
 
 
 class Catalog:
-    """Resolves what callers name to collections of their tenant."""
+    """Resolves callers' names to collections of their tenant."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class Catalog:
         self._request_ids = request_ids
         self._timeout = timeout
         self._told: EpochCache[tuple[bytes, str], Collection] = EpochCache(epochs, _MOST_NOTED)
-        """What indexing told in its current epoch of collections, of each caller and name; without counts."""
+        """Indexing's collections in its current epoch, by caller and name; without counts."""
         self._noted: dict[tuple[str, str, str], Collection] = {}
 
     async def get(self, scope: Scope, name: str, needs: Access = Access.READ, *, counted: bool = True) -> Collection:
-        """Return a collection by name or id, in which the caller may do what it `needs` to.
+        """Return a collection by name or id in which the caller has the access it `needs`.
 
-        Not `counted`, it does not tell how many documents and chunks it has.
+        With `counted` false the collection has no counts of documents and chunks.
 
-        Raises NotFound when there is none that the caller may see, PermissionDenied when it may only do less.
+        Raises NotFound if the caller can see no such collection, PermissionDenied if its access is lower.
         """
         if not name:
             raise InvalidArgument.field("collection", "must be given")
@@ -89,7 +89,7 @@ class Catalog:
         return found
 
     async def _uncounted(self, scope: Scope, name: str) -> Collection:
-        """Return a collection without asking, if nothing was changed of any since it was asked for."""
+        """Return a collection from the cache if no collection has changed since it was fetched."""
         key = (scope.SerializeToString(deterministic=True), name)
         if (told := self._told.get(key)) is not None:
             return told
@@ -100,7 +100,7 @@ class Catalog:
         return asked
 
     async def described(self, scope: Scope, name: str) -> Collection:
-        """Return a collection with what counts of all its settings, as far as the stages answer."""
+        """Return a collection with all its effective settings, as far as the stages answer."""
         found = await self.get(scope, name)
         await asyncio.gather(self._settings.fill_in(scope, found), self.outdated.fill_in(scope, found))
         return found
@@ -112,7 +112,7 @@ class Catalog:
         return {one.collection.id for one in resolved.collections}
 
     async def names(self, scope: Scope, ids: Collected[str]) -> dict[str, str]:
-        """Return the names of those of the collections that the caller may see, by id."""
+        """Return the names of the collections that the caller may see, by id."""
         if len(ids) == 1:
             try:
                 found = [await self.get(scope, next(iter(ids)))]
@@ -127,7 +127,7 @@ class Catalog:
     async def check_all(self, scope: Scope, names: Sequence[str]) -> None:
         """Raise NotFound for a collection that the caller may not see.
 
-        While indexing does not answer nothing is found out: whoever uses the names later is asked again.
+        Skips the check while indexing is down: every later use of the names repeats it.
         """
         if len(names) > MOST_NAMED:
             raise InvalidArgument.field("collections", f"must name at most {MOST_NAMED}")
@@ -138,12 +138,11 @@ class Catalog:
                 return
 
     async def for_upload(self, scope: Scope, name: str) -> Collection:
-        """Return the collection to put a file into: "default" is made on demand, others must exist.
+        """Return the collection for an upload: "default" is created on demand, others must exist.
 
-        Raises InvalidArgument(OWN_VECTORS) for one that takes no documents.
+        Raises InvalidArgument(OWN_VECTORS) for a collection without documents.
 
-        While indexing does not answer, a collection that this user has used before is taken as it was then, if the user
-        was known to be allowed to write to it a few minutes ago.
+        While indexing is down, the remembered collection serves if this user could write to it within the last minutes.
         """
         name = name or DEFAULT
         try:
@@ -175,7 +174,7 @@ class Catalog:
         )
 
     async def create(self, scope: Scope, collection: Collection, collection_id: str = "") -> Collection:
-        """Create a collection, or return the one that was made under its id; an empty id is made.
+        """Create a collection, or return the one created under its id; an empty id is generated.
 
         Raises AlreadyExists for a name in use, PermissionDenied.
         """
@@ -196,7 +195,7 @@ class Catalog:
             scope=scope, collection=collection, max_tenant_collections=allowed, collection_id=collection_id
         )
         if asks_stages(collection.settings):
-            # Indexing first: a setting out of range, or a name that is taken, is known without the other stages.
+            # Indexing first: it rejects settings out of range and taken names without the other stages.
             request.validate_only = True
             checked = await self._indexing.CreateCollection(request, timeout=self._timeout)
             await self._settings.check(scope, checked.collection)
@@ -207,7 +206,7 @@ class Catalog:
         return created
 
     async def update(self, scope: Scope, request: edge.UpdateCollectionRequest) -> Collection:
-        """Change what the mask names of a collection that the caller may manage."""
+        """Change the fields that the mask names in a collection that the caller may manage."""
         before = await self.get(scope, request.collection, Access.MANAGE)
         change = indexing.UpdateCollectionRequest(
             scope=scope,
@@ -229,7 +228,7 @@ class Catalog:
         return changed
 
     async def forget(self, scope: Scope, collection: Collection) -> None:
-        """No longer accept uploads by memory into a collection that was deleted."""
+        """Remove a deleted collection from memory, so that uploads to it are refused."""
         self._permissions.changed(scope)
         names = (collection.name, collection.id)
         async with self._sessions.begin() as session:
@@ -243,7 +242,7 @@ class Catalog:
     async def _get_or_default(self, scope: Scope, name: str) -> Collection:
         try:
             found = await self.get(scope, name, counted=False)
-            # Somebody's private collection that happens to be named so is not where files go that name no collection.
+            # A user's private collection named "default" must not receive files that name no collection.
             if name != DEFAULT or found.visibility != VISIBILITY_PRIVATE or found.owner_id == scope.user_id:
                 return found
         except InvalidArgument:
@@ -256,8 +255,8 @@ class Catalog:
                     reason=error.reason,
                     metadata=error.metadata,
                 ) from None
-        # The one exception to who makes collections for all of the tenant: anyone who may upload may thereby make the
-        # default one, with nothing of its own choosing. The guard has seen to it that the caller is a writer.
+        # The one exception to who may create collections for a whole tenant: any uploader may thereby create the
+        # default one, without choosing its settings. The guard has checked that the caller is a writer.
         maker = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_ADMIN])
         try:
             return await self.create(maker, Collection(name=DEFAULT, description="Made by the first upload."))
@@ -274,7 +273,7 @@ class Catalog:
             payload = (await session.scalars(query)).one_or_none()
         try:
             return None if payload is None else Collection.FromString(payload)
-        except DecodeError:  # asked of indexing instead
+        except DecodeError:  # ask indexing instead
             return None
 
     async def _remember(self, scope: Scope, name: str, collection: Collection) -> None:
@@ -296,7 +295,7 @@ class Catalog:
         try:
             await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
         except (IntegrityError, StaleDataError):
-            # Another wrote the row, or deleted it, between our look and our change: this time it is as it looks.
+            # Another writer created or deleted the row between our read and our write: accept its state this time.
             await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
         self._noted[key] = kept
 
@@ -306,7 +305,7 @@ class Catalog:
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:
-    """Return when an upload stops being searchable: after its own time, else after the collection's; None for never."""
+    """Return when an upload expires: after its own time, else after the collection's; None for never."""
     counting = collection.effective_settings if collection.HasField("effective_settings") else collection.settings
     if ttl_seconds is None and counting.HasField("ttl"):
         ttl_seconds = counting.ttl.ToTimedelta().total_seconds()
@@ -319,7 +318,7 @@ def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | No
 
 @contextmanager
 def _about_resource() -> Iterator[None]:
-    """Name the fields of what is refused as an Update has them: the stages know a collection only."""
+    """Rename fields in refusals to those of an Update request: the stages know only the collection."""
     try:
         yield
     except InvalidArgument as error:

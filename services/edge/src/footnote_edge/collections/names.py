@@ -1,4 +1,4 @@
-"""Names of collections by their ids, for what says of documents where they are."""
+"""Collection names by id, for documents' public form."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -12,22 +12,22 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 
 FRESH_SECONDS = 10.0
-"""How long a collection that another replica renames may still have its old name here."""
+"""Seconds for which a collection renamed on another replica may keep its old name here."""
 PAUSE_SECONDS = 2.0
-"""Indexing that did not answer is not asked again before."""
+"""Seconds before indexing is asked again after a failure."""
 ASK_SECONDS = 2.0
 MOST_KEPT = 20_000
 _BATCH = 1000
 _NEVER = float("-inf")
 
 Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, str]]]
-"""Returns the names of those of the collections that a scope may read."""
+"""Returns the names of those collections that a scope may read."""
 
 _log = get_logger(__name__)
 
 
 def asking(stub: Any) -> Ask:
-    """Return how to ask the indexing service behind a stub."""
+    """Return a function that asks the indexing service behind a stub."""
 
     async def ask(scope: Scope, ids: Sequence[str]) -> Mapping[str, str]:
         found: dict[str, str] = {}
@@ -41,10 +41,10 @@ def asking(stub: Any) -> Ask:
 
 
 class CollectionNames:
-    """Knows names for a moment; a name gives no right, so that they are kept for a tenant, not for each caller.
+    """Caches names briefly, by tenant instead of caller, since a name grants no right.
 
-    Ask for names of collections only that the caller was found to be allowed to read. While indexing does not answer,
-    what was known before is taken, "" where nothing was.
+    The caller must be known to have read access to the collections. While indexing is down, the cache serves old names,
+    or "" if there are none.
     """
 
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
@@ -55,11 +55,11 @@ class CollectionNames:
         self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
     async def one(self, scope: Scope, collection_id: str) -> str:
-        """Return the name of a collection, "" for one that is gone or cannot be looked up."""
+        """Return the name of a collection, "" if it is deleted or cannot be looked up."""
         return (await self.several(scope, [collection_id])).get(collection_id, "")
 
     async def several(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:
-        """Return the names of collections by their ids, as far as they are known."""
+        """Return the known names of collections by their ids."""
         now, tenant = self._clock(), scope.tenant_id
         since = self._forgotten.get(tenant, _NEVER)
         known: dict[str, str] = {}
@@ -78,7 +78,7 @@ class CollectionNames:
             self._silent.failed()
             _log.debug("collection_names_unknown", reason=error.reason)
             return known
-        except FootnoteError as error:  # a name is never worth a call's failure
+        except FootnoteError as error:  # a missing name must not fail a call
             _log.warning("collection_names_refused", reason=error.reason)
             return known
         for one in old:
@@ -88,5 +88,5 @@ class CollectionNames:
         return known
 
     def forget(self, tenant_id: str) -> None:
-        """Ask anew for a tenant's names: one of its collections was changed here; the old ones serve an outage."""
+        """Refresh a tenant's names after a local change; the old ones serve while indexing is down."""
         self._forgotten[tenant_id] = self._clock()

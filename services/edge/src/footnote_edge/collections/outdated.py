@@ -1,4 +1,4 @@
-"""Documents that were indexed with other settings than their collection has now."""
+"""Documents that were indexed with settings other than their collection's current ones."""
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -13,14 +13,14 @@ _log = get_logger(__name__)
 
 
 class Outdated:
-    """Compares what indexing would index with now with what ingestion has noted of each document."""
+    """Compares indexing's current settings with the digest that ingestion has stored for each document."""
 
     def __init__(self, stages: Stages, timeout: float) -> None:
         self._stages = stages
         self._timeout = timeout
 
     async def digest(self, scope: Scope, collection_id: str) -> str:
-        """Return the digest of the settings that count now; raises NotFound."""
+        """Return the digest of the effective settings; raises NotFound."""
         request = indexing.GetCollectionRequest(scope=scope, collection=collection_id, without_counts=True)
         response = await self._stages.indexing.GetCollection(request, timeout=self._timeout)
         return str(response.settings_digest)
@@ -37,7 +37,7 @@ class Outdated:
         return int(response.total_size)
 
     async def fill_in(self, scope: Scope, collection: Collection) -> None:
-        """Note the count on a collection; left unset while a stage does not answer."""
+        """Set the count on a collection; left unset while a stage is down."""
         try:
             collection.outdated_documents = await self.count(scope, collection.id)
         except FootnoteError as error:

@@ -1,6 +1,6 @@
-"""What the caller may do: asked by every handler before it acts, although the stages ask again.
+"""Access checks: every handler calls them before it acts, although the stages check again.
 
-Jobs that handlers take on act on the service's own account; for them nobody asks but here.
+Jobs run under the service's own account; for them this is the only check.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -24,7 +24,7 @@ from footnote_edge.collections.names import CollectionNames
 
 
 class Permissions:
-    """Raises NotFound for what does not exist for the caller, PermissionDenied for what it may only read."""
+    """Raises NotFound for objects invisible to the caller, PermissionDenied for read-only ones."""
 
     def __init__(
         self, authorizer: Authorizer, names: CollectionNames, deleting: Callable[[str], Awaitable[set[str]]]
@@ -34,12 +34,12 @@ class Permissions:
         self._deleting = deleting
 
     async def collection(self, scope: Scope, collection: Collection, needs: Access, *, exact: bool = True) -> None:
-        """Check what the caller needs to do to a collection; not `exact`, an answer of the last minutes may do."""
+        """Check the access that the caller needs to a collection; unless `exact`, a cached answer suffices."""
         held = (await self._held(scope, [collection.id], exact=exact))[collection.id]
         check(held, needs, collection_missing(collection.name or collection.id))
 
     async def document(self, scope: Scope, document: Document, needs: Access) -> None:
-        """Check what the caller needs to do with a document; to change it the answer is exact."""
+        """Check the access that the caller needs to a document; a write is checked without the cache."""
         held = await self._held(scope, [document.collection_id], exact=needs > Access.READ)
         check(held[document.collection_id], needs, document_missing(document.id))
 
@@ -49,7 +49,7 @@ class Permissions:
         check(held[chunk.collection_id], Access.READ, chunk_missing(chunk.id))
 
     async def documents(self, scope: Scope, documents: list[Document], needs: Access) -> None:
-        """Check many documents by one question."""
+        """Check many documents by one request."""
         ids = {document.collection_id for document in documents}
         held = await self._held(scope, ids, exact=needs > Access.READ)
         for document in documents:
@@ -68,12 +68,12 @@ class Permissions:
     async def _held(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
         held = await self._authorizer.several(scope, ids, exact=exact)
         if held and sees_all(scope) and not is_system(scope):
-            # Nobody is asked about administrators; but what is being deleted is out of their sight too.
+            # Administrators need no lookup; but a collection that is being deleted is invisible to them too.
             for collection_id in held.keys() & await self._deleting(scope.tenant_id):
                 held[collection_id] = Access.NONE
         return held
 
     def changed(self, scope: Scope) -> None:
-        """Forget what is known of a tenant's collections: one of them was changed."""
+        """Invalidate the cache of a tenant's collections after a change."""
         self._authorizer.forget(scope.tenant_id)
         self._names.forget(scope.tenant_id)

@@ -1,4 +1,4 @@
-"""A collection's settings as the stages that read them see them: refused by them at write, filled in where one asks."""
+"""A collection's settings in the other stages: validated at write, completed with effective values at read."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -18,11 +18,11 @@ from footnote_edge.adapters.stages import Stages
 _log = get_logger(__name__)
 _GROUPS = frozenset(CollectionSettings.DESCRIPTOR.fields_by_name)
 _SHOWN_WITHIN = 2.0
-"""Seconds that a stage has to say what counts when a collection is read."""
+"""Seconds that a stage has to return effective settings when a collection is read."""
 
 
 def asks_stages(settings: CollectionSettings) -> bool:
-    """Tell whether settings hold something that a stage other than indexing can find wrong."""
+    """Tell whether a stage other than indexing validates part of these settings."""
     return any(settings.HasField(group) for group in ("rerank", "prompt", "generation"))
 
 
@@ -34,10 +34,10 @@ class StagesSettings:
         self._timeout = timeout
 
     async def check(self, scope: Scope, after: Collection, before: Collection | None = None) -> None:
-        """Raise what every question to the collection would be refused with; what stays as it is may stay.
+        """Raise the errors that every question to the collection would get; unchanged settings may stay.
 
         InvalidArgument(INVALID_FIELD, PROVIDER_INVALID), FailedPrecondition(PROVIDER_UNCONFIGURED); Unavailable when a
-        stage that must be asked does not answer.
+        required stage is down.
         """
         new, old = after.settings, before.settings if before is not None else CollectionSettings()
         try:
@@ -49,7 +49,7 @@ class StagesSettings:
             raise _placed(error) from error
 
     async def fill_in(self, scope: Scope, collection: Collection) -> None:
-        """Add what counts of the settings that other stages read; a group whose stage does not answer is left out."""
+        """Add the effective settings of other stages; a group whose stage is down is left out."""
         answers = await asyncio.gather(
             self._answer(self._retrieval(scope, collection)),
             self._answer(self._augmentation(scope, collection)),
@@ -58,7 +58,7 @@ class StagesSettings:
         for answer in answers:
             if answer is not None:
                 for field, settings in answer.ListFields():
-                    if field.name in _GROUPS:  # a stage may say more than settings
+                    if field.name in _GROUPS:  # a stage may return more than settings
                         getattr(collection.effective_settings, field.name).CopyFrom(settings)
 
     async def _answer(self, call: Awaitable[Any]) -> Any:
@@ -88,7 +88,7 @@ class StagesSettings:
 
 
 def _placed(error: InvalidArgument) -> InvalidArgument:
-    """Return a stage's refusal with the fields named as in the collection."""
+    """Return a stage's refusal with field names of the collection."""
     violations = [(f"collection.settings.{_path(field)}", problem) for field, problem in error.violations]
     message = "; ".join(f"{field} {problem}" for field, problem in violations) or error.message
     return InvalidArgument(message, reason=error.reason, metadata=error.metadata, violations=violations)

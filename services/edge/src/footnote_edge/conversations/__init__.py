@@ -1,1 +1,1 @@
-"""Conversations, their messages and answers, and what readers thought of them."""
+"""Conversations, their messages and answers, and readers' feedback."""

@@ -1,4 +1,4 @@
-"""Stored answers by their ids: those of conversations, and those outside, which are kept for a time."""
+"""Stored answers by id: those in conversations, and standalone ones, which expire."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +18,19 @@ from footnote_edge.conversations.messages import message_of, touch
 from footnote_edge.conversations.origins import Origin, hash_of, note
 from footnote_edge.conversations.withholding import Withholding
 
-_TABLE: Any = MessageRow.__table__  # not of the ORM's rows, which would be looked after one by one
+_TABLE: Any = MessageRow.__table__  # the table instead of the ORM class, which would track every row
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """An answer to store: its row, and what it was made of."""
+    """An answer to store: its row and its origins."""
 
     row: dict[str, Any]
     origins: set[Origin]
 
 
 class Answers:
-    """Reads answers of one user at a time, those of others do not exist for it; keeps those without a conversation."""
+    """Reads answers of one user at a time, as if no others existed; stores standalone answers."""
 
     def __init__(self, database: Database, withholding: Withholding, keep_days: float) -> None:
         self._sessions = database.sessions
@@ -39,7 +39,7 @@ class Answers:
         self._kept: Together[_Kept] = Together(self._store)
 
     async def keep(self, scope: Scope, answer: ConversationMessage, origins: set[Origin]) -> None:
-        """Store an answer outside conversations, under the id it has, with what it was made of."""
+        """Store a standalone answer under its id, with its origins."""
         if not self._keep:
             return
         now = datetime.now(UTC)
@@ -58,7 +58,7 @@ class Answers:
         await self._kept.add(_Kept(row, origins))
 
     async def _store(self, answers: Sequence["_Kept"]) -> None:
-        """Write answers, all of them or none, a statement for each table."""
+        """Write answers, all of them or none, with one statement per table."""
         async with self._sessions.begin() as session:
             await (await session.connection()).execute(insert(_TABLE), [one.row for one in answers])
             await note(session, {one.row["id"]: one.origins for one in answers})
@@ -81,9 +81,9 @@ class Answers:
         return (await self._withholding.shown(scope, [message_of(row)]))[0]
 
     async def delete(self, scope: Scope, answer_id: str) -> tuple[str, list[str]]:
-        """Delete an answer and, where it is the current one of a question, those that it has replaced.
+        """Delete an answer and, if it is the current one of a question, those that it has replaced.
 
-        Returns its conversation, "" for none, and the ids of what has left that. Raises NotFound as `get` does.
+        Returns its conversation, "" for none, and the ids removed from it. Raises NotFound as `get` does.
         """
         conversation_id = (await self.get(scope, answer_id)).conversation_id
         async with self._sessions.begin() as session:
@@ -109,7 +109,7 @@ class Answers:
         return answer.create_time.ToDatetime(UTC) + self._keep
 
     async def sweep(self) -> int:
-        """Delete the answers outside conversations that are older than they are kept; return how many there were."""
+        """Delete expired standalone answers; return how many there were."""
         old = MessageRow.create_time <= datetime.now(UTC) - self._keep
         async with self._sessions.begin() as session:
             done = await session.execute(delete(MessageRow).where(MessageRow.conversation_id.is_(None), old))

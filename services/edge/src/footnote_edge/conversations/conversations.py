@@ -1,4 +1,4 @@
-"""Conversations of one user: made, listed, changed, deleted; what was said in them is in `messages`."""
+"""Conversations of one user: create, list, change, delete; `messages` holds their content."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ class Change:
 
 
 class Conversations:
-    """Reads and writes the conversations of one user at a time; those of others do not exist for it."""
+    """Reads and writes the conversations of one user at a time, as if no others existed."""
 
     def __init__(self, database: Database, withholding: Withholding) -> None:
         self._sessions = database.sessions
@@ -45,7 +45,7 @@ class Conversations:
     async def create(
         self, scope: Scope, title: str, collections: Sequence[str], conversation_id: str = ""
     ) -> Conversation:
-        """Create a conversation, once under its id, which is made when empty; an empty title is filled in later."""
+        """Create a conversation, once under its id, which is generated if empty; an empty title is filled in later."""
         now = datetime.now(UTC)
         row = ConversationRow(
             id=conversation_id or uuid4().hex,
@@ -61,7 +61,7 @@ class Conversations:
         try:
             async with self._sessions.begin() as session:
                 session.add(row)
-        except IntegrityError:  # made by the same call repeated
+        except IntegrityError:  # created by a repeat of this call
             return await self.get(scope, row.id)
         return conversation_of(row, 0)
 
@@ -78,9 +78,9 @@ class Conversations:
         return (await self._readable(scope, [conversation_of(found[0], found[1])]))[0]
 
     async def page(self, scope: Scope, page: Page, query: str = "") -> tuple[list[Conversation], str, int]:
-        """Return a page of conversations, the most recently used first; the next page's token; how many there are.
+        """Return a page of conversations, most recently used first; the next page's token; the total.
 
-        With a `query` only those in which it is found, and they are not counted.
+        A `query` returns only conversations that contain it, without a total.
         """
         total: int | None = 0
         if query:
@@ -97,7 +97,7 @@ class Conversations:
         return found[:shown], token, total or 0
 
     async def _readable(self, scope: Scope, found: list[Conversation]) -> list[Conversation]:
-        """Return conversations, without their topics where the answers that these come of cannot be read any more."""
+        """Return conversations, without topics that derive from answers the user can no longer read."""
         last = await self.messages.last_answers([one.id for one in found if one.topic])
         unreadable = await self.messages.unreadable(scope, list(last.values())) if last else ()
         for one in found:
@@ -106,7 +106,7 @@ class Conversations:
         return found
 
     async def change(self, scope: Scope, conversation_id: str, change: Change, etag: str = "") -> Conversation:
-        """Change a conversation and return it; raises Aborted when its etag is another than `etag`, empty for any."""
+        """Change a conversation and return it; raises Aborted if its etag differs from `etag`; empty matches any."""
         before = await self.get(scope, conversation_id)
         check_etag(before, etag)
         values: dict[str, str] = {}
@@ -121,26 +121,26 @@ class Conversations:
         return await self.get(scope, conversation_id)
 
     async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
-        """Give a conversation a title if it has none: one that a person has given stays."""
+        """Give an untitled conversation a title; a person's own title stays."""
         chosen = (*mine(scope, conversation_id), ConversationRow.title == "")
         async with self._sessions.begin() as session:
             await session.execute(update(ConversationRow).where(*chosen).values(title=_checked_title(title)))
 
     async def delete(self, scope: Scope, conversation: Conversation, etag: str = "") -> None:
-        """Delete a conversation with its messages and their feedback; raises Aborted when its etag is another."""
+        """Delete a conversation with its messages and their feedback; raises Aborted if its etag differs."""
         async with self._sessions.begin() as session:
             statement = delete(ConversationRow).where(*mine(scope, conversation.id), *_as_seen(conversation, etag))
             if not (await session.execute(statement)).rowcount:  # type: ignore[attr-defined]
                 raise missing(conversation.id) if not etag else _conflict()
 
     async def keep_here(self, scope: Scope, conversation_id: str) -> None:
-        """Note, for good, that the conversation holds texts that stay on this machine."""
+        """Mark the conversation, permanently, as holding texts that must stay on this machine."""
         statement = update(ConversationRow).where(*mine(scope, conversation_id)).values(local_only=True)
         async with self._sessions.begin() as session:
             await session.execute(statement)
 
     async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
-        """Return those of the conversations that hold texts that stay on this machine."""
+        """Return those conversations that hold texts that must stay on this machine."""
         query = select(ConversationRow.id).where(
             ConversationRow.id.in_(conversation_ids), ConversationRow.local_only.is_(True)
         )
@@ -148,7 +148,7 @@ class Conversations:
             return set((await session.scalars(query)).all())
 
     async def first_question(self, conversation_id: str) -> str | None:
-        """Return the first thing the user said while the conversation has no title; None when it has one or is gone."""
+        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
         query = (
             select(MessageRow.text)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
@@ -169,7 +169,7 @@ def _checked_title(title: str) -> str:
 
 
 async def _counts(session: AsyncSession, conversation_ids: Sequence[str]) -> dict[str, int]:
-    """Return how many messages each conversation has that count."""
+    """Return the number of current messages in each conversation."""
     query = (
         select(MessageRow.conversation_id, func.count())
         .where(MessageRow.conversation_id.in_(conversation_ids), CURRENT)
@@ -179,7 +179,7 @@ async def _counts(session: AsyncSession, conversation_ids: Sequence[str]) -> dic
 
 
 def _as_seen(conversation: Conversation, etag: str) -> tuple[ColumnElement[bool], ...]:
-    """Return what a conversation fulfils that is still as it was read, where that matters."""
+    """Return conditions that hold while a conversation is unchanged since the read, if an etag is given."""
     if not etag:
         return ()
     collections = json.dumps(list(conversation.collections))
@@ -187,7 +187,7 @@ def _as_seen(conversation: Conversation, etag: str) -> tuple[ColumnElement[bool]
 
 
 def check_etag(conversation: Conversation, etag: str) -> None:
-    """Raise Aborted when a conversation has another etag; empty is any."""
+    """Raise Aborted if a conversation's etag differs; empty matches any."""
     if etag not in ("", conversation.etag):
         raise _conflict()
 

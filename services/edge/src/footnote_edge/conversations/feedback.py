@@ -63,14 +63,14 @@ class FeedbackBook:
         verdict = "down" if rating == RATING_DOWN else "up"
         counter("footnote.edge.feedback").add(1, {"verdict": verdict})
         if rating == RATING_DOWN:
-            # The comment is the reader's own text and stays out of the log; the id leads to it.
+            # The comment is the reader's own text and must stay out of the log; the id identifies it.
             _log.warning("feedback_negative", feedback_id=row.id, answer_id=answer_id, citation=citation)
         return _feedback(row)
 
     async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], str, int]:
-        """Return a page, newest first, the next one's token, and how much there is.
+        """Return a page, newest first, the next page's token, and the total.
 
-        That is of the whole tenant for administrators, else one's own.
+        Administrators see the whole tenant's feedback, other users their own.
         """
         wanted = [FeedbackRow.tenant_id == scope.tenant_id]
         if not sees_all(scope):

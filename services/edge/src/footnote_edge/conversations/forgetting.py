@@ -1,8 +1,7 @@
-"""What is deleted is gone from stored answers too: from all that were made of it, directly or through others.
+"""Removes deleted documents and collections from all stored answers that derive from them, directly or indirectly.
 
-An id is noted as deleted before the answers are looked through, and an answer is looked at again once it is stored: of
-the two at the same moment one sees the other. What a crash leaves between them is found by `sweep`, and not shown
-meanwhile.
+A deletion notes the id before it searches the answers; a store checks its answer again afterwards. So of two concurrent
+calls, one sees the other. After a crash, `sweep` finds the remainder, which is hidden until then.
 """
 
 from collections.abc import Collection, Sequence
@@ -24,14 +23,14 @@ from footnote_edge.conversations.origins import DELETED
 from footnote_edge.conversations.payloads import message_of_row
 
 KEPT_DAYS = 30
-"""How long a deletion is noted: longer than any answer takes."""
+"""Days for which a deletion is noted: longer than any answer takes."""
 _AT_ONCE = 100
 _EFFECT = "This answer was taken out: a document that it was made of was deleted since."
 
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """An answer of a conversation out of which words were taken: memory search must forget it."""
+    """A conversation's answer from which words were removed: memory search must forget it."""
 
     tenant_id: str
     user_id: str
@@ -40,36 +39,36 @@ class Forgotten:
 
 
 class Forgetting:
-    """Takes deleted documents and collections out of stored answers, whoever they were given to."""
+    """Removes deleted documents and collections from stored answers of all users."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
 
     async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
-        """Take documents out of every answer made of them; return those of conversations. Safe to repeat."""
+        """Remove documents from every answer derived from them; return those in conversations. Idempotent."""
         await self._note(document_ids)
         return await self._all(MessageOriginRow.document_id.in_(document_ids), document_ids)
 
     async def collection(self, collection_id: str) -> list[Forgotten]:
-        """Take a collection out of every answer made of it, and delete those outside conversations."""
+        """Remove a collection from every answer derived from it; delete such standalone answers."""
         await self._note([collection_id])
         named = MessageOriginRow.collection_id == collection_id
         made_of_it = select(MessageOriginRow.message_id).where(named)
         alone = (MessageRow.conversation_id.is_(None), MessageRow.id.in_(made_of_it))
         async with self._sessions() as session:
             hashes = [one for one in await session.scalars(select(MessageRow.text_hash).where(*alone)) if one]
-        await self._note(hashes)  # so that they are recognised when they are sent back as history
+        await self._note(hashes)  # so that the answers are recognised when callers send them back as history
         async with self._sessions.begin() as session:
             await session.execute(delete(MessageRow).where(*alone))
         return await self._all(named, [collection_id])
 
     async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
-        """Take rows with vectors of their own out of answers; their ids may come back, so that they are not noted."""
+        """Remove rows with own vectors from answers; their ids are not noted, as callers may use them again."""
         named = and_(MessageOriginRow.collection_id == collection_id, MessageOriginRow.document_id.in_(ids))
         return await self._all(named, ids)
 
     async def sweep(self) -> list[Forgotten]:
-        """Take out what was deleted while an answer was made of it, and drop notes that are old."""
+        """Remove origins that were deleted while an answer was written, and drop old notes."""
         found: list[Forgotten] = []
         said = (MessageOriginRow.document_id, MessageOriginRow.collection_id)
         while True:
@@ -84,7 +83,7 @@ class Forgetting:
             found += await self._all(or_(*(one.in_(noted) for one in said)), noted)
 
     async def _note(self, ids: Sequence[str]) -> None:
-        """Note that documents or collections are deleted, once each and before anything is taken out."""
+        """Note documents or collections as deleted, once each and before anything is removed."""
         now = datetime.now(UTC)
         for start in range(0, len(ids), _AT_ONCE):
             batch = list(dict.fromkeys(ids[start : start + _AT_ONCE]))
@@ -93,7 +92,7 @@ class Forgetting:
             try:
                 async with self._sessions.begin() as session:
                     session.add_all(ForgottenRow(id=one, create_time=now) for one in batch if one not in known)
-            except IntegrityError:  # noted by another at the same moment
+            except IntegrityError:  # a concurrent call noted it
                 for one in batch:
                     with suppress(IntegrityError):
                         async with self._sessions.begin() as session:
@@ -106,16 +105,16 @@ class Forgetting:
         return [one for one in found if one.conversation_id]
 
     async def _some(self, named: ColumnElement[bool], ids: frozenset[str]) -> list[Forgotten] | None:
-        """Take them out of some answers; return those that are as they were read, None where no answer is left.
+        """Process some answers; return those unchanged since the read, or None if no answer is left.
 
-        Others may delete or replace an answer between its reading and its change: it is read anew then.
+        A concurrent call may delete or replace an answer between its read and its change: then it is read again.
         """
         changed = []
         async with self._sessions.begin() as session:
             chosen = set(await session.scalars(select(MessageOriginRow.message_id).where(named).limit(_AT_ONCE)))
             if not chosen:
                 return None
-            # In one order, so that no two wait for each other.
+            # A fixed order prevents deadlocks.
             query = select(MessageRow).where(MessageRow.id.in_(chosen)).order_by(MessageRow.id)
             for row in (await session.scalars(query)).all():
                 if await _take_out(session, row, ids):
@@ -125,7 +124,7 @@ class Forgetting:
 
 
 async def _unlink(session: AsyncSession, message_id: str, named: ColumnElement[bool], ids: frozenset[str]) -> None:
-    """Drop what an answer was made of that is deleted, but for the collections: the answer goes with these."""
+    """Drop an answer's deleted origins, except collections: the answer is deleted with these."""
     of_it = (MessageOriginRow.message_id == message_id, named)
     query = select(MessageOriginRow.collection_id).where(*of_it).distinct()
     collections = [one for one in await session.scalars(query) if one and one not in ids]
@@ -136,7 +135,7 @@ async def _unlink(session: AsyncSession, message_id: str, named: ColumnElement[b
 
 
 async def _take_out(session: AsyncSession, row: MessageRow, ids: frozenset[str]) -> bool:
-    """Take documents out of an answer, and its topic out of its conversation; tell whether it was as it was read."""
+    """Remove documents from an answer, and its topic from its conversation; tell whether it was unchanged."""
     message = without(message_of_row(row), ids)
     as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
     values = {"payload": message.SerializeToString(), "payload_version": VERSION, "text": "", "folded": "", "topic": ""}
@@ -151,9 +150,9 @@ async def _take_out(session: AsyncSession, row: MessageRow, ids: frozenset[str])
 
 
 def without(message: ConversationMessage, ids: Collection[str]) -> ConversationMessage:
-    """Return an answer without its words and without the sources that are of some documents or collections.
+    """Return an answer without its words and without sources of the given documents or collections.
 
-    That they were looked at stays in its manifest, by ids and hashes alone.
+    Its manifest still lists them, by ids and hashes alone.
     """
     left = ConversationMessage()
     left.CopyFrom(message)
@@ -166,7 +165,7 @@ def without(message: ConversationMessage, ids: Collection[str]) -> ConversationM
 
 
 def wordless(message: ConversationMessage) -> None:
-    """Take out of an answer all words that may be those of what it was made of; those of its question stay."""
+    """Remove all words of an answer that may quote its origins; those of its question stay."""
     message.text = message.answer.text = ""
     for field in ("citations", "claims", "reliability", "warnings"):
         message.answer.ClearField(field)

@@ -1,4 +1,4 @@
-"""The messages of conversations: read in their order, added, and known to memory search or not."""
+"""Messages of conversations: read in order, add, and track whether memory search holds them."""
 
 import contextlib
 from collections.abc import Collection, Sequence
@@ -31,21 +31,21 @@ from footnote_edge.conversations.payloads import message_of_row
 from footnote_edge.conversations.withholding import Withholding
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
-"""Where a message stands in its conversation; those at one place are in the order of `sequence`."""
+"""The position of a message in its conversation; messages at one position are ordered by `sequence`."""
 _NOT_REMEMBERED = (FINISH_REASON_NO_RELEVANT_CONTENT, FINISH_REASON_REFUSED, FINISH_REASON_INTERRUPTED)
 CURRENT = MessageRow.superseded_by.is_(None)
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Messages, and whether none of them had to be left out or is gone."""
+    """Messages, and whether the list is incomplete because some were left out or deleted."""
 
     messages: list[ConversationMessage]
     whole: bool
 
 
 class Messages:
-    """Reads and writes the messages of one user at a time; those of others do not exist for it."""
+    """Reads and writes the messages of one user at a time, as if no others existed."""
 
     def __init__(self, database: Database, withholding: Withholding) -> None:
         self.sessions = database.sessions
@@ -55,9 +55,9 @@ class Messages:
     async def page(
         self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False
     ) -> tuple[list[ConversationMessage], str, int]:
-        """Return a page of a conversation's messages, oldest first; the next page's token; how many there are.
+        """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Answers that another one has replaced are among them if `superseded`. The conversation must be the user's.
+        Includes replaced answers if `superseded`. The conversation must be the user's.
         """
         wanted = [MessageRow.conversation_id == conversation_id]
         if not superseded:
@@ -76,7 +76,7 @@ class Messages:
         return await self._withholding.shown(scope, messages[:shown]), token, total or 0
 
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
-        """Return those answers of the user that have no words any more: withheld, or deleted with their origins."""
+        """Return those answers of the user that have no words left: withheld, or deleted with their origins."""
         query = select(MessageRow).where(
             MessageRow.id.in_(message_ids),
             MessageRow.tenant_id == scope.tenant_id,
@@ -89,7 +89,7 @@ class Messages:
         return {message.id for message in shown if not message.text}
 
     async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
-        """Return the id of the answer that each conversation got last."""
+        """Return the id of the last answer in each conversation."""
         newest = (
             select(func.max(MessageRow.sequence))
             .where(MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT)
@@ -100,7 +100,7 @@ class Messages:
             return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
 
     async def repeated(self, scope: Scope, hashes: Sequence[str]) -> dict[str, set[str]]:
-        """Return the ids of the user's answers whose texts have these hashes, by the hashes."""
+        """Return the ids of the user's answers whose text hashes are given, by hash."""
         query = select(MessageRow.id, MessageRow.text_hash).where(
             MessageRow.text_hash.in_(hashes),
             MessageRow.tenant_id == scope.tenant_id,
@@ -113,7 +113,7 @@ class Messages:
         return found
 
     async def current(self, message_ids: Collection[str]) -> set[str]:
-        """Return those messages that are there with their words, in a conversation, and not replaced."""
+        """Return those messages that still have their words, belong to a conversation, and are not replaced."""
         query = select(MessageRow.id).where(
             MessageRow.id.in_(message_ids), MessageRow.conversation_id.is_not(None), CURRENT, MessageRow.text != ""
         )
@@ -121,7 +121,7 @@ class Messages:
             return set((await session.scalars(query)).all())
 
     async def history(self, scope: Scope, conversation_id: str, limit: int, before: str = "") -> Said:
-        """Return the last `limit` messages of a conversation, or those before one of them, where that is there."""
+        """Return the last `limit` messages of a conversation or, if `before` is given and exists, those before it."""
         other = aliased(MessageRow)
         place = select(func.coalesce(other.place, other.sequence)).where(other.id == before).scalar_subquery()
         query = (
@@ -135,7 +135,7 @@ class Messages:
         return await self._said(scope, list(reversed(rows)))
 
     async def named(self, scope: Scope, message_ids: Sequence[str]) -> Said:
-        """Return messages of the user's by their ids, in that order, those that are still there."""
+        """Return the user's messages by id, in that order, as far as they exist."""
         query = select(MessageRow).where(
             MessageRow.id.in_(message_ids), MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
         )
@@ -150,11 +150,11 @@ class Messages:
         return Said(kept, len(kept) == len(shown))
 
     async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
-        """Add what the user said, once under its id; nothing said is lost if the answer fails."""
+        """Add the user's message, once under its id; it stays even if the answer fails."""
         async with self.sessions() as session:
             if await session.scalar(select(MessageRow.id).where(MessageRow.id == message_id)) is not None:
                 return
-        with contextlib.suppress(IntegrityError):  # said at the same time, by the same call repeated
+        with contextlib.suppress(IntegrityError):  # a repeat of this call added it concurrently
             async with self.sessions.begin() as session:
                 now = await touch(session, scope, conversation_id)
                 session.add(question_row(scope, conversation_id, message_id, asked, now))
@@ -162,9 +162,9 @@ class Messages:
     async def add_answer(
         self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, origins: set[Origin]
     ) -> None:
-        """Add an answer, under the id it has, with what it was made of and the topic for the next question.
+        """Add an answer under its id, with its origins and the topic for the next question.
 
-        Raises Aborted where its question was deleted or answered meanwhile, IntegrityError where it is there already.
+        Raises Aborted if its question was deleted or answered concurrently, IntegrityError if it exists already.
         """
         async with self.sessions.begin() as session:
             now = await touch(session, scope, conversation_id)
@@ -176,7 +176,7 @@ class Messages:
             if later is None:
                 await touch(session, scope, conversation_id, topic=topic)
             else:
-                row.place = later  # it stands with its question, whichever of two was answered first
+                row.place = later  # an answer stays with its question, whichever of two was answered first
             session.add(row)
             await note(session, {answer.id: origins})
 
@@ -192,7 +192,7 @@ class Messages:
         return [_memory(row) for row in rows if _worth_remembering(row)]
 
     async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
-        """Return tenant, user and id of conversations with messages from before a time that memory does not hold."""
+        """Return tenant, user and id of conversations with messages older than a time that memory does not hold."""
         columns = (MessageRow.tenant_id, MessageRow.user_id, MessageRow.conversation_id)
         oldest = (
             select(*columns)
@@ -210,7 +210,7 @@ class Messages:
         return list(found)[:most]
 
     async def mark_embedded(self, message_ids: Sequence[str]) -> None:
-        """Note that memory search holds these messages."""
+        """Mark these messages as held by memory search."""
         async with self.sessions.begin() as session:
             chosen = MessageRow.id.in_(message_ids)
             await session.execute(update(MessageRow).where(chosen).values(embed_time=datetime.now(UTC)))
@@ -219,9 +219,10 @@ class Messages:
 async def touch(
     session: AsyncSession, scope: Scope, conversation_id: str, *, used: bool = True, **values: object
 ) -> datetime:
-    """Hold a conversation, and note that it is `used`: whoever else writes in it waits until the transaction ends.
+    """Lock a conversation until the transaction ends, and note that it is `used`.
 
-    To be called first in a transaction, whose reads are then of the newest. Raises NotFound when it is not this user's.
+    Call this first in a transaction, so that later reads see the newest state. Raises NotFound if it is not this
+    user's.
     """
     now = datetime.now(UTC)
     values["update_time"] = now if used else ConversationRow.update_time
@@ -232,7 +233,7 @@ async def touch(
 
 
 def mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]:
-    """Return what a conversation of that id fulfils if it is the user's."""
+    """Return the conditions for a conversation with that id that belongs to the user."""
     return (
         ConversationRow.id == conversation_id,
         ConversationRow.tenant_id == scope.tenant_id,
@@ -241,12 +242,12 @@ def mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def missing(conversation_id: str) -> NotFound:
-    """Return what is raised for a conversation that is not there."""
+    """Return the error for a missing conversation."""
     return NotFound(f"Conversation '{conversation_id}' not found", reason="CONVERSATION_NOT_FOUND")
 
 
 def place_of(row: MessageRow) -> int:
-    """Return where a message stands."""
+    """Return a message's position."""
     return row.sequence if row.place is None else row.place
 
 
@@ -258,7 +259,7 @@ def message_of(row: MessageRow) -> ConversationMessage:
 
 
 def question_row(scope: Scope, conversation_id: str, message_id: str, asked: AskRequest, now: datetime) -> MessageRow:
-    """Return the row of a question; what was asked with it is kept for when it is asked again."""
+    """Return the row of a question; it keeps the request for a later regeneration."""
     text = asked.question.strip()
     message = ConversationMessage(id=message_id, conversation_id=conversation_id, role=MESSAGE_ROLE_USER, text=text)
     kept = AskRequest()
@@ -271,7 +272,7 @@ def question_row(scope: Scope, conversation_id: str, message_id: str, asked: Ask
 def answer_row(
     scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, now: datetime
 ) -> MessageRow:
-    """Return the row of an answer of a conversation."""
+    """Return the row of a conversation's answer."""
     answer.role, answer.conversation_id = MESSAGE_ROLE_ASSISTANT, conversation_id
     more = {"question_id": answer.question_id, "topic": topic, "text_hash": hash_of(answer.text)}
     return _row(scope, conversation_id, answer, now, **more)
@@ -294,7 +295,7 @@ def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: 
 
 
 async def _drop_broken_off(session: AsyncSession, question_id: str) -> None:
-    """Delete an answer to a question that broke off: a whole one takes its place."""
+    """Delete a broken-off answer to a question: a complete one takes its place."""
     rows = await session.scalars(select(MessageRow).where(MessageRow.question_id == question_id, CURRENT))
     for row in rows:
         if message_of(row).answer.finish_reason == FINISH_REASON_INTERRUPTED:
@@ -303,7 +304,7 @@ async def _drop_broken_off(session: AsyncSession, question_id: str) -> None:
 
 
 async def _asked_later(session: AsyncSession, conversation_id: str, question_id: str) -> int | None:
-    """Return where a question stands if another one was asked after it, else None."""
+    """Return a question's position if another one was asked after it, else None."""
     question = await session.scalar(select(MessageRow).where(MessageRow.id == question_id))
     if question is None:
         return None
@@ -316,7 +317,7 @@ async def _asked_later(session: AsyncSession, conversation_id: str, question_id:
 
 
 async def _check_open(session: AsyncSession, question_id: str) -> None:
-    """Raise Aborted when a question is gone, or answered."""
+    """Raise Aborted if a question is deleted or answered."""
     asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
     answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, CURRENT)))
     if answered or not asked:
@@ -324,7 +325,7 @@ async def _check_open(session: AsyncSession, question_id: str) -> None:
 
 
 def _worth_remembering(row: MessageRow) -> bool:
-    """Tell whether a message says something: a refusal, what broke off and what was taken out do not."""
+    """Tell whether memory should hold a message: not a refusal, a broken-off answer or a wordless one."""
     if row.role == MESSAGE_ROLE_USER:
         return True
     return bool(row.text.strip()) and message_of(row).answer.finish_reason not in _NOT_REMEMBERED

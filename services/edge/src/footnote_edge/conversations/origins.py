@@ -1,4 +1,4 @@
-"""The documents that messages were made of, directly or through the messages before them."""
+"""The documents that messages derive from, directly or through earlier messages."""
 
 import hashlib
 from collections import defaultdict
@@ -14,12 +14,12 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow
 
 _AT_ONCE = 500
-"""Ids in one statement."""
-_TABLE: Any = MessageOriginRow.__table__  # not of the ORM's rows, which would be looked after one by one
+"""Ids per statement."""
+_TABLE: Any = MessageOriginRow.__table__  # the table instead of the ORM class, which would track every row
 
 
 class Origin(NamedTuple):
-    """A document that a text came of; an empty id is not known."""
+    """A document that a text derives from; an empty id means unknown."""
 
     collection_id: str
     document_id: str
@@ -27,7 +27,7 @@ class Origin(NamedTuple):
 
 
 def of_sources(sources: Iterable[Source]) -> set[Origin]:
-    """Return the documents that sources are passages of."""
+    """Return the documents that sources quote."""
     return {Origin(one.collection_id, one.document_id, one.revision) for one in sources}
 
 
@@ -37,12 +37,12 @@ def shown(origins: Iterable[Origin]) -> list[answers.Origin]:
 
 
 def hash_of(text: str) -> str:
-    """Return what an answer's text is recognised by."""
+    """Return the hash that identifies an answer's text."""
     return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()
 
 
 async def note(session: AsyncSession, origins: Mapping[str, Collection[Origin]]) -> None:
-    """Write what messages came of; their rows must be there already."""
+    """Write the origins of messages; the messages' rows must exist."""
     rows: dict[tuple[str, str, str], int] = {}
     for message_id, several in origins.items():
         for one in several:
@@ -56,25 +56,25 @@ async def note(session: AsyncSession, origins: Mapping[str, Collection[Origin]])
 
 
 class Origins:
-    """Reads what messages came of, and what of that was deleted."""
+    """Reads origins of messages, and which of them are deleted."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
 
     async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
-        """Return what messages came of, by their ids; none for those that came of nothing."""
+        """Return the origins of messages, by message id; messages without origins are missing."""
         found: defaultdict[str, set[Origin]] = defaultdict(set)
         async for row in self._rows(select(MessageOriginRow), MessageOriginRow.message_id, message_ids):
             found[row.message_id].add(Origin(row.collection_id, row.document_id, row.revision))
         return dict(found)
 
     async def deleted(self, message_ids: Iterable[str]) -> set[str]:
-        """Return those messages of whose origins one was deleted."""
+        """Return those messages with a deleted origin."""
         query = select(MessageOriginRow.message_id).where(DELETED)
         return {one async for one in self._rows(query, MessageOriginRow.message_id, message_ids)}
 
     async def gone(self, origins: Iterable[Origin]) -> set[str]:
-        """Return the ids of those documents and collections that were deleted."""
+        """Return the ids of deleted documents and collections among the origins."""
         return await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
 
     async def noted(self, ids: Iterable[str]) -> set[str]:
@@ -95,4 +95,4 @@ DELETED = (
     .correlate(MessageOriginRow)
     .exists()
 )
-"""What an origin fulfils whose document or collection was deleted."""
+"""The condition for an origin whose document or collection is deleted."""

@@ -1,4 +1,4 @@
-"""Messages as they are stored: bytes of a known version, or their text alone where the bytes cannot be read."""
+"""Stored messages: bytes of a known version, or only their text if the bytes cannot be read."""
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
@@ -16,7 +16,7 @@ _DETAIL = "They were stored by an earlier release, or are damaged; `footnote adm
 
 
 def message_of_row(row: MessageRow) -> ConversationMessage:
-    """Return a message of a conversation, or an answer outside of one."""
+    """Return a conversation's message, or a standalone answer."""
     if row.payload_version == VERSION:
         try:
             return ConversationMessage.FromString(row.payload)
@@ -31,7 +31,7 @@ def message_of_row(row: MessageRow) -> ConversationMessage:
 
 
 def asked_of_row(row: MessageRow) -> AskRequest:
-    """Return what a question was asked with; where that cannot be read, its text is all that is known."""
+    """Return a question's request; if it cannot be read, a request with its text alone."""
     try:
         return AskRequest.FromString(row.asked or b"")
     except DecodeError:

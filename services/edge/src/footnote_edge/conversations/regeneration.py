@@ -1,4 +1,4 @@
-"""A question of a conversation answered anew or asked in other words: what it replaces, and the moment it does so."""
+"""Regenerates or edits a question of a conversation: determines the replaced messages, and replaces them atomically."""
 
 from dataclasses import dataclass
 
@@ -17,15 +17,15 @@ from footnote_edge.conversations.origins import Origin, note
 from footnote_edge.conversations.payloads import asked_of_row
 
 _AT_ONCE = 1000
-"""Ids in one statement: databases take so many parameters, and a few more."""
+"""Ids per statement, below the databases' limits on parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Regeneration:
-    """A question to be answered anew.
+    """A question to be answered again.
 
-    `asked` is what it was asked with, `topic` the conversation's before it, of the answer `topic_of`. `replaced` is the
-    answer that counts now, empty for none; of an edited question `tail` are the messages that go, itself included, else
+    `asked` is its request. `topic` is the conversation's topic before it, from the answer `topic_of`. `replaced` is the
+    current answer, empty for none. For an edited question, `tail` lists the messages to remove, itself included; else
     None.
     """
 
@@ -39,13 +39,13 @@ class Regeneration:
 
 
 class Regenerations:
-    """Finds what is to be answered anew, and puts the new in place of the old, all at once or not at all."""
+    """Finds the question to answer again, and replaces its messages atomically."""
 
     def __init__(self, messages: Messages) -> None:
         self._sessions = messages.sessions
 
     async def regenerated(self, scope: Scope, message_id: str) -> Regeneration:
-        """Return the question that a message is, or is the answer to; raises Aborted for a replaced answer."""
+        """Return the question that a message is or answers; raises Aborted for a replaced answer."""
         async with self._sessions() as session:
             named = await _named(session, scope, message_id)
             if named.superseded_by is not None:
@@ -56,7 +56,7 @@ class Regenerations:
             return await _turn(session, question, None)
 
     async def edited(self, scope: Scope, message_id: str) -> Regeneration:
-        """Return the question that a message is, with all that goes with it."""
+        """Return the question that a message is, with all messages to remove."""
         async with self._sessions() as session:
             question = await _named(session, scope, message_id)
             if question.role != MESSAGE_ROLE_USER:
@@ -76,10 +76,10 @@ class Regenerations:
         *,
         local_only: bool,
     ) -> tuple[str, ...]:
-        """Put an answer, and an edited question, given by its id and request, in place; return the ids of what leaves.
+        """Put an answer, and an edited question by id and request, in place; return the ids of removed messages.
 
-        `local_only` notes, for good, that the conversation holds texts that stay on this machine. Raises Aborted when
-        what is to be replaced is no longer what it was, IntegrityError when this very answer is there already.
+        `local_only` marks the conversation, permanently, as holding texts that must stay on this machine. Raises
+        Aborted if the messages to replace have changed, IntegrityError if this very answer exists already.
         """
         async with self._sessions.begin() as session:
             kept_here = {"local_only": True} if local_only else {}
@@ -110,7 +110,7 @@ class Regenerations:
 
 
 async def _replace_answer(session: AsyncSession, turn: Regeneration, question: MessageRow, new: MessageRow) -> bool:
-    """Put an answer in the place of another, or add the first one; return whether nothing was asked after it."""
+    """Replace an answer, or add the first one; return whether no later question exists."""
     current = await _current_answer(session, turn.question_id)
     if (current.id if current is not None else "") != turn.replaced:
         raise _changed()
@@ -179,7 +179,7 @@ async def _current_answer(session: AsyncSession, question_id: str) -> MessageRow
 
 
 async def _tail(session: AsyncSession, question: MessageRow) -> tuple[str, ...]:
-    """Return a question and all after it in its conversation, but for answers to questions asked before it."""
+    """Return a question and all later messages of its conversation, except answers to earlier questions."""
     query = (
         select(MessageRow.id, MessageRow.role, MessageRow.question_id)
         .where(MessageRow.conversation_id == question.conversation_id, standing >= place_of(question))

@@ -1,4 +1,4 @@
-"""Conversations listed, the most recently used first, and those found in which something was said."""
+"""Lists conversations, most recently used first, and searches them by text."""
 
 import time
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.messages import CURRENT, Messages
 
 WINDOW = 100
-"""Conversations looked through by one statement."""
+"""Conversations per statement."""
 MOST_LOOKED_THROUGH = 2000
 MOST_SECONDS = 2.0
-"""After so much a page ends, with what was found until then."""
+"""Seconds after which a page ends with the results so far."""
 _ANSWERS = 20
-"""Answers looked at together, each with its sources."""
+"""Answers per check, each with its sources."""
 
 Rows = tuple[list[ConversationRow], ConversationRow | None]
 
 
 class ConversationSearch:
-    """Finds conversations by their titles and by what was said in them, as far as their user may read it."""
+    """Searches conversations by title and by messages that their user may read."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
 
     async def page(self, scope: Scope, page: Page, query: str) -> Rows:
-        """Return conversations that hold a text, whatever its case, and the last one looked at while there are more."""
+        """Return conversations that contain a text, ignoring case, and the last one examined while there are more."""
         if "\0" in query:
             raise InvalidArgument.field("query", "must not have a NUL character")
         needle, position, until = query.casefold(), page.position, time.monotonic() + MOST_SECONDS
@@ -56,7 +56,7 @@ class ConversationSearch:
         return found, more
 
     async def _said(self, scope: Scope, conversation_ids: Sequence[str], needle: str) -> set[str]:
-        """Return those conversations in whose messages a text stands that the user may read."""
+        """Return those conversations with a readable message that contains a text."""
         said = (CURRENT, MessageRow.folded.contains(needle, autoescape=True))
         by_anybody = [] if sees_all(scope) else [MessageRow.role != MESSAGE_ROLE_ASSISTANT]
         asked = select(MessageRow.conversation_id).distinct()
@@ -71,7 +71,7 @@ class ConversationSearch:
     async def _answered(
         self, scope: Scope, conversation_ids: Sequence[str], said: Sequence[ColumnElement[bool]]
     ) -> set[str]:
-        """Return those conversations in whose answers it is said: not one that is withheld, which would be telling."""
+        """Return those conversations with a readable answer that contains it; a hit in a withheld one would leak."""
         query = select(MessageRow.conversation_id, MessageRow.id).where(
             MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, *said
         )
@@ -87,12 +87,12 @@ class ConversationSearch:
 
 
 def users(scope: Scope) -> tuple[ColumnElement[bool], ...]:
-    """Return what the user's conversations fulfil."""
+    """Return the conditions for the user's conversations."""
     return ConversationRow.tenant_id == scope.tenant_id, ConversationRow.user_id == scope.user_id
 
 
 async def listed(session: AsyncSession, scope: Scope, position: Position | None, most: int) -> Rows:
-    """Return the user's conversations after a position, the most recently used first; the last one if more follow."""
+    """Return the user's conversations after a position, most recently used first; the last one if more follow."""
     query = (
         select(ConversationRow)
         .where(*users(scope))

@@ -1,4 +1,4 @@
-"""Stored answers as their reader may see them now: what came of what it can no longer read is left out."""
+"""Withholds words of stored answers that derive from documents their reader can no longer read."""
 
 from collections.abc import Sequence
 
@@ -22,17 +22,17 @@ _UNKNOWN = "This answer is withheld while it cannot be looked up whether you may
 
 
 class Withholding:
-    """Looks at the origins of stored answers."""
+    """Checks the origins of stored answers."""
 
     def __init__(self, permissions: Permissions, origins: Origins) -> None:
         self._permissions = permissions
         self.origins = origins
 
     async def shown(self, scope: Scope, messages: Sequence[ConversationMessage]) -> list[ConversationMessage]:
-        """Return messages as the caller may read them: one that came of what it may not has no words.
+        """Return messages as the caller may read them: one with an unreadable origin has no words.
 
-        It says so in its degradations, and names only the sources and collections that the caller may read. A document
-        that is deleted is nobody's; one whose collection is not known is an administrator's alone.
+        Its degradations say so, and name only the sources and collections that the caller may read. Nothing derived
+        from a deleted document is readable. If a document's collection is unknown, only administrators may read it.
         """
         ids = [one.id for one in messages if one.role == MESSAGE_ROLE_ASSISTANT]
         if not ids:
@@ -53,9 +53,9 @@ class Withholding:
         return [_shown(one, origins.get(one.id, set()), readable, effect) for one in shown]
 
     async def check(self, scope: Scope, origins: set[Origin]) -> None:
-        """Raise NotFound when one of the documents was deleted, or is in a collection that the caller cannot read now.
+        """Raise NotFound if a document is deleted or in a collection that the caller cannot read now.
 
-        While it cannot be looked up what may be read, nothing is found out: whoever reads the answer is asked again.
+        Skips the check while it cannot be done: every later read of the answer repeats it.
         """
         if await self.origins.gone(origins):
             raise NotFound(
@@ -74,7 +74,7 @@ class Withholding:
 
 
 def is_withheld(message: ConversationMessage) -> bool:
-    """Tell whether a message was withheld."""
+    """Tell whether a message is withheld."""
     return any(one.reason == DEGRADATION_REASON_SOURCES_WITHHELD for one in message.degradations)
 
 
@@ -88,7 +88,7 @@ def _shown(message: ConversationMessage, origins: set[Origin], readable: set[str
     shown.manifest.ClearField("collection_ids")
     shown.manifest.collection_ids.extend(searched)
     if not hidden:
-        return shown  # collections that were searched and brought nothing
+        return shown  # collections that were searched without results
     wordless(shown)
     for holder, field in ((shown, "sources"), (shown.manifest, "sources"), (shown.manifest, "origins")):
         left = [one for one in getattr(holder, field) if one.collection_id in readable]

@@ -1,1 +1,1 @@
-"""Documents at the public API: in, out, changed, watched and gone."""
+"""Documents at the public API: upload, download, change, watch, delete."""

@@ -1,4 +1,4 @@
-"""When a watch looks for itself: at what was not told here, seldom, and ever more seldom while nothing else happens."""
+"""Adaptive polling of watches: the interval grows while nothing changes."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ GROWTH, MOST_TIMES = 2.0, 8.0
 
 
 class Due:
-    """Of one watch: whether it is time to look."""
+    """The polling timer of one watch."""
 
     def __init__(self, least: float, *, alone: bool, clock: Callable[[], float]) -> None:
         self._least = least
@@ -18,9 +18,10 @@ class Due:
         self._looked = float("-inf")
 
     def look(self, moved_at: float, works_here: bool = False) -> bool:
-        """Tell whether to look now, and count on it; at once after a move of which it is not known where it led.
+        """Tell whether to poll now, and record the poll; at once after a change whose result is not known here.
 
-        Who works on a document tells of it; other replicas, if there are any, may change it meanwhile all the same.
+        Work in this process notifies its watches, so `works_here` allows longer intervals. Other replicas may still
+        change the document.
         """
         now = self._clock()
         if moved_at >= self._looked:
@@ -33,12 +34,12 @@ class Due:
         return True
 
     def now(self) -> None:
-        """Have the next question answered with yes."""
+        """Make the next `look` return true."""
         self._looked = float("-inf")
 
 
 class Seldom:
-    """How often the watches of a process look: every `least` seconds, more seldom where it is `alone` with its jobs."""
+    """Makes polling timers: every `least` seconds, at longer intervals if this process is `alone` with its jobs."""
 
     def __init__(self, least: float, *, alone: bool, clock: Callable[[], float] = time.monotonic) -> None:
         self._least = least
@@ -46,5 +47,5 @@ class Seldom:
         self._clock = clock
 
     def begin(self) -> Due:
-        """Return when a new watch looks: first at once."""
+        """Return the timer of a new watch; its first poll is due at once."""
         return Due(self._least, alone=self._alone, clock=self._clock)

@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 
 
 class Backlog:
-    """Looks every few seconds, so that collecting metrics asks nobody. Every replica reports the same figures."""
+    """Polls every few seconds, so that collecting metrics makes no calls. Every replica reports the same values."""
 
     def __init__(self, stages: Stages, jobs: Jobs, settings: Settings) -> None:
         self._ingestion = stages.ingestion
@@ -30,10 +30,10 @@ class Backlog:
         observe("footnote.edge.jobs.age", self.age)
 
     async def look(self) -> None:
-        """Count the documents that wait and find the oldest of their jobs; the last figures stand while none come."""
+        """Count unfinished documents and find their oldest job; on failure the last values stay."""
         try:
             await self._look()
-        except FootnoteError as error:  # ingestion is down: its own logs and the health of edge tell
+        except FootnoteError as error:  # ingestion is down: its own logs and edge's health report it
             _log.debug("backlog_unknown", reason=error.reason)
 
     async def _look(self) -> None:
@@ -48,5 +48,5 @@ class Backlog:
         self._waiting = listed.total_size
 
     def age(self) -> float:
-        """Return the seconds since the oldest unfinished job was taken on; 0 when there is none."""
+        """Return the age of the oldest unfinished job in seconds; 0 if there is none."""
         return 0.0 if self._oldest is None else max(0.0, time.time() - self._oldest.timestamp())

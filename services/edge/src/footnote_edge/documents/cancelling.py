@@ -1,4 +1,4 @@
-"""Ends the processing of a document's newest revision, wherever its job is at work."""
+"""Cancels the processing of a document's newest revision, whichever replica runs its job."""
 
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
@@ -39,7 +39,7 @@ class Cancelling:
         self._timeout = timeout
 
     async def cancel(self, scope: Scope, document_id: str) -> Document:
-        """End it and return the document; raises FailedPrecondition when there is nothing to cancel."""
+        """Cancel and return the document; raises FailedPrecondition if there is nothing to cancel."""
         document = await self._documents.get(scope, document_id, Access.WRITE)
         if document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR):
             raise _nothing(DocumentState.Name(document.state).removeprefix("DOCUMENT_STATE_"))
@@ -49,7 +49,7 @@ class Cancelling:
         except Searched:
             raise _nothing("INDEXED") from None
         except FailedPrecondition:
-            # Its job was told before us, and has recorded it; or it had failed by itself at the same moment.
+            # Either the job has recorded the cancellation before us, or it failed at the same moment.
             moved = await self._documents.get(scope, document_id)
             if moved.failure.reason != FAILURE_REASON_CANCELLED:
                 raise

@@ -1,4 +1,4 @@
-"""Chunks at the public API: one by its id, and those of a document."""
+"""Chunks at the public API: one by id, and those of a document."""
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
@@ -13,7 +13,7 @@ from footnote_edge.documents.documents import Documents
 
 
 class Chunks:
-    """Reads chunks for whoever may read their collection."""
+    """Reads chunks for callers with read access to their collection."""
 
     def __init__(self, stages: Stages, documents: Documents, permissions: Permissions, timeout: float) -> None:
         self._indexing = stages.indexing
@@ -31,7 +31,7 @@ class Chunks:
         return chunk
 
     async def page(self, scope: Scope, request: edge.ListChunksRequest) -> indexing.ListChunksResponse:
-        """Return a page of a document's chunks; raises NotFound of the document, or of the revision's chunks."""
+        """Return a page of a document's chunks; raises NotFound for the document or for the revision's chunks."""
         document = await self._documents.get(scope, request.document_id)
         wanted = indexing.ListChunksRequest(
             scope=scope,

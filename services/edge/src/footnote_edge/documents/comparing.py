@@ -1,7 +1,7 @@
-"""Compares what ingestion keeps with what searches see, both ways, and mends what differs.
+"""Compares ingestion's documents with indexing's, both ways, and repairs differences.
 
-A database of one of them that is older than the other's (a power cut, a backup) leaves documents without chunks, and
-chunks without a document.
+A database older than the other service's (after a power cut, or restored from a backup) leaves documents without
+chunks, and chunks without a document.
 """
 
 import time
@@ -26,14 +26,14 @@ from footnote_edge.settings import Settings
 
 PAGE = 500
 MOST_TRIES = 3
-"""How often this process mends one document: what differs again each time is not mended by repeating."""
+"""Repair attempts of this process per document: repeating does not help a document that differs each time."""
 _MOST_REMEMBERED = 100_000
 
 _log = get_logger(__name__)
 
 
 class Comparison:
-    """Looks at everything when a stage was started anew, which may be with another database, and now and then."""
+    """Compares everything after a stage has restarted, possibly with another database, and periodically."""
 
     def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
         self._ingestion = stages.ingestion
@@ -49,12 +49,12 @@ class Comparison:
         self._tries: Counter[str] = Counter()
 
     async def look(self) -> None:
-        """Compare where that is due, mend and say what was mended; raises what a stage cannot be asked for."""
+        """Compare if due, repair, and log the repairs; raises the errors of the stages."""
         instances = {(await self._indexed(size=1)).instance, (await self._there([])).instance}
         if instances <= self._known and time.monotonic() < self._due:
             return
         missing, orphans = await self._missing(), await self._orphans()
-        # Only now: a comparison that was broken off is begun again.
+        # Set only now, so that an interrupted comparison starts over.
         self._due = time.monotonic() + self._every
         self._known = instances if len(self._known) > PAGE else self._known | instances
         if missing or orphans:
@@ -63,14 +63,14 @@ class Comparison:
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
 
     async def _missing(self) -> int:
-        """Begin a new revision of every document that is INDEXED and not searched as such; return of how many."""
+        """Begin a new revision of every INDEXED document that the catalogue lacks; return their number."""
         mended, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
                 scope=SYSTEM, states=[DOCUMENT_STATE_INDEXED], page_size=PAGE, page_token=token, all_tenants=True
             )
             page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
-            # The catalogue first: what it calls INDEXED the ledger has published before.
+            # Ask the catalogue first: the ledger has already published whatever the catalogue calls INDEXED.
             found = await self._indexed([one.id for one in page.documents]) if page.documents else None
             searched = {} if found is None else {one.document_id: one.revision for one in found.documents}
             for document in page.documents:
@@ -87,10 +87,10 @@ class Comparison:
         try:
             document = (await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())).document
         except NotFound:
-            return False  # deleted meanwhile
+            return False  # deleted in the meantime
         if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
-            return False  # a newer revision is on its way
-        # What is searched of it, if anything, is of other bytes: it would pass for the new revision.
+            return False  # a newer revision is in progress
+        # Its searchable chunks, if any, come from other bytes and would pass for the new revision.
         if not await self._remove(scope, document.collection_id, document.id):
             return False
         again = await self._chores.renew(scope, document)
@@ -99,16 +99,16 @@ class Comparison:
         return again is not None
 
     async def _orphans(self) -> int:
-        """Remove the chunks of documents that ingestion does not know; return of how many."""
+        """Remove the chunks of documents that ingestion does not know; return the number of documents."""
         removed, token = 0, ""
         if not await self._any_document():
-            # More likely the wrong database, or an empty one, than that all were deleted behind the ledger's back.
+            # A wrong or empty database is more likely than deletion of all documents behind the ledger's back.
             if (await self._indexed(size=1)).documents:
                 _log.error("comparison_refused", reason="ingestion knows no document at all, and indexing does")
             return 0
         while True:
             page = await self._indexed(token=token)
-            # The ledger first: whatever is in it came of a document that the catalogue had before.
+            # Ask the ledger second: it had every document before the catalogue did.
             there = set((await self._there([one.document_id for one in page.documents])).document_ids)
             for one in page.documents:
                 if one.document_id not in there and self._may_try(one.document_id):
@@ -130,7 +130,7 @@ class Comparison:
         try:
             await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout, metadata=untraced())
         except NotFound:
-            return False  # its collection is gone: nobody sees what is left
+            return False  # its collection is deleted, so its chunks are invisible
         except FootnoteError as error:
             _log.warning("repair_postponed", document_id=document_id, reason=error.reason)
             return False

@@ -1,4 +1,7 @@
-"""Deletion of documents: marked first, so that it is finished whoever dies in it, and is of the state that was seen."""
+"""Deletes documents.
+
+A mark comes first, so that a deletion survives crashes and applies to the state that the caller saw.
+"""
 
 from collections.abc import Sequence
 
@@ -19,7 +22,7 @@ from footnote_edge.jobs.progress import ProgressBus
 
 PAGE = 500
 SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
-"""On whose behalf the edge looks after the documents of all tenants."""
+"""The scope in which edge maintains the documents of all tenants."""
 
 
 class Deleting:
@@ -44,11 +47,11 @@ class Deleting:
         self._timeout = timeout
 
     async def delete(self, scope: Scope, document_id: str, etag: str = "", *, allow_missing: bool = False) -> int:
-        """Delete a document; return how many chunks searches saw of it. Raises Aborted for another etag.
+        """Delete a document; return how many searchable chunks it had. Raises Aborted for another etag.
 
-        From the mark on it is gone for every caller and for jobs: one at work on it finds it gone and removes what it
-        wrote. Then its chunks go, and at last its record, so that nothing is ever left that nobody knows of. One that
-        is marked already is finished: what is acknowledged is found by no search.
+        The mark hides the document from every caller and job: a running job finds it missing and removes its own
+        output. Then the chunks are deleted and the record last, so that no chunk remains without a record. A marked
+        document is finished: no search finds an acknowledged deletion.
         """
         try:
             await self._documents.get(scope, document_id, Access.WRITE)
@@ -66,9 +69,9 @@ class Deleting:
         return await self._finish(scope, document)
 
     async def _left(self, scope: Scope, document_id: str) -> Document | None:
-        """Return a document that is marked and whose chunks may be there yet; None when the caller may not delete it.
+        """Return a marked document whose chunks may still exist; None if the caller may not delete it.
 
-        It is gone for whoever asks for it, so that it is sought among all that are.
+        Lookups no longer find it, so the search goes through all unfinished documents.
         """
         token = ""
         while True:
@@ -86,11 +89,11 @@ class Deleting:
                 return None
 
     async def vectors(self, collection_id: str, ids: Sequence[str]) -> None:
-        """Take rows with vectors of their own, which are deleted, out of stored answers."""
+        """Remove deleted rows with own vectors from stored answers."""
         self._jobs.leave_all(await self._forgetting.rows(collection_id, ids))
 
     async def finish(self, document: Document) -> None:
-        """Finish a deletion that was begun and left."""
+        """Finish an interrupted deletion."""
         await self._finish(_own_account(document), document)
 
     async def _finish(self, scope: Scope, document: Document) -> int:
@@ -101,18 +104,18 @@ class Deleting:
         try:
             removed = (await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout)).chunks_deleted
         except NotFound:
-            # To whoever sees all, its collection is truly gone, and the chunks with it. For anybody else the collection
-            # may only be out of sight by now, its chunks still there: the document stays with them.
+            # For a caller that sees everything, the collection and its chunks are really deleted. For other callers it
+            # may only be hidden, with its chunks still there: then the document stays too.
             if not sees_all(scope):
                 undo = ingestion.BeginDeletionRequest(scope=own, document_id=document.id, undo=True)
                 with detached("edge", own):
                     await self._ingestion.BeginDeletion(undo, timeout=self._timeout)
                 raise document_missing(document.id) from None
             removed = 0
-        # Before its record goes: who dies in between finds it marked, and does this again.
+        # Before the record is deleted: after a crash in between, the mark is still there and this step repeats.
         self._jobs.leave_all(await self._forgetting.documents([document.id]))
         deletion = ingestion.DeleteDocumentRequest(scope=own, document_id=document.id)
-        with detached("edge", own):  # what was begun is finished, whatever its caller may do by then
+        with detached("edge", own):  # finish the deletion even if the caller has lost its rights
             await self._ingestion.DeleteDocument(deletion, timeout=self._timeout)
         self._bus.changed(document.id, document.collection_id)
         await self._jobs.forget_document(document.id)

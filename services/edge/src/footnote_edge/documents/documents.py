@@ -1,4 +1,4 @@
-"""Documents at the public API: in, out, again and gone. Files pass through in parts; none is ever held whole."""
+"""Documents at the public API: upload, replace, read, download. Files are streamed, never held whole."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
@@ -37,7 +37,7 @@ _log = get_logger(__name__)
 
 
 class Documents:
-    """What callers do with documents, and the jobs that follow from it."""
+    """Document operations for callers, and the jobs that follow from them."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Documents:
         parts: AsyncIterator[bytes],
         origin: Mapping[str, str] | None = None,
     ) -> ingestion.UploadDocumentResponse:
-        """Store a file and take on its job, or find the document that has its bytes; raises InvalidArgument.
+        """Store a file and enqueue its job, or find the document with the same bytes; raises InvalidArgument.
 
-        `origin` is the item of a source that it came from, which no caller can claim.
+        `origin` is the source item that it came from; callers cannot set it.
         """
         if not metadata.filename:
             raise InvalidArgument.field("metadata.filename", "must be given")
@@ -106,11 +106,11 @@ class Documents:
             messages(), timeout=self._transfer_timeout
         )
         if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
-            # The second case heals an upload whose first answer was lost before its job was taken on.
+            # The second case repairs an upload whose first response was lost before its job was enqueued.
             await self._jobs.process(response.document)
         labelled = bool(metadata.tags) or bool(metadata.metadata.fields)
         if response.merged or (response.duplicate and labelled):
-            # Also where nothing was added: the first answer, and with it the chunks' change, may have been lost.
+            # Also if nothing was added: the first response, and with it the update of the chunks, may have been lost.
             response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
         self._bus.told(response.document)
         return response
@@ -118,7 +118,7 @@ class Documents:
     async def replace(
         self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]
     ) -> tuple[Document, bool]:
-        """Replace a document's file and take on its job; return the document and whether the bytes were the same."""
+        """Replace a document's file and enqueue its job; return the document and whether the bytes were the same."""
         if not metadata.document_id:
             raise InvalidArgument.field("metadata.document_id", "must be given")
         await self.get(scope, metadata.document_id, Access.WRITE)
@@ -138,14 +138,14 @@ class Documents:
 
         response = await self._ingestion.ReplaceDocument(messages(), timeout=self._transfer_timeout)
         if not response.unchanged:
-            # Repeated by its request id, the document is as it is by now, and its job may have been taken on long ago.
+            # For a repeated request id the response has the current state, and the job may be old.
             if response.document.state == DOCUMENT_STATE_UPLOADED:
                 await self._jobs.process(response.document)
             self._bus.told(response.document)
         return response.document, response.unchanged
 
     async def get(self, scope: Scope, document_id: str, needs: Access = Access.READ) -> Document:
-        """Return a document with which the caller may do what it `needs` to; raises NotFound, PermissionDenied."""
+        """Return a document to which the caller has the access it `needs`; raises NotFound, PermissionDenied."""
         if not document_id:
             raise InvalidArgument.field("document_id", "must be given")
         request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
@@ -154,7 +154,7 @@ class Documents:
         return document
 
     async def permits(self, scope: Scope, document: Document, needs: Access) -> bool:
-        """Tell whether the caller may do with a document what it `needs` to."""
+        """Tell whether the caller has the access it `needs` to a document."""
         try:
             await self._permissions.document(scope, document, needs)
         except (NotFound, PermissionDenied):
@@ -162,7 +162,7 @@ class Documents:
         return True
 
     async def page(self, scope: Scope, request: edge.ListDocumentsRequest) -> ingestion.ListDocumentsResponse:
-        """Return a page of documents of one collection, or of every one that the caller may read."""
+        """Return a page of documents of one collection, or of all that the caller may read."""
         if request.outdated and not request.collection:
             raise InvalidArgument.field("outdated", "goes with collection")
         collections = [(await self._catalog.get(scope, request.collection)).id] if request.collection else []
@@ -183,7 +183,7 @@ class Documents:
         )
 
     async def at_work(self, scope: Scope, collection_id: str) -> list[Document]:
-        """Return the documents of a collection that are being processed or wait for it; raises NotFound."""
+        """Return a collection's documents that are in progress or queued; raises NotFound."""
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
         documents: list[Document] = []
         token = ""
@@ -197,7 +197,7 @@ class Documents:
     async def download(
         self, scope: Scope, document_id: str, revision: int | None
     ) -> AsyncGenerator[ingestion.DownloadDocumentResponse]:
-        """Stream a file back: the document first, then its bytes; None is the revision that searches see."""
+        """Stream a file back: the document first, then its bytes; None means the searchable revision."""
         request = ingestion.DownloadDocumentRequest(scope=scope, document_id=document_id, revision=revision)
         call = self._ingestion.DownloadDocument(request, timeout=self._transfer_timeout)
         try:
@@ -212,7 +212,7 @@ class Documents:
         """Pass a file on and charge its bytes."""
         async for part in parts:
             self._limiting.rates.receive(scope.tenant_id, len(part))
-            # Callers are held to 256 KiB by the contract; those who are not are cut to it rather than refused.
+            # The contract limits parts to 256 KiB; longer ones are split instead of refused.
             for start in range(0, len(part), PART_BYTES):
                 yield part[start : start + PART_BYTES]
 
@@ -223,7 +223,7 @@ class Documents:
         page: ingestion.ListDocumentsResponse = await self._ingestion.ListDocuments(request, timeout=self._timeout)
         readable = await self._permissions.readable(scope, {document.collection_id for document in page.documents})
         if any(document.collection_id not in readable for document in page.documents):
-            # Withdrawn in between.
+            # Deleted in the meantime.
             kept = [document for document in page.documents if document.collection_id in readable]
             del page.documents[:]
             page.documents.extend(kept)
@@ -231,5 +231,5 @@ class Documents:
 
 
 def is_final(document: Document) -> bool:
-    """Tell whether a document's processing has ended, well or not."""
+    """Tell whether a document's processing has ended, successfully or not."""
     return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)

@@ -1,4 +1,4 @@
-"""Changes of what an uploader said about a document, in its record and in its chunks."""
+"""Changes an uploader's tags, metadata and expiry of a document, in its record and in its chunks."""
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -51,7 +51,7 @@ class Editing:
 
 
 def _keeping_origin(known: Document, wanted: Struct | None) -> Struct | None:
-    """Return the metadata wanted, with the item of a source that the document has: that is no caller's to change."""
+    """Return the new metadata with the document's source item, which callers cannot change."""
     if KEY not in known.metadata.fields:
         return wanted
     both = Struct()

@@ -1,4 +1,4 @@
-"""Finishes what was begun on documents and left by whoever died in it: deletions, and changes of their labels."""
+"""Finishes work on documents that a crash interrupted: deletions, and changes of labels."""
 
 from functools import partial
 
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 
 
 class Leftovers:
-    """Looks for such documents of all tenants; what someone else is just finishing may safely be finished twice."""
+    """Finds such documents of all tenants; finishing one twice, even concurrently, is safe."""
 
     def __init__(self, stages: Stages, deleting: Deleting, settings: Settings) -> None:
         self._stages = stages
@@ -27,7 +27,7 @@ class Leftovers:
         self._timeout = settings.call_timeout_seconds
 
     async def finish(self) -> int:
-        """Finish what there is, and leave for the next look what cannot be finished now; return how many were."""
+        """Finish all that can be finished now, and leave the rest for the next round; return the number finished."""
         done, token = 0, ""
         while True:
             request = ingestion_upkeep.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
@@ -53,7 +53,7 @@ class Leftovers:
             elif one.labels:
                 await align(self._stages, scope, document, self._timeout)
         except NotFound:
-            return False  # its collection is being deleted, or it was itself
+            return False  # the document or its collection is being deleted
         except FootnoteError as error:
             _log.warning("leftover_postponed", document_id=document.id, reason=error.reason)
             return False

@@ -1,4 +1,4 @@
-"""Operations as callers have them: long work begun, looked at, watched and cancelled."""
+"""Long-running operations for callers: begin, get, watch, cancel."""
 
 import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
@@ -37,13 +37,13 @@ MOST_DOCUMENTS = 500
 
 LEAST_PAUSE = 0.1
 CANCEL_SECONDS = 5.0
-"""How long a cancel waits for the operation to stop."""
+"""Seconds that a cancel waits for the operation to stop."""
 
 _log = get_logger(__name__)
 
 
 class Operations:
-    """Begins long work on a caller's behalf, once it is known that the caller may; its jobs act on our own account."""
+    """Begins operations after an access check; their jobs run under the service's own account."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class Operations:
         self._lifetime = settings.watch_lifetime_seconds
 
     async def reindex(self, scope: Scope, request: ReindexDocumentsRequest) -> pb.Operation:
-        """Begin to index documents again and return the operation; raises what refuses it."""
+        """Begin to reindex documents and return the operation; raises refusals."""
         await self._limiting.admit(scope.tenant_id)
         if not (request.document_ids or request.collection):
             raise InvalidArgument.field("document_ids", "or collection must be given")
@@ -95,13 +95,13 @@ class Operations:
         return await self.get(scope, operation_id)
 
     async def reindex_outdated(self, scope: Scope, collection: Collection) -> pb.Operation | None:
-        """Begin to index a collection's outdated documents again; None where none is known to be."""
+        """Begin to reindex a collection's outdated documents; None if there are none."""
         if not collection.outdated_documents:
             return None
         return await self.reindex(scope, ReindexDocumentsRequest(collection=collection.id, outdated_only=True))
 
     async def _wanted(self, scope: Scope, request: ReindexDocumentsRequest) -> tuple[list[Item], str]:
-        """Return the documents that are named, none for a whole collection; and the collection if it is one."""
+        """Return the named documents, none for a whole collection; and the collection in that case."""
         if not request.document_ids:
             return [], (await self._catalog.get(scope, request.collection, Access.WRITE)).id
         ids = list(dict.fromkeys(request.document_ids))
@@ -117,7 +117,7 @@ class Operations:
         return [item_of(document) for document in documents], collections.pop() if len(collections) == 1 else ""
 
     async def delete_collection(self, scope: Scope, request: DeleteCollectionRequest) -> pb.Operation | None:
-        """Take a collection out of sight and begin to delete it; None where there is none and that is allowed."""
+        """Hide a collection and begin to delete it; None if it is missing and `allow_missing` is set."""
         try:
             collection = await self._catalog.get(scope, request.collection, Access.MANAGE)
         except NotFound:
@@ -131,11 +131,11 @@ class Operations:
         if not await self._book.add(row):
             return await self._under_way(scope, collection)
         try:
-            # On our own account: repeated after an answer that was lost, it must not be missing.
+            # Under the service's own account: a retry after a lost response must still find the collection.
             with detached("edge", _ours(row)):
                 await self._deletion.hide(_ours(row), collection.id)
         except FootnoteError:
-            # It may be hidden or not: its job makes sure that it is not, and deletes nothing.
+            # It may be hidden or not: the cancelled job makes it visible and deletes nothing.
             await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
             await self._jobs.operate(row)
             raise
@@ -144,14 +144,14 @@ class Operations:
         return await self.get(scope, row.id)
 
     async def _under_way(self, scope: Scope, collection: Collection) -> pb.Operation:
-        """Return the deletion of a collection that somebody began at the same moment."""
+        """Return a collection's deletion that a concurrent call has begun."""
         row = await self._book.deletion_of(collection.id)
         if row is None or row.cancelling:
             raise Aborted(f"Somebody else's deletion of '{collection.name}' just ended; read it again")
         try:
             return await self.get(scope, row.id)
         except NotFound:
-            raise collection_missing(collection.name) from None  # as it is for whoever asks a moment later
+            raise collection_missing(collection.name) from None  # the same error as a moment later
 
     async def get(self, scope: Scope, operation_id: str) -> pb.Operation:
         """Return an operation that the caller may see; raises NotFound."""
@@ -176,10 +176,10 @@ class Operations:
         try:
             return (await self._catalog.get(scope, name)).id
         except NotFound:
-            return name  # the id of one that is deleted: of its operations only the caller's own are shown
+            return name  # the id of a deleted collection: only the caller's own operations on it are shown
 
     async def watch(self, scope: Scope, operation_id: str) -> AsyncGenerator[pb.Operation]:
-        """Yield an operation whenever it has moved, until it has ended; raises NotFound."""
+        """Yield an operation after each change until it has ended; raises NotFound."""
         end = time.monotonic() + self._lifetime
         seen: pb.Operation | None = None
         with self._bus.watching(operation_id) as watcher:
@@ -194,7 +194,7 @@ class Operations:
                 await watcher.pause(min(LEAST_PAUSE, rest), min(self._poll, rest))
 
     async def cancel(self, scope: Scope, operation_id: str) -> pb.Operation:
-        """Cancel an operation and return it; raises FailedPrecondition for one that cannot be cancelled any more."""
+        """Cancel an operation and return it; raises FailedPrecondition if it can no longer be cancelled."""
         if not operation_id:
             raise InvalidArgument.field("operation_id", "must be given")
         row = await self._book.get(scope, operation_id)
@@ -246,7 +246,7 @@ class Operations:
         raise FailedPrecondition(why, metadata={"state": state, "requested": "CANCELLED"})
 
     async def tend(self) -> None:
-        """Take on what a crash left noted but not taken on, end what lost its job, forget what is old."""
+        """Enqueue operations noted before a crash, fail those that lost their job, delete old ones."""
         for row in await self._book.unfinished():
             operates = await self._jobs.operates(row.id)
             if operates is None:
@@ -258,7 +258,7 @@ class Operations:
         await self._book.sweep()
 
     def shown(self, row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
-        """Return an operation as callers see it; `names` are those of collections by id."""
+        """Return an operation in its public form; `names` are collection names by id."""
         return _operation(row, names)
 
     async def _shown(self, scope: Scope, row: OperationRow) -> pb.Operation:

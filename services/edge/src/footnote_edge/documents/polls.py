@@ -1,4 +1,4 @@
-"""Looks at documents that many watches share: of those that want the same at the same time one asks, for all."""
+"""Shared polling: watches that want the same data at the same time share one request."""
 
 import asyncio
 from collections import OrderedDict
@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MOST_KEPT = 1024
-"""Answers that are remembered."""
+"""Number of cached answers."""
 
 
 @dataclass(slots=True)
@@ -19,9 +19,9 @@ class _Look(Generic[T]):
 
 
 class SharedLooks(Generic[T]):
-    """Answers by key, each asked for once by all who want it within `fresh` seconds.
+    """A cache of answers by key; callers within `fresh` seconds share one request.
 
-    Who asked may be someone else: whoever takes an answer from here must have been let in before.
+    The request may run under another caller's identity: check access before reading an answer here.
     """
 
     def __init__(self, fresh: float, clock: Callable[[], float]) -> None:
@@ -30,9 +30,9 @@ class SharedLooks(Generic[T]):
         self._looks: OrderedDict[Hashable, _Look[T]] = OrderedDict()
 
     async def get(self, key: Hashable, since: float, look: Callable[[], Awaitable[T]]) -> T:
-        """Return an answer that was asked for at the time `since` or later, and within the time that one is fresh.
+        """Return an answer requested at `since` or later and still fresh, else ask for one.
 
-        A failure is nobody's but the asker's: the others ask themselves.
+        A failure goes only to its own asker: the other callers ask again.
         """
         oldest = max(since, self._clock() - self._fresh)
         known = self._looks.get(key)
@@ -42,7 +42,7 @@ class SharedLooks(Generic[T]):
             except asyncio.CancelledError:
                 if not known.answer.cancelled():
                     raise
-            except Exception:  # its asker has it too, and says so
+            except Exception:  # the original asker reports it
                 pass
         return await self._ask(key, look)
 
@@ -50,7 +50,7 @@ class SharedLooks(Generic[T]):
         async def ask() -> T:
             return await look()
 
-        # A task of its own: the others' answer does not go when the asker does.
+        # A separate task: the shared answer survives the cancellation of its asker.
         task = asyncio.ensure_future(ask())
         task.add_done_callback(_heard)
         mine = self._looks[key] = _Look(self._clock(), task)
@@ -66,6 +66,6 @@ class SharedLooks(Generic[T]):
 
 
 def _heard(task: "asyncio.Task[T]") -> None:
-    """Take note of a failure, although its asker may be gone."""
+    """Retrieve the exception, since the asker may have been cancelled."""
     if not task.cancelled():
         task.exception()

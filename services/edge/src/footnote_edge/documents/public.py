@@ -1,6 +1,6 @@
-"""What callers see of documents and chunks: the stages' rows without what is the stages' own.
+"""Public form of documents and chunks: the stages' rows without internal fields.
 
-The one place where rows of footnote.types.v1 become messages of footnote.edge.v1.
+The only module that turns rows of footnote.types.v1 into messages of footnote.edge.v1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,48 +21,48 @@ M = TypeVar("M", bound=Message)
 D = TypeVar("D", Document, Chunk)
 
 EFFORT = 30
-"""What translating one document or chunk counts as, in characters of text read."""
+"""Cost of translating one document or chunk, in characters of text."""
 
 _CHUNKS, _COLLECTION, _SOURCE = "chunk_count", "collection", "source"
 
 
 class Public:
-    """Translates documents, whose collections' names it looks up."""
+    """Translates documents, and looks up the names of their collections."""
 
     def __init__(self, names: CollectionNames) -> None:
         self._names = names
 
     async def document(self, scope: Scope, row: documents.Document) -> Document:
-        """Return a document as its caller sees it."""
+        """Return a document in its public form."""
         return document_of(row, await self._names.one(scope, row.collection_id))
 
     async def documents(self, scope: Scope, found: Sequence[documents.Document]) -> list[Document]:
-        """Return documents as their caller sees them."""
+        """Return documents in their public form."""
         names = await self._names.several(scope, {row.collection_id for row in found})
         return await beside(EFFORT * len(found), _documents, found, names)
 
     async def chunks(self, found: Sequence[rows.Chunk]) -> list[Chunk]:
-        """Return chunks as their caller sees them."""
+        """Return chunks in their public form."""
         return await beside(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
 
     async def scored(self, found: Sequence[rows.ScoredChunk]) -> list[ScoredChunk]:
-        """Return what a search found as its caller sees it."""
+        """Return search results in their public form."""
         effort = EFFORT * sum(1 + len(row.neighbors) for row in found)
         return await beside(effort, lambda: [scored_of(row) for row in found])
 
 
 def document_of(row: documents.Document, collection: str) -> Document:
-    """Return a document as callers see it; `collection` is the name of its collection."""
+    """Return a document in its public form; `collection` is the name of its collection."""
     return _from_source(_copied(row, Document(chunk_count=row.chunks_stored, collection=collection)))
 
 
 def chunk_of(row: rows.Chunk) -> Chunk:
-    """Return a chunk as callers see it."""
+    """Return a chunk in its public form."""
     return _from_source(_copied(row, Chunk()))
 
 
 def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
-    """Return a chunk found by a search as callers see it."""
+    """Return a search result in its public form."""
     return ScoredChunk(
         chunk=chunk_of(row.chunk),
         score=row.score,
@@ -77,7 +77,7 @@ def _documents(found: Sequence[documents.Document], names: Mapping[str, str]) ->
 
 
 def _from_source(made: D) -> D:
-    """Show the item of a source that metadata names as what it is, and no longer as metadata."""
+    """Move the source item from the metadata to its own field."""
     origin = origin_of(made.metadata)
     if origin is not None:
         made.source.CopyFrom(origin)
@@ -86,7 +86,7 @@ def _from_source(made: D) -> D:
 
 
 def _copied(row: Any, made: M) -> M:
-    """Fill in the fields that a public message has in common with its row, by their names."""
+    """Copy the fields that a public message shares with its row, by name."""
     for name, repeated, message in _COMMON[made.DESCRIPTOR.full_name]:
         if repeated:
             getattr(made, name).extend(getattr(row, name))
@@ -98,7 +98,7 @@ def _copied(row: Any, made: M) -> M:
 
 
 def _common(row: type[Message], public: type[Message], apart: frozenset[str]) -> tuple[tuple[str, bool, bool], ...]:
-    """Return name, whether repeated, whether a message, of each public field but those `apart`; KeyError for others."""
+    """Return name, repeated, is-message of each public field but those `apart`; KeyError for an unknown one."""
     own = row.DESCRIPTOR.fields_by_name
     return tuple(
         (field.name, field.is_repeated, field.message_type is not None)

@@ -1,4 +1,4 @@
-"""Finds documents that wait without a job, or have lost chunks, at the start and now and then, and takes them on."""
+"""Finds documents that wait without a job or have lost chunks, at start and periodically, and enqueues them."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -23,15 +23,15 @@ from footnote_edge.settings import Settings
 
 PAGE = 500
 SETTLED_SECONDS = 10.0
-"""A document younger than this may be on its way to its job right now."""
+"""Seconds within which a new document may still be about to get its job."""
 
 _log = get_logger(__name__)
 
 
 class Reconciler:
-    """Closes the gap between a document that was accepted and a job that was not yet noted, whoever died in it.
+    """Repairs accepted documents whose job was not recorded because of a crash.
 
-    A document whose chunks in the store are not those that were written is indexed again from its own bytes.
+    A document whose chunks in the store differ from those written is reindexed from its own bytes.
     """
 
     def __init__(
@@ -55,11 +55,11 @@ class Reconciler:
         self._settled = 0.0
 
     async def look(self) -> None:
-        """Take on and finish all there is: at the first look everything, later what may not be on its way itself."""
+        """Process all documents: at the first round every one, later only those unchanged for a while."""
         settled, self._settled = self._settled, SETTLED_SECONDS
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
-        # Each by itself: a stage of another make keeps itself whole, and need not offer what these ask for.
+        # Separately: a third-party stage keeps itself consistent and need not offer these calls.
         with suppress(NotOffered):
             if finished := await self._leftovers.finish():
                 _log.warning("leftovers_finished", documents=finished)
@@ -70,7 +70,7 @@ class Reconciler:
             await self._comparison.look()
 
     async def once(self, settled: float = 0.0) -> int:
-        """Take on every document waiting without a job that has not moved for `settled` seconds; return how many."""
+        """Enqueue every document without a job that is unchanged for `settled` seconds; return how many."""
         taken, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
@@ -93,7 +93,7 @@ class Reconciler:
                 return taken
 
     async def mend(self) -> int:
-        """Begin a new revision of every document that indexing has found damaged; return of how many."""
+        """Begin a new revision of every document that indexing reports as damaged; return their number."""
         request = indexing_upkeep.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
         found = await self._indexing_upkeep.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
         mended = 0
@@ -103,10 +103,10 @@ class Reconciler:
             try:
                 response = await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())
             except NotFound:
-                continue  # vectors of a caller's own have no bytes to be read again
+                continue  # own vectors have no bytes to read again
             document = response.document
             if document.state != DOCUMENT_STATE_INDEXED or document.revision != one.revision:
-                continue  # a newer revision is on its way
+                continue  # a newer revision is in progress
             again = await self._chores.renew(scope, document)
             if again is not None:
                 await self._jobs.process(again)

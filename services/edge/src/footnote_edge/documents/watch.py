@@ -1,6 +1,6 @@
-"""Watching documents: told at once of what happens in this process, and by looking now and then of what others do.
+"""Watches of documents: notified of changes in this process, and polling for those of other replicas.
 
-Watches of the same thing share their looks; whether its caller may still see it is asked for each watch.
+Watches of the same document or collection share polls; access is checked for each watch.
 """
 
 import time
@@ -25,22 +25,22 @@ from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, Watcher
 
 ROUNDS_PER_SECOND = 20.0
-"""How often all watches of one thing together are told of it; each of many hears the more seldom."""
+"""Updates per second for all watches of one key together; with many watches each gets fewer."""
 
 SHARED_MICROS = 10_000_000
-"""Watches whose last looks lie within the same ten seconds look together."""
+"""Watches whose last polls lie within the same ten seconds share one, in microseconds."""
 
 REPEATED_SECONDS = 60
-"""Changes of so long ago are not told again by a look."""
+"""Polls do not repeat changes older than this."""
 
 MOST_GONE = 10_000
-"""Deletions remembered, so that each is told once."""
+"""Deletions remembered, so that each is reported once."""
 
 Seen = tuple[str, bytes]
 
 
 class Watch:
-    """Streams of states and progress; each says a thing once and lasts `lifetime` seconds at most."""
+    """Streams of states and progress, without repetition, for `lifetime` seconds at most."""
 
     def __init__(
         self,
@@ -66,9 +66,9 @@ class Watch:
         self._changed: SharedLooks[Changes] = SharedLooks(fresh, time.monotonic)
 
     async def document(self, scope: Scope, document_id: str) -> AsyncGenerator[pb.WatchDocumentResponse]:
-        """Yield a document whenever it has moved, until it is INDEXED, ERROR or deleted; raises NotFound.
+        """Yield a document after each change, until it is INDEXED, ERROR or deleted; raises NotFound.
 
-        NotFound is also what ends it when the caller may no longer read the document.
+        The stream also ends with NotFound when the caller loses read access.
         """
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
@@ -81,7 +81,7 @@ class Watch:
                 except NotFound:
                     if seen is None:
                         raise
-                    # Still there for the caller but for this one document: it was deleted. Else NotFound once more.
+                    # If the collection is still readable, the document was deleted. Else NotFound again.
                     await self._may_read(scope, document.collection_id)
                     name = await self._names.one(scope, document.collection_id)
                     yield pb.WatchDocumentResponse(document=document_of(document, name), deleted=True)
@@ -99,10 +99,10 @@ class Watch:
     async def collection(
         self, scope: Scope, collection_id: str, until_idle: bool, resume_token: str
     ) -> AsyncGenerator[pb.WatchDocumentsResponse]:
-        """Yield every document of a collection as it is, then what happens; with `until_idle` until nothing does.
+        """Yield every document of a collection, then its events; with `until_idle` until no work is left.
 
-        Raises NotFound as soon as the caller may no longer read the collection, InvalidArgument for a token of another
-        watch, FailedPrecondition for one too old.
+        Raises NotFound when the caller loses read access to the collection, InvalidArgument for a token of another
+        watch, FailedPrecondition for an expired one.
         """
         end = time.monotonic() + self._lifetime
         bound = pb.WatchDocumentsRequest(collection=collection_id)
@@ -120,7 +120,7 @@ class Watch:
                     yield event
                 since = part.until
             if resume_token:
-                # What was at work before the break and has not moved since is not among the changes.
+                # Documents in progress before the break and unchanged since are not among the changes.
                 waiting = await self._documents.at_work(scope, collection_id)
                 for event in teller.tell(Changes(documents=waiting)):
                     told += 1
@@ -152,7 +152,7 @@ class Watch:
             )
 
     async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: Due) -> Changes:
-        """Return what is new as far as it was told here; all that has changed where it is time to look."""
+        """Return local news, or all changes if a poll is due."""
         await self._may_read(scope, collection_id)
         told = watcher.told()
         if not due.look(watcher.moved_at):
@@ -168,12 +168,12 @@ class Watch:
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
 
     async def _get(self, scope: Scope, document_id: str, known: Document, watcher: Watcher, due: Due) -> Document:
-        """Return a document that the caller may read, as it was when it moved last or later; raises NotFound."""
+        """Return a document in its latest state or a newer one, if the caller may read it; raises NotFound."""
 
         async def look() -> Document:
             return await self._documents.get(scope, document_id)
 
-        # Two changes at the same moment may be told in the other order.
+        # Two simultaneous changes may arrive in the other order.
         news = [one for one in watcher.told() if one.update_time.ToNanoseconds() >= known.update_time.ToNanoseconds()]
         document = news[-1] if news else known
         if due.look(watcher.moved_at, self._bus.latest(document_id) is not None):
@@ -182,7 +182,7 @@ class Watch:
         return document
 
     async def _next(self, watcher: Watcher, end: float) -> None:
-        """Wait for news: not too soon after the last, not for ever, and not beyond the end."""
+        """Wait for news: at least the minimum pause, and not beyond the end."""
         pause = min(self._bus.watches(watcher.key) / ROUNDS_PER_SECOND, self._poll)
         rest = end - time.monotonic()
         await watcher.pause(min(pause, max(rest, 0.0)), min(max(self._poll - pause, 0.0), max(rest - pause, 0.0)))
@@ -192,7 +192,7 @@ class Watch:
 
 
 class _Teller:
-    """Makes events of changes, each once; remembers only what the last changes could repeat."""
+    """Turns changes into events without repetition; remembers only what the latest changes could repeat."""
 
     def __init__(self, bus: ProgressBus) -> None:
         self._bus = bus
@@ -201,10 +201,10 @@ class _Teller:
         self._gone: set[str] = set()
         self.at_work: set[str] = set()
         self.collection = ""
-        """Name of the collection that the documents are in."""
+        """Name of the documents' collection."""
 
     def tell(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
-        """Return what is new in the changes, and in the progress of what is at work."""
+        """Return events for what is new in the changes and in the progress of unfinished documents."""
         events = []
         named = {document.id for document in changes.documents}
         moving = [document for key, document in self._documents.items() if key in self.at_work and key not in named]
@@ -237,7 +237,7 @@ class _Teller:
 
 
 def progress_of(bus: ProgressBus, document: Document) -> Progress:
-    """Return how far a document is, as far as this process knows."""
+    """Return a document's progress as far as this process knows it."""
     if is_final(document):
         stored = document.chunks_stored
         return Progress(phase=PROGRESS_PHASE_DONE, chunks_total=document.chunks_expected, chunks_stored=stored)

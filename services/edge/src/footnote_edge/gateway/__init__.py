@@ -1,1 +1,1 @@
-"""Who calls and how much: identity, keys, roles, and the limits and shares that each call is held to."""
+"""Authentication, authorisation and quotas: identity, keys, roles, limits and fair shares of each call."""

@@ -1,12 +1,12 @@
-"""How much is taken on at once: what there is no place for is refused at once, with when to come back.
+"""Admission control: calls beyond the capacity are refused at once, with a time to retry.
 
-Calls of a kind that cost alike have a lane: so many are in work, so many more wait, those of tenants in turn. Whoever
-could not be served in the time that it would wait is told so when it comes, not when its time is over; and whoever was
-let into the line when less was known of what calls cost, as soon as more is.
+Each kind of call has a lane with a number of concurrent calls and a bounded queue, served round-robin by tenant. A call
+whose expected wait is too long is refused on arrival, not at its deadline. When calls turn out to cost more than
+expected, the ends of the longest queues are refused as well.
 
-Newcomers are seen in between what is done for those in work, so that the more of these there are, the later a refusal
-comes. Few are begun at first, and more while the event loop keeps up: calls that wait for a model burden no loop, and
-are soon as many as may be; of those that keep the processors busy, more at once would be served no sooner.
+New calls share the event loop with running ones, so refusals get slower as concurrency grows. Concurrency therefore
+starts low and grows while the loop keeps up. Calls that wait for a model do not load the loop and soon reach the full
+concurrency; for CPU-bound calls, more concurrency would not serve any sooner.
 """
 
 import asyncio
@@ -25,25 +25,25 @@ from footnote_edge.gateway.limits import ASKS, UPLOADS
 from footnote_edge.gateway.shares import Division
 
 WAITING_PER_PLACE = 16
-"""Calls that may wait for each that is in work, as long as their turn is likely to come in time."""
+"""Queue places per concurrent call, as long as the expected wait is short enough."""
 TENANTS_PART = 0.75
-"""Part of the waiting places that one tenant may have."""
+"""Fraction of the queue places that one tenant may use."""
 DEADLINES_PART = 0.5
-"""Part of a call's deadline that it may spend waiting."""
+"""Fraction of its deadline that a call may spend waiting."""
 LEAST_AT_ONCE = 16
-"""Calls in work that are begun however late the event loop comes, and by so many more each time that it does not."""
+"""Minimum concurrency, however late the event loop is, and the step by which it grows."""
 LATE_SECONDS = 0.03
-"""How late it comes, on average, when it has enough to do."""
+"""Average event loop lag, in seconds, above which concurrency shrinks."""
 LOOK_SECONDS = 0.1
-"""Between two decisions about that; the loop is measured as often."""
-_LEARNING = 0.1  # weight of the newest call in the averages, of the first ones more
+"""Seconds between two adjustments of concurrency; the lag is measured at the same interval."""
+_LEARNING = 0.1  # weight of the newest call in the averages; the first calls weigh more
 _LEAST_RETRY = 0.5
-_THINNED = 16  # refused at the end of one call, at most: the loop has more to do
+_THINNED = 16  # refusals per finished call, at most, to keep the event loop free
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """Calls in work at once, and the longest that one waits for it, in seconds."""
+    """Maximum number of concurrent calls, and the longest wait in seconds."""
 
     at_once: int
     patience: float
@@ -51,16 +51,16 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What calls are done with: how late the event loop comes, in seconds, and the processors."""
+    """The machine that calls run on: event loop lag in seconds, and processors."""
 
     lag: Callable[[], float] = lambda: 0.0
     division: Division = field(default_factory=lambda: Division(lambda: 0.0))
-    """Of the processor time of all services here, among the calls of all lanes."""
+    """Divides the processor time of all local services among the calls of all lanes."""
     cores: int = 1
 
 
 class Lane:
-    """Calls of one kind."""
+    """The admission queue of one kind of call."""
 
     def __init__(
         self, kind: str, size: Size, clock: Callable[[], float] = time.monotonic, machine: Machine | None = None
@@ -81,11 +81,11 @@ class Lane:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait."""
+        """Number of waiting calls."""
         return self._waiting
 
     def check(self, tenant: str) -> None:
-        """Raise ResourceExhausted for a call that would be refused if it came in now."""
+        """Raise ResourceExhausted for a call that would be refused if it arrived now."""
         if self._working < self._room and not self._waiting:
             return
         if self._waiting >= self._places or len(self._lines.get(tenant, ())) >= self._places * TENANTS_PART:
@@ -95,7 +95,7 @@ class Lane:
 
     @asynccontextmanager
     async def working(self, tenant: str) -> AsyncIterator[None]:
-        """Wait for a place and hold it; raises ResourceExhausted at once, or when the wait took too long."""
+        """Wait for a place and hold it; raises ResourceExhausted at once, or after too long a wait."""
         self.check(tenant)
         if self._working < self._room and not self._waiting:
             self._working += 1
@@ -111,7 +111,7 @@ class Lane:
             self._thin_out()
 
     def _learn(self, seconds: float, cost: float) -> None:
-        """Take a call into the averages of how long one takes, and of its seconds of a processor."""
+        """Update the average duration and the average processor seconds of a call."""
         self._known += 1
         weight = max(_LEARNING, 1 / self._known)
         self._seconds += weight * (seconds - self._seconds)
@@ -137,13 +137,13 @@ class Lane:
         finally:
             self._waiting -= 1
             if not turn.done() or turn.cancelled():
-                if turn in line:  # it may have been its turn, and passed over, since its time ended
+                if turn in line:  # after its timeout, `_next` may have popped it and skipped it
                     line.remove(turn)
                 if not line and self._lines.get(tenant) is line:
                     del self._lines[tenant]
 
     def _next(self) -> None:
-        """Give free places to those who wait, a tenant after the other."""
+        """Give free places to waiting calls, round-robin by tenant."""
         while self._working < self._room and self._lines:
             tenant, line = next(iter(self._lines.items()))
             turn = line.popleft()
@@ -156,7 +156,7 @@ class Lane:
                 turn.set_result(None)
 
     def _thin_out(self) -> None:
-        """Refuse the last of the longest lines as long as there are more than can be served in time."""
+        """Refuse calls at the ends of the longest queues while more wait than can be served in time."""
         each = self._each()
         beyond = sum(map(len, self._lines.values())) - int(self._size.patience / each) if each else 0
         for _ in range(min(beyond, _THINNED)):
@@ -174,7 +174,7 @@ class Lane:
             self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
 
     def _look(self) -> None:
-        """Make more room or less, by how the event loop keeps up, as long as anybody waits."""
+        """Adjust concurrency to the event loop's lag, as long as calls wait."""
         self._timer = None
         if self._machine.lag() > LATE_SECONDS:
             self._room = max(min(self._size.at_once, LEAST_AT_ONCE), self._room // 2)
@@ -185,11 +185,11 @@ class Lane:
             self._look_later()
 
     def _each(self) -> float:
-        """Return the seconds after which one more has been served: by the places there are, or the processors."""
+        """Return the seconds per served call: limited by the places, or by the processors."""
         return max(self._seconds / self._size.at_once, self._cost / self._machine.cores)
 
     def _expected(self) -> float:
-        """Return about how long the next one would wait."""
+        """Return the expected wait of the next call in seconds."""
         return (self._waiting + 1) * self._each()
 
     def _patience(self) -> float:
@@ -207,12 +207,12 @@ class Lane:
 
 
 class Admission:
-    """The lanes: questions, uploads, and everything else that ends by itself."""
+    """The lanes: questions, uploads, and all other calls that end by themselves."""
 
     def __init__(
         self, asks: Size, uploads: Size, others: Size, *, lag: Callable[[], float], processor: Callable[[], float]
     ) -> None:
-        """Take the sizes of the lanes, how late this event loop comes, and a count of the services' processor time."""
+        """Take the lanes' sizes, the event loop's lag, and the services' processor time in seconds."""
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         machine = Machine(lag, Division(processor), cores)
         self._asks, self._uploads, self._others = (
@@ -221,7 +221,7 @@ class Admission:
         )
 
     def lane(self, method: str) -> Lane:
-        """Return the lane of a method, by its bare name."""
+        """Return a method's lane, by its bare name."""
         if method in ASKS:
             return self._asks
         return self._uploads if method in UPLOADS else self._others

@@ -1,4 +1,4 @@
-"""What each tenant is allowed: the deployment's limits, and those that an operator has set for one tenant."""
+"""Allowances of tenants: the deployment's limits, and an operator's limits for individual tenants."""
 
 import shlex
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from footnote_edge.audit.journal import Journal
 from footnote_edge.settings import Settings
 
 CACHE_SECONDS = 5.0
-"""How long a change may take to be seen by a running edge."""
+"""Seconds until a running edge sees a change."""
 
 CACHE_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What a tenant may keep and use, 0 for no limit; a day is one in UTC, cost is in US dollars."""
+    """Limits of a tenant's storage and usage, 0 for unlimited; a day is one in UTC, cost is in US dollars."""
 
     documents: int = 0
     bytes: int = 0
@@ -38,13 +38,13 @@ class Allowance:
 
     @property
     def daily(self) -> bool:
-        """Whether use per day is limited."""
+        """Whether daily usage is limited."""
         return bool(self.tokens_per_day or self.cost_per_day)
 
 
 @dataclass(frozen=True, slots=True)
 class Own:
-    """The limits of one tenant's own by name; `update_time` in UTC, None where there are none."""
+    """A tenant's own limits by name; `update_time` in UTC, None if it has none."""
 
     tenant_id: str
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -52,17 +52,17 @@ class Own:
 
 
 NAMES = tuple(field.name for field in fields(Allowance))
-"""What can be limited."""
+"""Names of the limits."""
 
 
 class Allowances:
-    """Finds and changes what tenants are allowed."""
+    """Reads and changes the allowances of tenants."""
 
     def __init__(self, database: Database, settings: Settings, journal: Journal | None = None) -> None:
-        """Take the database; with a `journal` changes are put into the audit log here, in the same transaction."""
+        """Take the database; with a `journal`, changes are audited here, in the same transaction."""
         self._sessions = database.sessions
         self._journal = journal
-        # By code points, whatever the database's own language: pages go on after a tenant's id.
+        # Compare by code points, whatever the database's collation: a page token continues after a tenant id.
         self._tenant = TenantLimitsRow.tenant_id if database.is_sqlite else TenantLimitsRow.tenant_id.collate("C")
         self._usual = Allowance(
             documents=settings.max_documents_per_tenant,
@@ -74,7 +74,7 @@ class Allowances:
         self._cache: TTLCache[str, Allowance] = TTLCache(CACHE_SIZE, CACHE_SECONDS)
 
     async def of(self, tenant: str) -> Allowance:
-        """Return what a tenant is allowed; a change is seen within CACHE_SECONDS."""
+        """Return a tenant's allowance; a change is visible within CACHE_SECONDS."""
         if (known := self._cache.get(tenant)) is not None:
             return known
         async with self._sessions() as session:
@@ -84,15 +84,15 @@ class Allowances:
         return found
 
     async def own(self, tenant: str) -> Own:
-        """Return a tenant's own limits as they stand in the database."""
+        """Return a tenant's own limits from the database."""
         async with self._sessions() as session:
             row = await session.get(TenantLimitsRow, tenant)
         return Own(tenant) if row is None else _shown(row)
 
     async def set(self, tenant: str, changes: Mapping[str, float | None]) -> Own:
-        """Change limits of one tenant's own and return them; those not named stay, None leaves one to the deployment.
+        """Change a tenant's own limits and return them; limits not named stay, None removes one.
 
-        Raises InvalidArgument for one below zero.
+        Raises InvalidArgument for a negative limit.
         """
         checked_name("tenant_id", tenant)
         for name, value in changes.items():
@@ -114,19 +114,19 @@ class Allowances:
         return found
 
     async def clear(self, tenant: str) -> bool:
-        """Let the deployment's limits hold again; False when the tenant had none of its own."""
+        """Remove a tenant's own limits; False if it had none."""
         had = bool((await self.own(tenant)).limits)
         await self.set(tenant, dict.fromkeys(NAMES))
         return had
 
     async def listed(self) -> list[tuple[str, dict[str, float]]]:
-        """Return the tenants with limits of their own, each with these."""
+        """Return the tenants that have their own limits, with these."""
         async with self._sessions() as session:
             rows = await session.scalars(select(TenantLimitsRow).order_by(TenantLimitsRow.tenant_id))
             return [(row.tenant_id, _own(row)) for row in rows]
 
     async def page(self, page: Page) -> tuple[list[Own], str]:
-        """Return a page of the tenants with limits of their own, by id, and the next page's token."""
+        """Return a page of tenants with their own limits, by id, and the next page's token."""
         query = select(TenantLimitsRow).order_by(self._tenant).limit(page.size + 1)
         if page.position is not None:
             query = query.where(self._tenant > page.position[0])
@@ -145,7 +145,7 @@ async def offline(data_dir: Path) -> tuple[Database, Allowances]:
 
 
 def raising(tenant: str, option: str, limit: float) -> str:
-    """Return the command that allows a tenant twice as much."""
+    """Return the command that doubles a tenant's limit."""
     return f"footnote limits set {shlex.quote(tenant)} --{option} {2 * limit:.12g}"
 
 

@@ -1,4 +1,4 @@
-"""Puts calls of the public API into the audit log: who made them, what they acted upon, how they ended."""
+"""Audits calls of the public API: the caller, the resource and the outcome."""
 
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -22,7 +22,7 @@ from footnote_edge.gateway import principals
 from footnote_edge.gateway.principals import Identity, Proof
 
 AUTHENTICATE = "Authenticate"
-"""The action of a request over HTTP that was refused before it was known which RPC it means."""
+"""The action of an HTTP request that was refused before its RPC was known."""
 LIMITS = "UpdateTenantLimits"
 _AUTHENTICATION = {
     Proof.NONE: AUTHENTICATION_NONE,
@@ -33,14 +33,14 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}
 
 
 class Auditor:
-    """Surrounds handlers, and hears of calls that never reached one."""
+    """Wraps handlers, and records calls that were refused before a handler."""
 
     def __init__(self, recorder: Recorder, ways: Ways) -> None:
         self._recorder = recorder
         self.ways = ways
 
     def unary(self, name: str, handler: Any) -> Any:
-        """Return a handler of one response that is in the log as `coverage` says."""
+        """Return a unary handler that is audited as `coverage` declares."""
         audited = name in AUDITED
 
         async def call(request: Any, context: Any) -> Any:
@@ -60,7 +60,7 @@ class Auditor:
         return call
 
     def stream(self, name: str, handler: Any) -> Any:
-        """Return a handler of a stream that is in the log; a success from its first response on."""
+        """Return an audited streaming handler; a success is recorded at its first response."""
         audited = name in AUDITED
 
         async def call(request: Any, context: Any) -> AsyncIterator[Any]:
@@ -85,13 +85,13 @@ class Auditor:
         return call
 
     def refused(self, method: str, error: Exception, headers: Mapping[str, str], peer: str) -> None:
-        """Take a call over gRPC that was refused by its headers; `method` is its full name."""
+        """Record a gRPC call that was refused by its headers; `method` is its full name."""
         self.turned_away(method.rpartition("/")[2], error, headers, self.ways.of(headers, peer), principals.known())
 
     def turned_away(
         self, action: str, error: Exception, headers: Mapping[str, str], way: Way, identity: Identity | None = None
     ) -> None:
-        """Take an attempt that was refused before a handler saw it, if it is one of authentication or permission."""
+        """Record an attempt refused before its handler, if authentication or permission refused it."""
         if not isinstance(error, Unauthenticated | PermissionDenied):
             return
         who = _principal(identity)
@@ -112,7 +112,7 @@ class Auditor:
         )
 
     def _way(self, context: Any) -> Way:
-        # At the beginning: of a caller that has gone nobody knows the address any more.
+        # Read at the beginning: gRPC no longer knows the peer's address after it has disconnected.
         headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
         return self.ways.of(headers, context.peer())
 
@@ -154,7 +154,7 @@ class Auditor:
 
 
 class _First:
-    """A stream of requests whose first one is remembered: it names what the call is about."""
+    """A request stream that remembers its first message, which names the resource."""
 
     def __init__(self, requests: AsyncIterator[Any]) -> None:
         self._requests = requests

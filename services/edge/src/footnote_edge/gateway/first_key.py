@@ -1,4 +1,4 @@
-"""The first key of a deployment that nobody can call yet: made at its start, kept in a file for its owner."""
+"""The first key of a new deployment: created at start, and written to a file for its owner."""
 
 import asyncio
 import os
@@ -17,9 +17,9 @@ _log = get_logger(__name__)
 
 
 async def first_key(keys: ApiKeys, file: Path) -> None:
-    """Write a new administrator's key to `file` if there are no keys at all, revoked and expired ones included.
+    """Write a new administrator's key to `file` if no key exists, not even a revoked or expired one.
 
-    A file that is left of an earlier deployment is replaced. OSError when it cannot be written; then no key is made.
+    Replaces the file of an earlier deployment. Raises OSError if it cannot be written; then no key is created.
     """
     if await keys.listed():
         return

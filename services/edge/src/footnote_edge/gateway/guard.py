@@ -1,4 +1,4 @@
-"""The door of the public API: every call is authenticated and its role checked here, by its headers alone."""
+"""Authenticates every call of the public API and checks its role, by its headers alone."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
@@ -18,14 +18,14 @@ from footnote_edge.gateway.principals import Identity
 from footnote_edge.gateway.shares import Hold, Shares
 
 PUBLIC = frozenset({"GetHealth"})
-"""Calls that need no identity."""
+"""Calls without authentication."""
 
 _WRITER = frozenset(
     {
         *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments"),
         "CancelDocument",
         *("AddVectors", "DeleteVectors"),
-        # Of their own private collections; the rest is for the handler, which knows which collection it is.
+        # Writers may do this to their own private collections; the handler knows the collection and checks the rest.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
         "CancelOperation",
         *("CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource"),
@@ -41,7 +41,7 @@ ROLES: dict[str, Role.ValueType] = {
     for method in METHODS
     if method.name not in PUBLIC
 }
-"""The least role that each call needs."""
+"""The minimum role of each call."""
 
 _SERVICES = frozenset(service.full_name for service in SERVICES)
 _WATCH = "Watch"
@@ -49,14 +49,14 @@ _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
 
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
-    """Tell whether a scope's roles include `least`, or one above it; without a role that we know it may nothing."""
+    """Tell whether a scope's roles include `least` or a higher one; without a known role nothing is allowed."""
     return any(role >= least for role in scope.roles if role in Role.values())
 
 
 def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
-    """Return an object with every public RPC, each behind the door; raises AttributeError if one is missing.
+    """Return an object with every public RPC behind the door; raises AttributeError if one is missing.
 
-    Who comes in was decided by `Door.admit` before the request was read; the handlers refuse whoever was not asked.
+    `Door.admit` has decided before the request was read; the handlers refuse calls that it has not admitted.
     """
     guarded = type("GuardedEdge", (), {})()
     for method in METHODS:
@@ -72,7 +72,7 @@ def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
 
 
 class Door:
-    """Lets a caller in, or not."""
+    """Admits calls or refuses them."""
 
     def __init__(
         self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares, admission: Admission
@@ -84,7 +84,7 @@ class Door:
         self._admission = admission
 
     async def admit(self, method: str, headers: Mapping[str, str]) -> None:
-        """Find out who calls, whether it may, and whether it does so too often; raises what refuses the call.
+        """Authenticate a call, check its role, rate and quotas; raises refusals.
 
         `method` is the full name, "/footnote.edge.v1.AnswersService/Ask"; `headers` have names in lower case.
         """
@@ -112,7 +112,7 @@ class Door:
         principals.admit(identity)
 
     def enter(self, method: str) -> Identity | None:
-        """Bind the scope of an admitted call to it and return who makes it; None for a public one."""
+        """Bind the scope of an admitted call to it and return its caller; None for a public call."""
         if method in PUBLIC:
             return None
         identity = principals.identity()
@@ -120,23 +120,23 @@ class Door:
         return identity
 
     async def check(self, identity: Identity) -> None:
-        """Raise Unauthenticated when the key of a call that goes on has ended meanwhile."""
+        """Raise Unauthenticated if the key of a running call has ended in the meantime."""
         await self._authenticator.check(identity)
 
     def working(self, identity: Identity | None) -> AbstractAsyncContextManager[Hold | None]:
-        """Wait for the caller's turn, while the service is crowded, and count what is done for it."""
+        """Wait for the caller's turn while the service is crowded, and account for its work."""
         if identity is None:
             return nullcontext()
         return self._shares.working(identity.scope.tenant_id, identity.scope.user_id)
 
     def placed(self, method: str, identity: Identity | None) -> AbstractAsyncContextManager[None]:
-        """Wait for a place among the calls of its kind, and hold it."""
+        """Wait for a place in the lane of the call's kind, and hold it."""
         if identity is None:
             return nullcontext()
         return self._admission.lane(method).working(identity.scope.tenant_id)
 
     def watching(self, identity: Identity) -> AbstractContextManager[None]:
-        """Count a call that goes on until its caller leaves."""
+        """Count a watch until its caller leaves."""
         return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
 
 
@@ -170,7 +170,7 @@ def _watch(name: str, handler: Any, door: Door) -> Any:
             async with door.working(door.enter(name)) as hold, aclosing(handler(request, context)) as responses:
                 async for response in responses:
                     if hold is not None:
-                        hold.end()  # what follows comes when something happens
+                        hold.end()  # from now on the stream only reacts to events
                     await door.check(identity)
                     yield response
 

@@ -1,4 +1,4 @@
-"""Who calls: the one place where a call's credentials become a tenant, a user and roles."""
+"""Authentication: turns a call's credentials into tenant, user and roles."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -19,30 +19,30 @@ GROUPS_HEADER = "x-footnote-groups"
 KEY_HEADER = "x-api-key"
 
 ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
-"""The roles that callers may have, by the words they are given in."""
+"""Names of the roles that callers may have."""
 
 
 class Authenticator(Protocol):
-    """Turns a call's metadata into the caller, with the scope of everything done for it."""
+    """Turns a call's metadata into an identity, with the scope of all its work."""
 
     async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
-        """Return the caller; raises Unauthenticated without saying what is known and what is not."""
+        """Return the caller; raises Unauthenticated without revealing which part is wrong."""
         ...
 
     def anonymous(self, metadata: Mapping[str, str]) -> bool:
-        """Tell whether a caller shows nothing by which it could be known, where callers have to be."""
+        """Tell whether a call has no credentials although authentication is on."""
         ...
 
     async def check(self, identity: Identity) -> None:
-        """Raise Unauthenticated when a caller whose call goes on has lost its key since."""
+        """Raise Unauthenticated if the key of a running call has ended since."""
         ...
 
 
 class Off:
-    """No authentication, for loopback only: the caller may name its tenant, user, role and groups."""
+    """No authentication, for loopback only: the caller may choose its tenant, user, role and groups."""
 
     async def authenticate(self, metadata: Mapping[str, str]) -> Identity:
-        """Return the caller that the headers name, else tenant "default", user "local", role admin and no group."""
+        """Return the caller in the headers, by default tenant "default", user "local", role admin and no group."""
         tenant, user = metadata.get(TENANT_HEADER, "default"), metadata.get(USER_HEADER, "local")
         for header, value in ((TENANT_HEADER, tenant), (USER_HEADER, user)):
             if not NAME.fullmatch(value):
@@ -57,15 +57,15 @@ class Off:
         return Identity(scope, Proof.NONE)
 
     def anonymous(self, metadata: Mapping[str, str]) -> bool:
-        """Return False: every caller is taken for what it says."""
+        """Return False: without authentication every caller has an identity."""
         return False
 
     async def check(self, identity: Identity) -> None:
-        """Let everybody go on."""
+        """Accept every caller."""
 
 
 class Credentials:
-    """Keys and tokens, whichever of the two are switched on; a key is told from a token by how it begins."""
+    """Keys and tokens, as far as each is enabled; the prefix tells a key from a token."""
 
     def __init__(self, keys: ApiKeys | None, tokens: Tokens | None) -> None:
         self._keys = keys
@@ -82,17 +82,17 @@ class Credentials:
         raise Unauthenticated(REFUSAL)
 
     def anonymous(self, metadata: Mapping[str, str]) -> bool:
-        """Tell whether there is neither key nor token."""
+        """Tell whether a call has neither key nor token."""
         return not (metadata.get("authorization") or metadata.get(KEY_HEADER))
 
     async def check(self, identity: Identity) -> None:
-        """Raise Unauthenticated when a caller's key has ended since; a token holds until its call ends."""
+        """Raise Unauthenticated if a caller's key has ended since; a token is valid until its call ends."""
         if identity.key_id and self._keys is not None:
             await self._keys.check(identity.key_id)
 
 
 def authenticator(settings: Settings, keys: ApiKeys) -> Authenticator:
-    """Return what the settings ask for."""
+    """Return the authenticator that the settings select."""
     if not settings.auth:
         return Off()
     return Credentials(

@@ -1,4 +1,4 @@
-"""API keys: long random secrets of which only the hash is kept, each with a tenant, a user, a role and an end."""
+"""API keys: long random secrets, stored as hashes, each with a tenant, a user, a role and an expiry time."""
 
 import asyncio
 import hashlib
@@ -31,15 +31,15 @@ from footnote_edge.settings import Settings
 PREFIX = "fn"
 SECRET_BYTES = 32
 CACHE_SECONDS = 5.0
-"""How long a key may be used after its revocation on another replica."""
+"""Seconds for which a key revoked on another replica may still work here."""
 CACHE_SIZE = 10_000
 LABEL = 200
-"""Characters of the longest label."""
+"""Maximum length of a label, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """A key as it may be shown: everything but the secret. Times are in UTC."""
+    """The public form of a key: everything but the secret. Times are in UTC."""
 
     id: str
     label: str
@@ -53,10 +53,10 @@ class ApiKey:
 
 
 class ApiKeys:
-    """Makes, checks and revokes keys."""
+    """Creates, checks and revokes keys."""
 
     def __init__(self, database: Database, journal: Journal | None = None) -> None:
-        """Take the database; with a `journal` changes are put into the audit log here, in the same transaction."""
+        """Take the database; with a `journal`, changes are audited here, in the same transaction."""
         self._sessions = database.sessions
         self._journal = journal
         self._cache: LRUCache[str, tuple[float, ApiKeyRow]] = LRUCache(CACHE_SIZE)
@@ -73,9 +73,9 @@ class ApiKeys:
         groups: Sequence[str] = (),
         key_id: str = "",
     ) -> tuple[ApiKey, str]:
-        """Make a key and return it with its text, which is never shown again.
+        """Create a key and return it with its text, which is never shown again.
 
-        With a `key_id` that is there already, return that key and no text: its secret is not known any more.
+        If `key_id` exists already, return that key without a text: its secret is no longer known.
         """
         if role not in (ROLE_READER, ROLE_WRITER, ROLE_ADMIN):
             raise InvalidArgument.field("role", "must be reader, writer or admin")
@@ -103,12 +103,12 @@ class ApiKeys:
                 session.add(row)
                 if self._journal is not None:
                     await self._journal.write(session, "CreateKey", row.tenant_id, f"keys/{row.id}")
-        except IntegrityError:  # made by the same call before
+        except IntegrityError:  # created by a repeat of this call
             return await self._get(tenant_id, row.id), ""
         return _key(row), f"{PREFIX}_{row.id}_{secret}"
 
     async def listed(self, tenant_id: str = "", *, ended: bool = True) -> list[ApiKey]:
-        """Return the keys of a tenant, or all, newest first; those that have `ended` unless told otherwise."""
+        """Return the keys of a tenant, or all, newest first; `ended` keys are included by default."""
         query = select(ApiKeyRow).order_by(ApiKeyRow.create_time.desc(), ApiKeyRow.id)
         if tenant_id:
             query = query.where(ApiKeyRow.tenant_id == tenant_id)
@@ -120,9 +120,9 @@ class ApiKeys:
     async def page(
         self, tenant_id: str, page: Page, user_id: str = "", *, ended: bool = False
     ) -> tuple[list[ApiKey], str, int]:
-        """Return a page of a tenant's keys, newest first, of one user if named; the next page's token; how many.
+        """Return a page of a tenant's keys, newest first, of one user if named; the next page's token; the total.
 
-        Those that have `ended` only where they are asked for.
+        Includes `ended` keys only on request.
         """
         chosen = [ApiKeyRow.tenant_id == tenant_id]
         if user_id:
@@ -145,10 +145,10 @@ class ApiKeys:
         return [_key(row) for row in shown], token, total or 0
 
     async def revoke(self, key_id: str, tenant_id: str = "", *, force: bool = True) -> ApiKey:
-        """End a key for good, of this tenant if one is named; one that has been revoked stays as it was.
+        """Revoke a key, of this tenant if one is named; a revoked key stays as it was.
 
-        Raises NotFound when there is none of that id; without `force` FailedPrecondition for the last usable key of an
-        administrator of its tenant.
+        Raises NotFound for an unknown id. Without `force`, raises FailedPrecondition for the last usable administrator
+        key of its tenant.
         """
         async with self._revoking, self._sessions.begin() as session:
             row = await session.get(ApiKeyRow, key_id)
@@ -165,11 +165,11 @@ class ApiKeys:
         return _key(row)
 
     async def identify(self, text: str) -> Identity:
-        """Return who holds this key; raises Unauthenticated for any other text."""
+        """Return the identity of a key's holder; raises Unauthenticated for any other text."""
         prefix, _, rest = text.partition("_")
         key_id, _, secret = rest.partition("_")
         row = await self._row(key_id) if prefix == PREFIX and key_id else None
-        # Compared also when there is no such key, so that the time taken does not tell.
+        # Compare even if no such key exists, so that timing reveals nothing.
         same = hmac.compare_digest(_digest(secret), row.hash if row is not None else _digest(""))
         if row is None:
             raise Unauthenticated(REFUSAL)
@@ -184,7 +184,7 @@ class ApiKeys:
         return Identity(scope, Proof.KEY, row.id, row.name, row.expire_time and utc(row.expire_time))
 
     async def check(self, key_id: str) -> None:
-        """Raise Unauthenticated when a key that was good has ended since."""
+        """Raise Unauthenticated if a valid key has ended since."""
         row = await self._row(key_id)
         if row is None:
             raise Unauthenticated(REFUSAL)
@@ -207,29 +207,29 @@ class ApiKeys:
         async with self._sessions() as session:
             row = await session.get(ApiKeyRow, key_id)
         if row is None or revocations != self._revocations:
-            return row  # what was read may have been revoked meanwhile: it must not be remembered
+            return row  # it may have been revoked during the read: do not cache it
         self._cache[key_id] = (now, row)
         return row
 
 
 async def offline(data_dir: Path) -> tuple[Database, ApiKeys]:
-    """Open the keys of a deployment without its service, for the command line: somebody must make the first one."""
+    """Open the keys of a deployment without its service, so that the command line can create the first one."""
     database = Database(Settings().sqlalchemy_url(data_dir / "edge"))
     await database.migrate(parts=Parts(data_dir))
     return database, ApiKeys(database, Journal(database))
 
 
 def missing(key_id: str) -> NotFound:
-    """Return the error for a key that is not there, or of another tenant."""
+    """Return the error for a missing key, or one of another tenant."""
     return NotFound(f"There is no key '{key_id}'", reason="KEY_NOT_FOUND", metadata={"key_id": key_id})
 
 
 async def _check_not_last(session: AsyncSession, row: ApiKeyRow) -> None:
-    """Raise FailedPrecondition when a key is the last usable one of an administrator of its tenant."""
+    """Raise FailedPrecondition if a key is the last usable administrator key of its tenant."""
     if row.role != ROLE_ADMIN or _ended(row):
         return
-    # Locked, in one order: of two administrators who revoke each other's key the second finds the other's gone. SQLite
-    # knows no such lock, but there this is the only process.
+    # Locked in a fixed order: when two administrators revoke each other's key, the second one fails. SQLite has no such
+    # lock, but there this is the only process.
     query = (
         select(ApiKeyRow.id)
         .where(ApiKeyRow.tenant_id == row.tenant_id, ApiKeyRow.role == ROLE_ADMIN, _usable())
@@ -251,7 +251,7 @@ def _usable() -> ColumnElement[bool]:
 
 
 def _digest(secret: str) -> str:
-    # 256 random bits need no slow hash: there is nothing to guess from.
+    # 256 random bits need no slow hash: they cannot be guessed.
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -1,7 +1,7 @@
-"""Limits by the minute: requests, uploads, their bytes and tokens of models by tenant; watches by user.
+"""Rate limits per minute: requests, uploads, uploaded bytes and model tokens by tenant; open watches by user.
 
-Each replica lets in its part of a limit, so that all of them together keep it without asking anybody at each call;
-callers that balance, or a gateway that does, take the parts in turn.
+Each replica admits its part of a limit, so that all of them together keep it without coordination at each call; clients
+or gateways must balance the load between the replicas.
 """
 
 import time
@@ -17,7 +17,7 @@ from footnote_edge.settings import Settings
 
 TENANTS = 10_000
 BURST_SECONDS = 10.0
-"""A tenant that was quiet may use what it did not for so long at once."""
+"""Seconds of unused allowance that a tenant may save up for a burst."""
 
 _WATCH_AGAIN_SECONDS = 5.0
 UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
@@ -32,9 +32,9 @@ class _Bucket:
 
 
 class Bucket:
-    """One kind of allowance for many tenants: `rate` units a second, saved up to `burst` units; 0 is no limit.
+    """A token bucket for many tenants: `rate` units a second, saved up to `burst` units; 0 is unlimited.
 
-    This replica has its part of both; of a burst one unit at least.
+    This replica has its part of both, and of a burst at least one unit.
     """
 
     def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -44,12 +44,12 @@ class Bucket:
         self._buckets: LRUCache[str, _Bucket] = LRUCache(TENANTS)
 
     def divide(self, replicas: int) -> None:
-        """Take this replica's part from now on, one of so many."""
+        """Set the number of replicas that share the limit."""
         rate, burst = self._whole
         self._rate, self._burst = rate / replicas, max(burst / replicas, 1.0)
 
     def wait(self, tenant: str, units: float = 1.0) -> float:
-        """Take `units` and return 0, or return the seconds until they may be taken."""
+        """Take `units` and return 0, or return the seconds until they are available."""
         if not self._rate:
             return 0.0
         bucket = self._filled(tenant)
@@ -59,7 +59,7 @@ class Bucket:
         return 0.0
 
     def charge(self, tenant: str, units: float) -> None:
-        """Take `units` that were used already, whether they were there or not."""
+        """Take `units` that were already used, even below zero."""
         if self._rate:
             self._filled(tenant).level -= units
 
@@ -74,7 +74,7 @@ class Bucket:
 
 
 class Limits:
-    """The limits that a deployment sets."""
+    """The deployment's limits."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         def bucket(per_minute: float, burst_seconds: float) -> Bucket:
@@ -86,31 +86,31 @@ class Limits:
         self._tokens = bucket(settings.tokens_per_minute, 60.0)
 
     def divide(self, replicas: int) -> None:
-        """Hold each tenant to this replica's part of the limits, one of so many."""
+        """Set the number of replicas that share the limits."""
         for one in (self._requests, self._uploads, self._bytes, self._tokens):
             one.divide(replicas)
 
     def enter(self, tenant: str, method: str) -> None:
-        """Let a call in; raises ResourceExhausted with the time to wait when the tenant has used up its share."""
+        """Admit a call; raises ResourceExhausted with the time to wait if the tenant has used up its share."""
         _check("requests", self._requests.wait(tenant))
         if method in UPLOADS:
-            # What a file or an answer costs is known at its end only: it may be begun while there is anything left.
+            # The cost of a file or an answer is known only at its end: it may begin while any allowance is left.
             _check("bytes uploaded", self._bytes.wait(tenant, 0.0))
             _check("uploads", self._uploads.wait(tenant))
         if method in ASKS:
             _check("tokens", self._tokens.wait(tenant, 0.0))
 
     def receive(self, tenant: str, size: int) -> None:
-        """Charge bytes that were uploaded."""
+        """Charge uploaded bytes."""
         self._bytes.charge(tenant, size)
 
     def spend(self, tenant: str, tokens: int) -> None:
-        """Charge the tokens that an answer has cost."""
+        """Charge an answer's tokens."""
         self._tokens.charge(tenant, tokens)
 
 
 class Watches:
-    """How many calls that never end by themselves each user has open; at most `most`."""
+    """Counts each user's open watches; at most `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -123,14 +123,14 @@ class Watches:
         )
 
     def check(self, tenant: str, user: str) -> None:
-        """Raise ResourceExhausted when the user has as many open as it may."""
+        """Raise ResourceExhausted if the user has the maximum number of watches open."""
         if self._open[tenant, user] >= self._most:
-            # One for all: who is refused again and again costs as little as can be.
+            # One shared exception: a repeated refusal must cost as little as possible.
             raise self._too_many.with_traceback(None)
 
     @contextmanager
     def one(self, tenant: str, user: str) -> Iterator[None]:
-        """Count one while it lasts; raises ResourceExhausted when the user has as many open as it may."""
+        """Count a watch during the block; raises ResourceExhausted if the user has the maximum number open."""
         self.check(tenant, user)
         key = (tenant, user)
         self._open[key] += 1

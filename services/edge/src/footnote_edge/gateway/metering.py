@@ -1,7 +1,7 @@
-"""What each tenant uses a day: tokens of models and of embeddings, and their cost; kept in the edge's database.
+"""Daily usage of each tenant: model and embedding tokens and their cost; stored in the edge's database.
 
-A day is one in UTC. What a tenant without a daily limit uses is gathered for a moment and written together; what one
-with such a limit is about to use is taken from the database first, so that replicas cannot overdraw it side by side.
+A day is one in UTC. The usage of a tenant without a daily limit is buffered briefly and written in batches. With a
+daily limit, usage is reserved in the database first, so that replicas cannot overdraw it concurrently.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from footnote_edge.adapters.tables import UsageRow, UserUsageRow
 from footnote_edge.gateway.allowances import Allowance, Allowances, raising
 
 FLUSH_SECONDS = 0.5
-"""What a killed process may forget of the use of tenants, at most."""
+"""Usage that a killed process may lose: at most that of so many seconds."""
 
 USER_DAYS = 31
-"""How long it is kept what single users used."""
+"""Days for which usage by user is stored."""
 
 Account = tuple[str, str] | tuple[str, str, str]
-"""Whose use it is: a tenant and a day, as 2026-11-22, and a user of it or none."""
+"""An account: a tenant and a day, as 2026-11-22, and optionally a user."""
 
 _COLUMNS = ("prompt_tokens", "completion_tokens", "embedding_tokens", "cost_usd")
 
@@ -43,12 +43,12 @@ class Spent:
 
     @classmethod
     def of(cls, usage: Usage) -> "Spent":
-        """Return what a stage says was used."""
+        """Return a stage's reported usage."""
         return cls(*(getattr(usage, name) for name in _COLUMNS))
 
     @property
     def tokens(self) -> int:
-        """All tokens together."""
+        """The sum of all tokens."""
         return self.prompt_tokens + self.completion_tokens + self.embedding_tokens
 
     def __add__(self, other: "Spent") -> "Spent":
@@ -62,45 +62,45 @@ class Spent:
 
 
 class UsageBook:
-    """The tables of use by tenant and day, and by user."""
+    """The tables of usage by tenant and day, and by user."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
-        # By code points, whatever the database's own language: pages go on after a user id.
+        # Compare by code points, whatever the database's collation: a page token continues after a user id.
         self._user = UserUsageRow.user_id if database.is_sqlite else UserUsageRow.user_id.collate("C")
         self._insert: Any = sqlite.insert if database.is_sqlite else postgresql.insert
         self._additions = {2: self._adding(UsageRow), 3: self._adding(UserUsageRow)}
-        """What adds to the table of accounts so long."""
+        """Insert statements by the length of the account."""
 
     async def of(self, tenant: str, day: str) -> Spent:
-        """Return what a tenant used on a day, given as 2026-11-22."""
+        """Return a tenant's usage on a day, given as 2026-11-22."""
         async with self._sessions() as session:
             row = await session.get(UsageRow, (tenant, day))
         return Spent() if row is None else _spent(row)
 
     async def days(self, tenant: str, first: str) -> dict[str, Spent]:
-        """Return what a tenant used on each day from one on, given as 2026-11-22; days without use are not there."""
+        """Return a tenant's usage on each day from `first` on, given as 2026-11-22; days without usage are missing."""
         mine = (UsageRow.tenant_id == tenant, UsageRow.day >= first)
         async with self._sessions() as session:
             return {row.day: _spent(row) for row in await session.scalars(select(UsageRow).where(*mine))}
 
     async def of_user(self, tenant: str, day: str, user: str) -> Spent:
-        """Return what a user used on a day."""
+        """Return a user's usage on a day."""
         async with self._sessions() as session:
             row = await session.get(UserUsageRow, (tenant, day, user))
         return Spent() if row is None else _spent(row)
 
     async def users(self, tenant: str, day: str, after: str, most: int) -> dict[str, Spent]:
-        """Return what users used on a day: at most so many, by user id, those that come after one."""
+        """Return users' usage on a day: at most `most` users, by id, after the given one."""
         mine = (UserUsageRow.tenant_id == tenant, UserUsageRow.day == day, self._user > after)
         async with self._sessions() as session:
             rows = await session.scalars(select(UserUsageRow).where(*mine).order_by(self._user).limit(most))
             return {row.user_id: _spent(row) for row in rows}
 
     async def add(self, items: dict[Account, Spent]) -> None:
-        """Add what was used, all of it or nothing."""
-        # In one order, so that two replicas never wait for each other: tenants, then users. A statement for each table,
-        # made once, without the ORM: there is one of these for every few answers.
+        """Add usage, all of it or none."""
+        # In a fixed order, tenants before users, so that two replicas never deadlock. One statement per table, prepared
+        # once and without the ORM: this runs once for every few answers.
         rows: dict[int, list[dict[str, Any]]] = {}
         for account, spent in sorted(items.items(), key=lambda item: (len(item[0]), item[0])):
             rows.setdefault(len(account), []).append(_row(account, spent))
@@ -110,13 +110,13 @@ class UsageBook:
                 await connection.execute(self._additions[length], some)
 
     async def sweep(self) -> None:
-        """Forget what single users used long ago."""
+        """Delete old usage by user."""
         last = (datetime.now(UTC) - timedelta(days=USER_DAYS)).date().isoformat()
         async with self._sessions.begin() as session:
             await session.execute(delete(UserUsageRow).where(UserUsageRow.day < last))
 
     async def take(self, tenant: str, day: str, spent: Spent, allowance: Allowance) -> bool:
-        """Add what is about to be used if there is anything left of what the tenant is allowed; False if not."""
+        """Reserve usage if any of the tenant's allowance is left; return whether it was."""
         there = UsageRow.prompt_tokens + UsageRow.completion_tokens + UsageRow.embedding_tokens
         left = and_(
             there < allowance.tokens_per_day if allowance.tokens_per_day else literal(True),
@@ -127,7 +127,7 @@ class UsageBook:
             return (await session.execute(statement, _row((tenant, day), spent))).first() is not None
 
     def _adding(self, row: Any, left: Any = None) -> Insert:
-        """Return what adds use to a table's row, where there is something `left` of what the tenant is allowed."""
+        """Return the statement that adds usage to a table's row, provided that there is something `left`."""
         table = row.__table__
         insert = self._insert(table)
         added = {name: table.c[name] + insert.excluded[name] for name in _COLUMNS}
@@ -138,7 +138,7 @@ class UsageBook:
 
 
 class Meter:
-    """Charges tenants, and holds up those that have used up their day."""
+    """Charges tenants, and refuses those that have used up their day."""
 
     def __init__(self, book: UsageBook, allowances: Allowances) -> None:
         self._book = book
@@ -147,36 +147,36 @@ class Meter:
         self._writing: dict[Account, Spent] = {}
         self._lock = asyncio.Lock()
         self.rounds = PeriodicTasks("metering", self._write, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
-        """Write down what is charged, in the background; the rest is `flush`ed at the end."""
+        """Writes charges in the background; `flush` writes the rest at the end."""
 
     async def today(self, tenant: str) -> Spent:
-        """Return what a tenant has used today, what is not written yet included."""
+        """Return a tenant's usage today, including charges not written yet."""
         stored = await self._book.of(tenant, today())
         return stored + self._unwritten((tenant, today()))
 
     async def today_of(self, tenant: str, user: str) -> Spent:
-        """Return what a user of a tenant has used today."""
+        """Return the usage today of a tenant's user."""
         stored = await self._book.of_user(tenant, today(), user)
         return stored + self._unwritten((tenant, today(), user))
 
     async def days(self, tenant: str, first: str) -> dict[str, Spent]:
-        """Return what a tenant used on each day from one on, what is not written yet included."""
+        """Return a tenant's usage on each day from `first` on, including charges not written yet."""
         await self.flush()
         return await self._book.days(tenant, first)
 
     async def users_today(self, tenant: str, after: str, most: int) -> dict[str, Spent]:
-        """Return what users of a tenant have used today: at most so many, by user id, those that come after one."""
+        """Return users' usage today: at most `most` users, by id, after the given one."""
         await self.flush()
         return await self._book.users(tenant, today(), after, most)
 
     async def admit(self, tenant: str) -> None:
-        """Let a call in that will use tokens; raises ResourceExhausted when the tenant has used up its day."""
+        """Admit a call that will use tokens; raises ResourceExhausted if the tenant has used up its day."""
         allowance = await self._allowances.of(tenant)
         if allowance.daily:
             _check(tenant, await self.today(tenant), allowance)
 
     async def take(self, tenant: str, spent: Spent, user: str = "") -> None:
-        """Charge what is about to be used; raises ResourceExhausted when the tenant has used up its day."""
+        """Charge usage in advance; raises ResourceExhausted if the tenant has used up its day."""
         allowance = await self._allowances.of(tenant)
         if not allowance.daily:
             self.charge(tenant, spent, user)
@@ -189,21 +189,21 @@ class Meter:
         _count(spent)
 
     def charge(self, tenant: str, spent: Spent, user: str = "") -> None:
-        """Charge a tenant, and its user, what was used."""
+        """Charge usage to a tenant and its user."""
         if spent:
             self._note((tenant, today()), spent)
             self._note((tenant, today(), user), spent)
             _count(spent)
 
     def _note(self, account: Account, spent: Spent) -> None:
-        if account[-1]:  # what was used for nobody in particular is the tenant's alone
+        if account[-1]:  # usage without a user is the tenant's alone
             self._pending[account] = self._pending.get(account, Spent()) + spent
 
     def _unwritten(self, account: Account) -> Spent:
         return self._pending.get(account, Spent()) + self._writing.get(account, Spent())
 
     async def flush(self) -> None:
-        """Write down what was charged."""
+        """Write all charges."""
         async with self._lock:
             if not self._pending:
                 return
@@ -218,7 +218,7 @@ class Meter:
                 self._writing = {}
 
     async def _write(self) -> None:
-        await asyncio.shield(self.flush())  # what fails is kept, and tried again
+        await asyncio.shield(self.flush())  # failed charges are kept and written again
 
 
 def _row(account: Account, spent: Spent) -> dict[str, Any]:
@@ -248,7 +248,7 @@ def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:
 def _count(spent: Spent) -> None:
     tokens = counter("footnote.edge.tokens")
     for name in _COLUMNS[:3]:
-        # A correction downwards is left out: a counter only counts up.
+        # A negative correction is left out: a counter must not decrease.
         if (value := getattr(spent, name)) > 0:
             tokens.add(value, {"kind": name.removesuffix("_tokens")})
     if spent.cost_usd > 0:
@@ -260,5 +260,5 @@ def _spent(row: UsageRow | UserUsageRow) -> Spent:
 
 
 def today() -> str:
-    """Return the day that use counts for now, as 2026-11-22."""
+    """Return the day to which usage counts now, as 2026-11-22."""
     return datetime.now(UTC).date().isoformat()

@@ -8,7 +8,7 @@ from footnote_edge.settings import Settings
 
 
 class Operators:
-    """Tells operators from administrators of a tenant."""
+    """Distinguishes operators from administrators of a tenant."""
 
     def __init__(self, settings: Settings) -> None:
         self._tenant = settings.operator_tenant
@@ -25,7 +25,7 @@ class Operators:
             raise PermissionDenied("This needs an operator of the deployment.", reason="OPERATOR_ONLY")
 
     def tenant(self, identity: Identity, named: str) -> str:
-        """Return the tenant that a caller names, its own where it names none; raises PermissionDenied for another."""
+        """Return the tenant that a caller names, by default its own; raises PermissionDenied for another."""
         own = identity.scope.tenant_id
         if named and named != own:
             self.check(identity)

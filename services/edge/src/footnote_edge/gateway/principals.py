@@ -1,4 +1,4 @@
-"""Who a caller is, and by what it proved so; kept for the call that it makes."""
+"""The authenticated principal and how it authenticated, stored for the current call."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Unauthenticated
 
 REFUSAL = "The key or token is missing, unknown, expired or revoked."
-"""One sentence for all of it: which of these it is helps only those who guess."""
+"""One message for every cause: a more precise one would help only attackers."""
 
 
 class KeyRefused(Unauthenticated):
-    """A key that exists was shown with a wrong secret, or after its end: its caller hears no more than any stranger.
+    """An existing key with a wrong secret, or an ended one; the caller gets the same error as for an unknown key.
 
     `tenant_id` and `key_id` are the key's, for the audit log of its tenant.
     """
@@ -24,7 +24,7 @@ class KeyRefused(Unauthenticated):
 
 
 class Proof(Enum):
-    """By what a caller is known."""
+    """How a caller authenticated."""
 
     NONE = "none"
     KEY = "key"
@@ -33,7 +33,7 @@ class Proof(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A caller: the scope of all that is done for it, and what it proved itself by; `expire_time` is in UTC."""
+    """A caller: the scope of its work, and how it authenticated; `expire_time` is in UTC."""
 
     scope: Scope
     proof: Proof
@@ -47,28 +47,28 @@ _admitted: ContextVar[Identity | None] = ContextVar("footnote_edge_admitted", de
 
 
 def recognise(identity: Identity) -> None:
-    """Note who makes a call, which may still be refused."""
+    """Note a call's principal, even if the call may still be refused."""
     _known.set(identity)
 
 
 def known() -> Identity | None:
-    """Return who makes the call, admitted or refused; None where it is not known."""
+    """Return the call's principal, admitted or refused; None if unknown."""
     return _known.get()
 
 
 def admit(identity: Identity) -> None:
-    """Note who makes the call that is being served."""
+    """Note the principal of an admitted call."""
     recognise(identity)
     _admitted.set(identity)
 
 
 def is_admitted() -> bool:
-    """Tell whether the caller of the call that is being served was let in."""
+    """Tell whether the current call was admitted."""
     return _admitted.get() is not None
 
 
 def identity() -> Identity:
-    """Return who makes the call that is being served; raises Unauthenticated where nobody was let in."""
+    """Return the principal of the current call; raises Unauthenticated if the call was not admitted."""
     found = _admitted.get()
     if found is None:
         raise Unauthenticated(REFUSAL)

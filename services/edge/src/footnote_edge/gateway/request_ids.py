@@ -1,8 +1,8 @@
 """Request ids (AIP-155): a call repeated under its id within 24 hours is the same call, not another.
 
-What such a call makes gets ids derived from a seed that is noted with it. So a repetition finds what was made already
-by its id, and nothing can be made twice, whichever of two calls comes first. That it was made is noted afterwards: it
-tells what a crash has prevented, which has the id that it was to have, from what was deleted since, which gets another.
+An idempotent call derives the ids of its objects from a stored seed. So a repeat finds existing objects by id, and
+nothing is created twice, whichever of two calls comes first. `made` is noted after creation: if set and the object is
+missing, it was deleted and gets a new id. If not set, a crash prevented the creation, and the id stays.
 """
 
 import hashlib
@@ -31,27 +31,27 @@ _MADE = "resource"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A call known by its request id; `made` tells that what it creates was there already."""
+    """A call identified by its request id; `made` says that its object was created before."""
 
     seed: str
     made: bool = False
 
     def id_of(self, what: str) -> str:
-        """Return the id of one thing that the call makes."""
+        """Return the id of one object that the call creates."""
         return uuid5(UUID(self.seed), what).hex
 
 
 class RequestIds:
-    """Remembers the calls of each user for a day."""
+    """Remembers each user's calls for a day."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
 
     async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> Claim | None:
-        """Return the call that a request's id stands for, None where it has none; fields `apart` may differ each time.
+        """Return the call that a request's id stands for, None without an id; fields `apart` may differ each time.
 
         Raises InvalidArgument for an id that is not 1 to 64 printable ASCII characters, and REQUEST_ID_REUSED for one
-        under which this user has asked something else within 24 hours.
+        that this user has used for another request within 24 hours.
         """
         if not request.request_id:
             return None
@@ -69,10 +69,10 @@ class RequestIds:
     async def once(
         self, scope: Scope, request: Any, make: Callable[[str], Awaitable[T]], find: Callable[[str], Awaitable[T]]
     ) -> T:
-        """Create what a request asks for, once under its request id, and return it.
+        """Create the requested object, once under its request id, and return it.
 
-        `make` is told the id that the new is to have, empty for any, and returns what is there under it already; `find`
-        returns that as it is now, or raises NotFound: then it was deleted since, and another is made.
+        `make` takes the new object's id, empty for any, and returns an existing object with that id. `find` returns the
+        current object, or raises NotFound after a deletion; then another one is created.
         """
         claim = await self.claim(scope, request)
         if claim is None:
@@ -88,7 +88,7 @@ class RequestIds:
         return made
 
     async def sweep(self) -> None:
-        """Forget the calls of more than a day ago."""
+        """Delete calls older than a day."""
         async with self._sessions.begin() as session:
             await session.execute(delete(RequestIdRow).where(RequestIdRow.create_time <= datetime.now(UTC) - KEPT))
 
@@ -122,7 +122,7 @@ class RequestIds:
         try:
             async with self._sessions.begin() as session:
                 session.add(row)
-        except IntegrityError:  # the same call, at the same time
+        except IntegrityError:  # a concurrent repeat of this call
             found = await self._found(scope, request_id)
             if found is None:
                 raise
@@ -140,7 +140,7 @@ def _which(scope: Scope, request_id: str, claim: Claim) -> tuple[ColumnElement[b
 
 
 def _content(request: Any, apart: Collection[str]) -> str:
-    """Return a hash of what is asked."""
+    """Return a hash of the request's content."""
     plain = type(request)()
     plain.CopyFrom(request)
     for name in ("request_id", *apart):

@@ -1,8 +1,8 @@
-"""Fair shares of the services: while it is crowded, who has had more of it lately lets others go first.
+"""Fair sharing: while the services are crowded, heavy recent users give way to lighter ones.
 
-What counts is the processor time of all services on this machine: what passes is divided among the calls in work.
-As long as the loop keeps up, or nobody else wants anything, nobody waits. A call counts for `MOST_COUNTED` seconds at
-most: one that waits for a model or for its caller's next bytes burdens nobody.
+The measure is the processor time of all services on this machine, divided among the calls in progress. As long as the
+event loop keeps up or no other caller is active, no call waits. A call counts for `MOST_COUNTED` seconds at most, since
+a call that waits for a model or for its caller's next bytes loads nothing.
 """
 
 import asyncio
@@ -16,19 +16,19 @@ from footnote_kit import loop_lag
 from footnote_kit.errors import ResourceExhausted
 
 MOST_COUNTED = 1.0
-"""Seconds of a call, or of a turn of a job, that count."""
+"""Maximum seconds counted for a call, or for a job's turn."""
 HALF_LIFE = 1.0
-"""Seconds after which half of what somebody has had is forgotten."""
+"""Half-life of past usage, in seconds."""
 LESS, LEAST = 0.8, 0.01
 """Who has had less than this part, and so many seconds less, goes first; a little more or less is no difference."""
 RECENT_SECONDS = 2.0
-"""Who called no longer ago wants something."""
+"""Seconds after its last call during which a caller counts as active."""
 CROWDED_LAG = 0.015
-"""Seconds that the event loop of one of the services comes late on average when it is crowded."""
+"""Average event loop lag, in seconds, of any service above which the services are crowded."""
 CROWDED_SECONDS = 3.0
-"""How long it counts as crowded after it was: else all who wait would come in at once."""
+"""Seconds for which the state stays crowded, so that waiting calls do not all start at once."""
 PATIENCE = 0.5
-"""Seconds after which one of those who wait goes on even so: nobody is starved."""
+"""Seconds after which a waiting call of an idle tenant starts anyway, to prevent starvation."""
 _LOOK_SECONDS = 0.05
 _MOST_KNOWN = 4096
 
@@ -37,7 +37,7 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Share:
-    """What a tenant, or a user, has had and has in work."""
+    """Past usage and calls in progress of a tenant or user."""
 
     at: float
     had: float = 0.0
@@ -45,7 +45,7 @@ class _Share:
     waiting: int = 0
 
     def now(self, now: float) -> float:
-        """Return the seconds that it has had, older ones counting less."""
+        """Return the decayed usage in seconds."""
         if now > self.at:
             self.had *= 0.5 ** ((now - self.at) / HALF_LIFE)
             self.at = now
@@ -60,7 +60,7 @@ class _Waiter:
 
 @dataclass(slots=True)
 class _Level:
-    """All tenants, or the users of one."""
+    """All tenants, or the users of one tenant."""
 
     shares: dict[str, _Share] = field(default_factory=dict)
     wanted: dict[str, float] = field(default_factory=dict)
@@ -75,13 +75,13 @@ class _Level:
         return found
 
     def _forget(self, now: float) -> None:
-        """Forget who wants nothing."""
+        """Forget inactive callers."""
         for name, share in list(self.shares.items()):
             if not share.working and not share.waiting and now - self.wanted[name] > RECENT_SECONDS:
                 del self.shares[name], self.wanted[name]
 
     def lets(self, name: str, now: float, at_once: int) -> bool:
-        """Tell whether it may begin something beside the others of this level."""
+        """Tell whether a caller may start a call beside the others of this level."""
         mine = self.shares[name]
         had = mine.now(now)
         others = [
@@ -94,7 +94,7 @@ class _Level:
 
 
 class Division:
-    """Divides the processor time that passes among the calls in work."""
+    """Divides elapsed processor time among the calls in progress."""
 
     def __init__(self, processor: Callable[[], float]) -> None:
         self._processor = processor
@@ -103,13 +103,13 @@ class Division:
         self._number = 0
 
     def enter(self) -> float:
-        """Count a call; what this returns is subtracted from what `leave` returns: the seconds that it has had."""
+        """Count a call; its usage is the result of `leave` minus this result, in seconds."""
         begun = self._passed()
         self._number += 1
         return begun
 
     def leave(self) -> float:
-        """Count it no more."""
+        """Stop counting a call."""
         ended = self._passed()
         self._number -= 1
         return ended
@@ -123,7 +123,7 @@ class Division:
 
 
 class Shares:
-    """Lets calls begin in a fair order; `at_once` is what one tenant may have in work beside others with less."""
+    """Starts calls in a fair order; `at_once` limits a tenant's concurrency while lighter tenants are active."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Shares:
         self._timer: asyncio.TimerHandle | None = None
 
     def check(self, tenant: str) -> None:
-        """Raise ResourceExhausted for a call that would not even be let into its tenant's line."""
+        """Raise ResourceExhausted for a call that its tenant's queue has no place for."""
         share = self._tenants.shares.get(tenant)
         if share is not None and share.waiting >= self._most_waiting:
             raise ResourceExhausted(
@@ -229,7 +229,7 @@ class Shares:
         return self._tenants.lets(tenant, now, self._at_once) and users.lets(user, now, self._at_once)
 
     def _look(self) -> None:
-        """Give turns to those who may go, who has had least first."""
+        """Start the waiting calls that may start, lightest callers first."""
         now = self._clock()
 
         def had(key: Key) -> tuple[float, float]:
@@ -263,7 +263,7 @@ class Shares:
 
 
 class Hold:
-    """Something in work, until it ends or has taken as long as counts."""
+    """A call in progress, until it ends or reaches the counted maximum."""
 
     def __init__(
         self, shares: tuple[_Share, _Share], clock: Callable[[], float], each: "Division", ended: Callable[[], None]
@@ -274,7 +274,7 @@ class Hold:
         self._timer = asyncio.get_running_loop().call_later(MOST_COUNTED, self.end)
 
     def end(self) -> None:
-        """Count it and let others go; once."""
+        """Account for the call and let others start; idempotent."""
         if self._over:
             return
         self._over = True

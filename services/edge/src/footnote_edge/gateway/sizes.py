@@ -1,7 +1,7 @@
-"""How long what a caller sends may be: one table for every text and every list of the public API.
+"""Maximum sizes of requests: one table for every text and every list of the public API.
 
-It protects the work that is done on them: no field reaches a stage, a pattern or the database longer than said here.
-Narrower rules (what a name may hold, how many tags a document has) are those of the services, and checked there.
+The limits protect all later work: no longer field reaches a stage, a pattern or the database. Narrower rules (allowed
+characters of a name, number of a document's tags) belong to the services and are checked there.
 """
 
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -39,22 +39,22 @@ CHARACTERS: dict[str, int] = {
     "system_prompt": 20_000, "instructions": 20_000, "values": 1000,
     "json": 16_384, "field": 16_384, "string_value": 16_384,
 }  # fmt: skip
-"""Characters of a text by the name of its field, wherever it stands; of a list, of each of its texts.
+"""Maximum characters of a text by field name, in any message; for a list, of each of its texts.
 
-Of a question the setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS decides, 8000 by default.
+The setting FOOTNOTE_EDGE_MAX_QUESTION_CHARACTERS, 8000 by default, limits a question.
 """
 BYTES = {"metadata": 256 * 1024, "settings": 64 * 1024, "secrets": 64 * 1024}
-"""Bytes of a JSON object (google.protobuf.Struct), encoded."""
+"""Maximum bytes of an encoded JSON object (google.protobuf.Struct)."""
 ITEMS = {"values": 16, "tags": 1000, "paths": 100, "grants": LIST, "groups": 200, "history": LIST}
-"""Items of a list by the name of its field; LIST where none is said."""
+"""Maximum items of a list by field name; LIST for all other fields."""
 HISTORY = 1_000_000
-"""Characters of all messages of a history together."""
-_UNBOUNDED = frozenset({"data"})  # parts of a file, whose sum is what is bounded
+"""Maximum characters of all messages of a history together."""
+_UNBOUNDED = frozenset({"data"})  # parts of a file; the file's total size has its own limit
 _JSON = "google.protobuf.Struct"
 
 
 def bounded(servicer: T) -> T:
-    """Put `check`, and that of `values`, in front of every RPC of a servicer class; OUTPUT_ONLY fields are cleared."""
+    """Wrap every RPC of a servicer class with this `check` and that of `values`, and clear OUTPUT_ONLY fields."""
     for method in METHODS:
         handler = getattr(servicer, method.name)
         if method.client_streaming:
@@ -66,14 +66,14 @@ def bounded(servicer: T) -> T:
 
 
 def check(request: Message) -> None:
-    """Raise InvalidArgument for the first field of a request, or of a message inside it, that is too long."""
+    """Raise InvalidArgument for the first field that is too long, in a request or a nested message."""
     for field, value in request.ListFields():
         _field(field, value, field.name)
 
 
 def _field(field: FieldDescriptor, value: Any, path: str) -> None:
     if field.message_type is not None and field.message_type.GetOptions().map_entry:
-        return  # there is none in a request
+        return  # requests have no such field
     if not field.is_repeated:
         _single(field, value, path)
         return
@@ -88,7 +88,7 @@ def _field(field: FieldDescriptor, value: Any, path: str) -> None:
 
 
 def _counted(field: FieldDescriptor) -> bool:
-    """Tell whether a list is one of texts or messages; vectors are as long as their model makes them."""
+    """Tell whether a list holds texts or messages; a model determines the length of vectors."""
     return field.type == FieldDescriptor.TYPE_STRING or field.message_type is not None
 
 
@@ -108,7 +108,7 @@ def _single(field: FieldDescriptor, value: Any, path: str) -> None:
 
 
 def fields() -> Iterator[FieldDescriptor]:
-    """Yield every text and JSON field that a caller may fill in, those inside other messages too."""
+    """Yield every text and JSON field that a caller may set, including nested messages."""
     waiting = [method.input_type for method in METHODS]
     seen = set()
     while waiting:
@@ -129,14 +129,14 @@ def fields() -> Iterator[FieldDescriptor]:
 
 
 def bound_of(field: FieldDescriptor) -> int | None:
-    """Return how long a field may be; None for the parts of a file."""
+    """Return a field's maximum length; None for the parts of a file."""
     if field.name in _UNBOUNDED and field.type == FieldDescriptor.TYPE_BYTES:
         return None
     return (BYTES if field.message_type is not None else CHARACTERS)[field.name]
 
 
 def _effort(request: Message) -> int:
-    """Return how much work it is to check a request, as characters of a text that would be as much to analyse."""
+    """Return the work to check a request, as the characters of a text with the same cost."""
     return sum(20 * len(value) for field, value in request.ListFields() if field.is_repeated and _counted(field))
 
 

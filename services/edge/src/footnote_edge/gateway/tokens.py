@@ -1,4 +1,4 @@
-"""JSON web tokens (OIDC): checked by the issuer's keys, audience and time; claims say tenant, user and roles."""
+"""JSON web tokens (OIDC): verified by the issuer's keys, audience and time; claims give tenant, user and roles."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,16 @@ from footnote_edge.gateway.principals import REFUSAL, Identity, Proof
 from footnote_edge.settings import Settings
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "ES512", "EdDSA")
-"""Signatures with public keys only: a secret shared with the issuer would let every replica issue tokens."""
+"""Signatures with public keys only: with a secret shared with the issuer, every replica could issue tokens."""
 
 _OF_KEYS = {
     "RSA": [name for name in ALGORITHMS if name.startswith(("RS", "PS"))],
     "EC": [name for name in ALGORITHMS if name.startswith("ES")],
     "OKP": ["EdDSA"],
 }
-"""By the type of the key that the issuer publishes; the library fails on a signature of another type."""
+"""Algorithms by the issuer's key type; the library crashes on a signature of another type."""
 _MALFORMED = (TypeError, ValueError, OverflowError, RecursionError)
-"""What the library raises of headers and claims whose values are of a kind that it does not expect."""
+"""Exceptions of the library for headers and claims with values of unexpected types."""
 _LAST = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
 _ROLES = {"reader": ROLE_READER, "writer": ROLE_WRITER, "admin": ROLE_ADMIN}
@@ -33,14 +33,14 @@ _log = get_logger(__name__)
 
 
 class Tokens:
-    """Checks tokens of one issuer."""
+    """Verifies tokens of one issuer."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._keys = jwt.PyJWKClient(settings.jwt_jwks_url, cache_keys=True, lifespan=600, timeout=5)
 
     async def identify(self, text: str) -> Identity:
-        """Return the caller that a token's claims name; raises Unauthenticated for a token that is not valid here."""
+        """Return the caller in a token's claims; raises Unauthenticated for an invalid token."""
         try:
             key = await asyncio.to_thread(self._keys.get_signing_key_from_jwt, text)
             claims = jwt.decode(
@@ -70,11 +70,11 @@ class Tokens:
         roles = sorted({_ROLES[name] for name in named if name in _ROLES})
         if not named and self._settings.jwt_default_role:
             roles = [_ROLES[self._settings.jwt_default_role]]
-        # Without one that we know the caller may do nothing.
+        # Without a known role the caller may do nothing.
         return Scope(tenant_id=tenant, user_id=user, roles=roles, groups=self._groups(claims))
 
     def _groups(self, claims: Mapping[str, Any]) -> list[str]:
-        """Return the groups that collections can be shared with; the others open nothing, and only that is lost."""
+        """Return the groups that collections can be shared with; other groups are ignored, as they grant nothing."""
         named = sorted(set(_words(_claim(claims, self._settings.jwt_groups_claim))))
         groups = [name for name in named if GROUP.fullmatch(name)][:MOST_GROUPS]
         if len(groups) < len(named):
@@ -83,20 +83,20 @@ class Tokens:
 
 
 def _end(seconds: object) -> datetime:
-    """Return when a token ends, at the latest the last second that a calendar has."""
+    """Return when a token ends, at most the last second of the calendar."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise Unauthenticated(REFUSAL)
     return datetime.fromtimestamp(seconds, UTC) if seconds < _LAST.timestamp() else _LAST
 
 
 def _words(given: Any) -> list[str]:
-    """Return the words of a claim that is a list, or one text with spaces between."""
+    """Return the words of a claim: a list, or a text separated by spaces."""
     named = given.split() if isinstance(given, str) else given if isinstance(given, Sequence) else []
     return [name for name in named if isinstance(name, str)]
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:
-    """Return a claim by its dotted path ("realm_access.roles"), None where there is none."""
+    """Return a claim by its dotted path ("realm_access.roles"), None if missing."""
     value: Any = claims
     for name in path.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None

@@ -1,7 +1,7 @@
-"""Values that a message can carry and nothing behind the public API can keep: NaN, infinity, impossible times.
+"""Values that a message can carry but no service can store: NaN, infinity, impossible times.
 
-JSON has no NaN and no infinity, no database keeps them in an object, and a Timestamp may be of no calendar's year.
-They are refused here, by the field's type, so that no field needs a rule of its own.
+JSON has no NaN and no infinity, databases cannot store them in an object, and a Timestamp may lie outside the calendar.
+This module refuses them by type, so that no field needs its own rule.
 """
 
 import math
@@ -17,16 +17,19 @@ from google.protobuf.message import Message
 _JSON = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue")
 _TIME, _DURATION = "google.protobuf.Timestamp", "google.protobuf.Duration"
 _SECONDS = {_TIME: (-62_135_596_800, 253_402_300_799), _DURATION: (-315_576_000_000, 315_576_000_000)}
-"""By the documentation of both types."""
+"""Ranges from the documentation of both types."""
 MOST_DEPTH = 16
-"""Of objects and lists within each other. Protobuf reads a hundred messages within each other, three a level of JSON,
-and what a document's metadata stands in is deeper in some answers than in the request that brought it."""
+"""Maximum nesting of objects and lists.
+
+Protobuf parses 100 nested messages, and JSON needs three per level; some answers nest a document's metadata deeper than
+the request that brought it.
+"""
 _REAL = (FieldDescriptor.CPPTYPE_DOUBLE, FieldDescriptor.CPPTYPE_FLOAT)
 _NUMBER = "must be a number, not NaN or infinity"
 
 
 async def check(request: Message) -> None:
-    """Raise InvalidArgument for the first value of a request that is none; large requests are looked through beside."""
+    """Raise InvalidArgument for the first invalid value of a request; large requests are checked in a thread."""
     wanted = _looked_at(request.DESCRIPTOR)
     if not wanted:
         return
@@ -49,7 +52,7 @@ def _check_all(found: list[tuple[FieldDescriptor, Any]]) -> None:
 
 @cache
 def _looked_at(descriptor: Descriptor) -> frozenset[int]:
-    """Return the numbers of the fields that can hold such a value, or hold a message that can."""
+    """Return the numbers of the fields that can hold such a value, or a message that can."""
     return frozenset(field.number for field in descriptor.fields if _may_be_wrong(field))
 
 
@@ -60,7 +63,7 @@ def _may_be_wrong(field: FieldDescriptor) -> bool:
         one = waiting.pop()
         inner = one.message_type
         if inner is None:
-            if one.cpp_type in _REAL and not one.is_repeated:  # vectors are checked where they are read
+            if one.cpp_type in _REAL and not one.is_repeated:  # vectors are checked when they are read
                 return True
         elif inner.full_name in (*_JSON, *_SECONDS):
             return True
