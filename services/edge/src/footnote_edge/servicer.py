@@ -64,7 +64,7 @@ class EdgeServicer(
     TablesServiceServicer,
     VectorsServiceServicer,
 ):
-    """Handlers of every RPC, each as its contract types it; `guard` puts identity in front of them."""
+    """Handlers of every RPC, typed as in the contract; `guard` puts authentication in front of them."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts

@@ -1,4 +1,4 @@
-"""What a deployment of the edge service can set; read once when the service is built."""
+"""Settings of the edge service; read once when the service is built."""
 
 import re
 import socket
@@ -327,11 +327,11 @@ class Settings(BaseSettings):
         """Return the URL of the job state, SQLite below `folder` unless a PostgreSQL is set."""
         url = self.jobs_database_url or self.database_url
         if url.startswith("postgres"):
-            return "postgresql://" + url.split("://", 1)[1]  # dbos brings a driver of its own
+            return "postgresql://" + url.split("://", 1)[1]  # dbos uses a driver of its own
         return self.jobs_database_url or f"sqlite:///{folder / 'jobs.db'}"
 
     def executor(self) -> str:
-        """Return this replica's name: with SQLite there is one only, with PostgreSQL hosts' names tell them apart."""
+        """Return this replica's name: SQLite has only one replica, with PostgreSQL host names distinguish them."""
         if self.executor_id:
             return self.executor_id
         shared = self.jobs_database_url or self.database_url
@@ -339,7 +339,7 @@ class Settings(BaseSettings):
 
 
 def _is_issuer(address: str) -> bool:
-    """Tell whether an address can be an issuer's that a browser is sent to, and its origin stand in a policy."""
+    """Tell whether an address can be an issuer for browsers, with an origin that a policy can hold."""
     try:
         parts = urlsplit(address)
         safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

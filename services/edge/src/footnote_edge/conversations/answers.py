@@ -64,7 +64,7 @@ class Answers:
             await note(session, {one.row["id"]: one.origins for one in answers})
 
     async def get(self, scope: Scope, answer_id: str) -> ConversationMessage:
-        """Return an answer as the user may see it now; raises NotFound for another's, an old one, or a question."""
+        """Return an answer as the user may see it now; raises NotFound for a foreign or expired one, or a question."""
         if not answer_id:
             raise InvalidArgument.field("answer_id", "must be given")
         query = select(MessageRow).where(

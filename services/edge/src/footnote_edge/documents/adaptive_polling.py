@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 GROWTH, MOST_TIMES = 2.0, 8.0
-"""Pauses grow so, up to so many times the least one, where all that happens is told in this process."""
+"""Growth factor of the interval, and its maximum as a multiple of the shortest, where all changes are local."""
 
 
 class Due:

@@ -1,4 +1,4 @@
-"""How many documents wait for their end, and since when: two figures for dashboards and alerts."""
+"""Backlog metrics: the number of unfinished documents and the age of the oldest job, for dashboards and alerts."""
 
 import time
 from datetime import datetime

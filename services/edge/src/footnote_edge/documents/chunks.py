@@ -46,5 +46,5 @@ class Chunks:
         except NotFound as error:
             if error.reason != "COLLECTION_NOT_FOUND":
                 raise
-            raise document_missing(document.id) from None  # its collection went, or went out of sight, in between
+            raise document_missing(document.id) from None  # its collection was deleted or hidden in between
         return page

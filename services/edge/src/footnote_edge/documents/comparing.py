@@ -63,14 +63,14 @@ class Comparison:
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
 
     async def _missing(self) -> int:
-        """Begin a new revision of every INDEXED document that the catalogue lacks; return their number."""
+        """Begin a new revision of every INDEXED document that indexing lacks in that revision; return their number."""
         mended, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
                 scope=SYSTEM, states=[DOCUMENT_STATE_INDEXED], page_size=PAGE, page_token=token, all_tenants=True
             )
             page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
-            # Ask the catalogue first: the ledger has already published whatever the catalogue calls INDEXED.
+            # Read ingestion before indexing: indexing publishes a document before ingestion marks it INDEXED.
             found = await self._indexed([one.id for one in page.documents]) if page.documents else None
             searched = {} if found is None else {one.document_id: one.revision for one in found.documents}
             for document in page.documents:
@@ -102,13 +102,13 @@ class Comparison:
         """Remove the chunks of documents that ingestion does not know; return the number of documents."""
         removed, token = 0, ""
         if not await self._any_document():
-            # A wrong or empty database is more likely than deletion of all documents behind the ledger's back.
+            # A wrong or empty database is more likely than a deletion of all documents without indexing.
             if (await self._indexed(size=1)).documents:
                 _log.error("comparison_refused", reason="ingestion knows no document at all, and indexing does")
             return 0
         while True:
             page = await self._indexed(token=token)
-            # Ask the ledger second: it had every document before the catalogue did.
+            # Read indexing before ingestion: ingestion knew each of these documents before indexing did.
             there = set((await self._there([one.document_id for one in page.documents])).document_ids)
             for one in page.documents:
                 if one.document_id not in there and self._may_try(one.document_id):

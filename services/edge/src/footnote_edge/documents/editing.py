@@ -28,7 +28,7 @@ class Editing:
         self._timeout = timeout
 
     async def update(self, scope: Scope, request: edge.UpdateDocumentRequest) -> Document:
-        """Change what the mask names, in the record and then in the chunks; raises Aborted for another etag."""
+        """Change the masked fields, in the record and then in the chunks; raises Aborted for another etag."""
         paths = _paths(request)
         wanted = request.resource
         refuse_reserved(wanted.metadata, "resource.metadata")

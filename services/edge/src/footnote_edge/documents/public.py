@@ -98,7 +98,7 @@ def _copied(row: Any, made: M) -> M:
 
 
 def _common(row: type[Message], public: type[Message], apart: frozenset[str]) -> tuple[tuple[str, bool, bool], ...]:
-    """Return name, repeated, is-message of each public field but those `apart`; KeyError for an unknown one."""
+    """Return name, repeated, is-message of each public field but those `apart`; KeyError if the row lacks one."""
     own = row.DESCRIPTOR.fields_by_name
     return tuple(
         (field.name, field.is_repeated, field.message_type is not None)

@@ -162,7 +162,7 @@ class Lane:
         for _ in range(min(beyond, _THINNED)):
             if not self._lines:
                 break
-            tenant, line = max(reversed(self._lines.items()), key=lambda one: len(one[1]))  # of equals the last
+            tenant, line = max(reversed(self._lines.items()), key=lambda one: len(one[1]))  # a tie goes to the last
             turn = line.pop()
             if not line:
                 del self._lines[tenant]

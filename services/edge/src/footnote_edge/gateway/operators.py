@@ -1,4 +1,4 @@
-"""Who operates the deployment: administrators of one tenant that the settings name, or all where nobody is known."""
+"""Operators: administrators of the configured tenant, or all administrators where authentication is off."""
 
 from footnote.types.v1.scope_pb2 import ROLE_ADMIN
 from footnote_kit.errors import PermissionDenied

@@ -20,7 +20,7 @@ MOST_COUNTED = 1.0
 HALF_LIFE = 1.0
 """Half-life of past usage, in seconds."""
 LESS, LEAST = 0.8, 0.01
-"""Who has had less than this part, and so many seconds less, goes first; a little more or less is no difference."""
+"""A caller goes first if its usage is below this fraction of another's, by at least so many seconds."""
 RECENT_SECONDS = 2.0
 """Seconds after its last call during which a caller counts as active."""
 CROWDED_LAG = 0.015
@@ -28,7 +28,7 @@ CROWDED_LAG = 0.015
 CROWDED_SECONDS = 3.0
 """Seconds for which the state stays crowded, so that waiting calls do not all start at once."""
 PATIENCE = 0.5
-"""Seconds after which a waiting call of an idle tenant starts anyway, to prevent starvation."""
+"""Seconds after which a waiting call starts anyway if its tenant has none in progress, to prevent starvation."""
 _LOOK_SECONDS = 0.05
 _MOST_KNOWN = 4096
 
@@ -156,7 +156,7 @@ class Shares:
 
     @asynccontextmanager
     async def working(self, tenant: str, user: str) -> AsyncIterator["Hold"]:
-        """Wait for a turn, and count what is done in it; raises ResourceExhausted when the line is too long."""
+        """Wait for a turn and account for its work; raises ResourceExhausted if the queue or the wait is too long."""
         self.check(tenant)
         hold = await self._turn((tenant, user), self._wait_seconds)
         try:

@@ -1,1 +1,1 @@
-"""The public API for those who don't speak gRPC: JSON, server-sent events, and the forms that others expect."""
+"""The public API over HTTP: JSON, server-sent events, and compatible dialects of other APIs."""

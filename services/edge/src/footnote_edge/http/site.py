@@ -1,4 +1,4 @@
-"""The HTTP application: all its routes in one place."""
+"""The HTTP application with all its routes."""
 
 import contextlib
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ from footnote_edge.settings import Settings
 def site(
     channel: Any, settings: Settings, authenticator: Authenticator, shares: Shares, auditor: Auditor, version: str
 ) -> ASGIApp:
-    """Return the ASGI application that serves the public API of the edge behind `channel` over HTTP."""
+    """Return the ASGI application that serves edge's public API behind `channel` over HTTP."""
     caller = Caller(channel, settings)
     mcp = McpDoor(EdgeStub(channel), version)
 
@@ -56,7 +56,7 @@ def site(
                 expose_headers=["x-request-id", "retry-after", "location"],
             )
         )
-    # Who calls, and only then how much it sends.
+    # Authentication first, and only then the size of the body.
     middleware += [
         Middleware(
             AuthenticationLayer,
@@ -95,7 +95,7 @@ def site(
 
 
 def _actions() -> ActionOf:
-    """Return what tells which RPC a request means, as far as the contract's annotations say."""
+    """Return a function that finds a request's RPC by the contract's annotations."""
     known = [(rule.verb, compile_path(rule.path)[0], rule.method.name) for rule in rules()]
 
     def action_of(method: str, path: str) -> str:
@@ -105,7 +105,7 @@ def _actions() -> ActionOf:
 
 
 def _limits(settings: Settings) -> LimitOf:
-    """Return how long the body of a request may be: files have limits of their own, vectors are numbers as text."""
+    """Return the maximum body size of requests: files have their own limits, vectors are numbers as text."""
     files = [compile_path(path)[0] for path in ("/v1/documents", "/v1/documents/{document_id}:replace")]
     vectors = [rule.path for rule in rules() if rule.method.name == "AddVectors"]
     large = [compile_path(path)[0] for path in (*vectors, "/collections/{name}/documents")]

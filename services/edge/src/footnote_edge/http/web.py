@@ -1,4 +1,4 @@
-"""The HTTP side of the service, from its settings to a listening port."""
+"""The HTTP side of the service: from its settings to a listening port."""
 
 from footnote_kit import tls
 from footnote_kit.app import Runtime
@@ -16,7 +16,7 @@ _log = get_logger(__name__)
 
 
 class Web:
-    """Serves HTTP beside gRPC, unless switched off; it calls the gRPC side, so that both have one door."""
+    """Serves HTTP beside gRPC, unless disabled; it calls the gRPC side, so that both share one guard."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Web:
         self._server: HttpServer | None = None
 
     async def start(self) -> None:
-        """Listen, and make the address known; ListenError when the port is taken."""
+        """Listen, and publish the address; ListenError if the port is taken."""
         if not self._settings.http:
             return
         kit = self._runtime.settings

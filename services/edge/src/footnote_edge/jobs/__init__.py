@@ -1,1 +1,1 @@
-"""Durable jobs and operations: what was accepted is finished, whatever process dies in between."""
+"""Durable jobs and operations: accepted work is finished, even after crashes."""

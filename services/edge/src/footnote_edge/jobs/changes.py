@@ -1,4 +1,4 @@
-"""What happened to a collection's documents, as ingestion tells it."""
+"""Changes of a collection's documents, from ingestion's change feed."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from footnote_edge.adapters.stages import Stages
 
 @dataclass(slots=True)
 class Changes:
-    """Documents that changed, ids of deleted ones, and from when to ask on (microseconds since 1970)."""
+    """Changed documents, ids of deleted ones, and the start of the next request (microseconds since 1970)."""
 
     documents: list[Document] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
@@ -20,14 +20,14 @@ class Changes:
 
 
 class Feed:
-    """Asks ingestion what has changed."""
+    """Reads ingestion's change feed."""
 
     def __init__(self, stages: Stages, timeout: float) -> None:
         self._ingestion = stages.ingestion
         self._timeout = timeout
 
     async def since(self, scope: Scope, collection_id: str, since: int) -> Changes:
-        """Return all that has changed since a moment (microseconds); raises what ingestion refuses it with."""
+        """Return all changes since a time in microseconds; raises ingestion's refusals."""
         whole = Changes()
         async for part in self.parts(scope, collection_id, since, self._timeout):
             whole.documents += part.documents
@@ -38,7 +38,7 @@ class Feed:
     async def parts(
         self, scope: Scope, collection_id: str, since: int | None, timeout: float
     ) -> AsyncGenerator[Changes]:
-        """Yield the changes as they come, of None every document; `until` is set on the last part only."""
+        """Yield changes as they arrive, or every document if `since` is None; only the last part has `until`."""
         request = ingestion.ListDocumentChangesRequest(scope=scope, collection_id=collection_id)
         if since is not None:
             request.since.FromMicroseconds(since)

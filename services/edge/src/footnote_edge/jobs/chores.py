@@ -1,4 +1,4 @@
-"""The small jobs behind the scenes: titles, memory, new revisions. Each is safe to repeat."""
+"""Background chores: titles, memory, new revisions. Each is idempotent."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -39,7 +39,7 @@ _log = get_logger(__name__)
 
 
 class Chores:
-    """What jobs other than documents do."""
+    """The work of all jobs except document processing."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Chores:
         self._timeout = settings.call_timeout_seconds
 
     async def title(self, scope: Scope, conversation_id: str) -> str:
-        """Title a conversation after its first message and return the title; empty when it has one or is gone."""
+        """Title a conversation after its first message and return the title; empty if it has one or is deleted."""
         question = await self._conversations.first_question(conversation_id)
         if question is None:
             return ""
@@ -74,7 +74,7 @@ class Chores:
             self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
             title = response.title
         except FootnoteError as error:
-            # A model that refuses is no reason to leave it nameless.
+            # If the model refuses, the conversation still gets a name.
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
             title = ""
         title = title.strip() or shortened(question)
@@ -82,7 +82,7 @@ class Chores:
         return title
 
     async def embed(self, scope: Scope, conversation_id: str) -> int:
-        """Make the conversation's new messages searchable and return how many there were."""
+        """Embed the conversation's new messages for memory search and return their number."""
         messages = await self._conversations.messages.unembedded(conversation_id)
         bounds = await self._bounds(conversation_id)
         for start in range(0, len(messages), EMBED_BATCH):
@@ -92,21 +92,21 @@ class Chores:
             try:
                 await self._patiently(call)
             except FootnoteError as error:
-                # Unembedded messages stay out of memory search and are tried again with the next one.
+                # Unembedded messages stay out of memory search until the next message retries them.
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
                 return start
             size = await asyncio.to_thread(lambda batch: sum(tokens.count(one.text) for one in batch), batch)
             self._meter.charge(scope.tenant_id, Spent(embedding_tokens=size), scope.user_id)
             ids = [message.message_id for message in batch]
             await self._conversations.messages.mark_embedded(ids)
-            # What left the conversation while it was embedded may have been forgotten before it was there.
+            # Messages may leave the conversation during embedding; memory then forgot them before they were stored.
             there = await self._conversations.messages.current(ids)
             if gone := [one for one in ids if one not in there]:
                 await self.forget(scope, conversation_id, gone)
         return len(messages)
 
     async def _model(self, scope: Scope, conversation_id: str) -> GenerationSettings:
-        """Return the model that answers in a conversation: its collections', as far as they can be asked."""
+        """Return the model that answers in a conversation: its collections', as far as they can be looked up."""
         try:
             names = (await self._conversations.get(scope, conversation_id)).collections
             requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]
@@ -120,7 +120,7 @@ class Chores:
         return CONVERSATION if await self._conversations.kept_here([conversation_id]) else FREE
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
-        """Remove a conversation, or only some of its messages, from memory search and return how many messages went."""
+        """Remove a conversation, or only some of its messages, from memory search; return the number removed."""
         count = 0
         for start in range(0, max(len(message_ids), 1), FORGET_BATCH):
             request = indexing.DeleteMessagesRequest(
@@ -131,7 +131,7 @@ class Chores:
         return count
 
     async def renew(self, scope: Scope, document: Document) -> Document | None:
-        """Begin a new revision of a document's bytes and return it; None when it is in work already, or gone."""
+        """Begin a new revision of a document's bytes and return it; None if one is in progress or it is deleted."""
         if document.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING):
             return None
         move = ingestion.UpdateDocumentStateRequest(
@@ -140,7 +140,7 @@ class Chores:
         try:
             response = await self._stages.ingestion.UpdateDocumentState(move, timeout=self._timeout)
         except (FailedPrecondition, NotFound):
-            return None  # somebody else began or deleted it in between
+            return None  # a concurrent call began or deleted it
         again: Document = response.document
         self._bus.told(again)
         return again

@@ -1,4 +1,4 @@
-"""The deletion of a collection as an operation: hidden at once, then its files, its chunks, itself."""
+"""Deletes a collection as an operation: hidden at once, then its files, its chunks, itself."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,11 +18,11 @@ from footnote_edge.jobs.waiting import until_available
 from footnote_edge.settings import Settings
 
 LIST_PAGE = 100
-"""Documents deleted between two looks at how many are left."""
+"""Documents deleted between two progress updates."""
 
 
 class Deletion:
-    """The steps of deleting a collection; each may be repeated."""
+    """The steps of deleting a collection; each is idempotent."""
 
     def __init__(
         self,
@@ -40,12 +40,12 @@ class Deletion:
         self._ceiling = settings.retry_ceiling_seconds
 
     async def hide(self, scope: Scope, collection_id: str, *, restore: bool = False) -> None:
-        """Take a collection out of sight, or put it back; raises AlreadyExists when its name was given away."""
+        """Hide a collection, or show it again; raises AlreadyExists if its name was reused."""
         request = indexing.HideCollectionRequest(scope=scope, collection=collection_id, restore=restore)
         await self._stages.indexing.HideCollection(request, timeout=self._timeout)
 
     async def begin(self, scope: Scope, operation_id: str, collection_id: str) -> bool:
-        """Begin to delete, unless it was cancelled: then put the collection back, and return False."""
+        """Begin to delete; if cancelled, show the collection again and return False."""
         while not await self._book.begin(operation_id):
             row = await self._book.read(operation_id)
             if row is None or row.end_time is not None:
@@ -55,21 +55,21 @@ class Deletion:
         return True
 
     async def restore(self, scope: Scope, operation_id: str, collection_id: str) -> bool:
-        """End a cancelled deletion that has not begun; False when its collection has no name any more: it goes on."""
+        """End a cancelled deletion that has not begun; False if the collection's name was reused: then it continues."""
         try:
             await self.hide(scope, collection_id, restore=True)
         except AlreadyExists:
             await self._book.keep_on(operation_id)
             return False
         except NotFound:
-            pass  # gone already
+            pass  # already deleted
         await self._book.end(operation_id, OPERATION_STATE_CANCELLED)
         return True
 
     async def files(self, scope: Scope, operation_id: str, collection_id: str) -> None:
-        """Take a collection out of sight if it is not, and delete every document of it."""
+        """Hide a collection if it is visible, and delete all its documents."""
         hide = partial(self.hide, scope, collection_id)
-        with suppress(NotFound):  # gone already, but for files that came in between
+        with suppress(NotFound):  # already deleted, except for files added in between
             await until_available(hide, self._ceiling)
         request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=[collection_id], page_size=LIST_PAGE)
         list_ = partial(self._stages.ingestion.ListDocuments, request, timeout=self._timeout)
@@ -88,7 +88,7 @@ class Deletion:
             await self._book.note(operation_id, total=max(total, done), done=done)
 
     async def _leave(self, forgotten: Sequence[Forgotten]) -> None:
-        """Take answers that were made of what is deleted out of memory."""
+        """Remove answers derived from deleted documents from memory."""
         for one in forgotten:
             scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
             request = indexing.DeleteMessagesRequest(
@@ -103,7 +103,7 @@ class Deletion:
         await until_available(call, self._ceiling)
 
     async def chunks(self, scope: Scope, operation_id: str, collection_id: str) -> None:
-        """Delete a collection with its chunks, and take it out of the answers that were made of it."""
+        """Delete a collection with its chunks, and remove it from the answers derived from it."""
         forget = partial(self._forgetting.collection, collection_id)
         await self._leave(await until_available(forget, self._ceiling))
         request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
@@ -111,9 +111,9 @@ class Deletion:
         try:
             response = await until_available(call, self._ceiling)
         except NotFound:
-            return  # by this very step, before a crash
+            return  # this step did it before a crash
         await self._book.note(operation_id, chunks=response.chunks_deleted)
 
     async def finish(self, operation_id: str) -> None:
-        """Note that nothing is left."""
+        """Note that the deletion is complete."""
         await self._book.end(operation_id, OPERATION_STATE_SUCCEEDED)

@@ -1,4 +1,4 @@
-"""From a stage's error to the failure that the uploader reads on the document."""
+"""Converts a stage's error to the failure that the uploader sees on the document."""
 
 from footnote.types.v1.document_pb2 import Failure, FailureReason
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
@@ -21,7 +21,7 @@ _BY_ERROR_REASON = {
 
 
 def failure_of(error: FootnoteError) -> Failure:
-    """Return the typed failure: as the parser named it where it did, else by the error's reason."""
+    """Return the typed failure: the parser's own reason if it gave one, else the error's."""
     name = error.metadata.get("failure_reason", "") or _BY_ERROR_REASON.get(error.reason, "")
     if not name and isinstance(error, DeadlineExceeded):
         name = "TIMEOUT"

@@ -1,4 +1,4 @@
-"""The end of a revision that is not searched yet, of which of everything at work on it one wins."""
+"""Ends a revision that is not searchable yet; of concurrent attempts exactly one wins."""
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -14,10 +14,10 @@ class Searched(Exception):
 
 
 async def give_up(stages: Stages, scope: Scope, document: Document, failure: Failure, timeout: float) -> Document:
-    """Give up the revision of a document, which then has failed; raises Searched, or what the stages refuse it with.
+    """Give up a document's revision, which then has failed; raises Searched, or the stages' refusals.
 
-    Indexing decides: it gives the revision up, unless searches see it already, so that of a cancel and the end of the
-    job one wins. Were we to die right after that, the job is told so and records the same end.
+    Indexing decides: it gives the revision up unless it is searchable, so either the cancel or the job wins. After a
+    crash right then, the job learns of it and records the same end.
     """
     given_up = indexing.CancelDocumentRequest(
         scope=scope,

@@ -1,4 +1,4 @@
-"""Lets a job on a document end as soon as nobody wants it any more: cancelled, deleted, replaced, here or elsewhere."""
+"""Stops a document's job once it is obsolete: cancelled, deleted or replaced, on any replica."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -11,22 +11,22 @@ from footnote_kit.hints import FAILURE_HINTS
 T = TypeVar("T")
 
 LOOK_SECONDS = 2.0
-"""How often a job asks whether it is still wanted; where it is cancelled in this process it is told at once."""
+"""Seconds between a job's checks that it is still wanted; a cancel in this process triggers one at once."""
 
 
 class Interruptions:
-    """The jobs at work in this process; bounded by the number of documents in work."""
+    """The jobs running in this process; bounded by the number of documents in progress."""
 
     def __init__(self) -> None:
         self._running: dict[str, set[asyncio.Event]] = {}
 
     def look(self, document_id: str) -> None:
-        """Have the jobs on a document ask at once whether they are wanted."""
+        """Make a document's jobs check at once whether they are wanted."""
         for event in self._running.get(document_id, ()):
             event.set()
 
     async def run(self, document_id: str, work: Coroutine[Any, Any, T], wanted: Callable[[], Awaitable[bool]]) -> T:
-        """Do `work` and return its result; raises Aborted once `wanted` says no, after the work has been ended."""
+        """Run `work` and return its result; raises Aborted, after cancelling it, once `wanted` returns false."""
         news = asyncio.Event()
         events = self._running.setdefault(document_id, set())
         events.add(news)
@@ -47,7 +47,7 @@ class Interruptions:
 
 
 async def _unwanted(news: asyncio.Event, wanted: Callable[[], Awaitable[bool]]) -> None:
-    """Return once the work is not wanted; while that cannot be asked, it is."""
+    """Return once the work is not wanted; a failed check counts as wanted."""
     while True:
         try:
             async with asyncio.timeout(LOOK_SECONDS):
@@ -63,7 +63,7 @@ async def _unwanted(news: asyncio.Event, wanted: Callable[[], Awaitable[bool]]) 
 
 
 def cancelled() -> Failure:
-    """Return what a cancelled document fails with."""
+    """Return the failure of a cancelled document."""
     return Failure(
         reason=FAILURE_REASON_CANCELLED,
         message="Its processing was cancelled.",

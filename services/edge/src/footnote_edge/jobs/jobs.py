@@ -1,6 +1,6 @@
-"""Durable jobs: what was accepted is finished, whatever process dies in between (dbos keeps the ledger).
+"""Durable jobs: accepted work is finished, even after crashes (dbos keeps the ledger).
 
-A dbos instance is one per process; what it runs is in `workflows`.
+A process has one dbos instance; `workflows` holds the workflows.
 """
 
 import asyncio
@@ -49,24 +49,26 @@ from footnote_edge.jobs.workflows import (
 from footnote_edge.settings import Settings
 
 APPLICATION_VERSION = "1"
-"""Raised only when a workflow's steps change, so that jobs begun before an upgrade are finished after it."""
+"""Change only with a workflow's steps, so that jobs begun before an upgrade are finished after it."""
 
 _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
-"""With a file for a ledger, whose writers take turns: more of them only wait there, each with pages of its own."""
+"""For a file ledger, whose writers take turns: more would only wait, each with its own page cache."""
 _PAUSES = Backoff(0.25, 2.0)
 _VANISHED = {
     "application_name": "dbos_transact",
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
 }  # fmt: skip
-"""Options of libpq by which a host that is gone without a word is given up after half a minute; dbos would wait for it
-as long as the system does: hours."""
+"""libpq options that give up a silently vanished host after half a minute.
+
+By default dbos would wait as long as the system does: hours.
+"""
 
 _log = get_logger(__name__)
 
 
 def migrate_ledger(url: str) -> None:
-    """Bring the ledger's tables at a URL up to date, as each launch does."""
+    """Migrate the ledger's tables at a URL, as each launch does."""
     _hush_dbos()
     DBOS.migrate(url)
 
@@ -76,7 +78,7 @@ LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate
 
 
 class Jobs:
-    """Takes jobs on and runs them; one instance per process."""
+    """Enqueues and runs jobs; one instance per process."""
 
     def __init__(
         self,
@@ -97,7 +99,7 @@ class Jobs:
 
     @property
     def alone(self) -> bool:
-        """Whether this process does all jobs there are: with a file for a ledger there is no other replica."""
+        """Whether this process runs all jobs: a file ledger has no other replica."""
         return file_of(self._settings.dbos_url(self._folder)) is not None
 
     @property
@@ -105,9 +107,9 @@ class Jobs:
         return _FILE_THREADS if self.alone else _EXECUTOR_THREADS
 
     async def launch(self) -> None:
-        """Open the ledger and take up what was left unfinished.
+        """Open the ledger and resume unfinished jobs.
 
-        A server that is lost in between is waited for as long as one that is away at the start.
+        Waits for a server lost in between as long as for one that is down at the start.
         """
         url = self._settings.dbos_url(self._folder)
         await asyncio.to_thread(_prepare, self._folder, url, self._parts)
@@ -118,7 +120,7 @@ class Jobs:
             try:
                 queues = await self._open(url)
                 break
-            except DBAPIError:  # the driver of the ledger does not say whether it passes
+            except DBAPIError:  # the ledger's driver does not say whether the error is transient
                 await self._destroy()
                 if self.alone or time.monotonic() > ends:
                     activate(None)
@@ -128,17 +130,17 @@ class Jobs:
             await asyncio.sleep(_PAUSES.pause(failed))
         often = self._settings.queue_polling_seconds
         seldom = max(0.25, often)
-        if self.alone:  # else the pace is one for all replicas, of which each knows its own work only
+        if self.alone:  # otherwise all replicas share one interval, and each knows only its own work
             documents, background, operations = queues
             await self._pace(documents, often, seldom)
             await self._pace(background, seldom, 4 * seldom)
             await self._pace(operations, seldom, 2 * seldom)
         await self._records.start()
-        if not self.alone:  # with a file there is one replica only, which takes up its own at the start
+        if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
 
     async def _open(self, url: str) -> tuple[Queue, Queue, Queue]:
-        """Launch dbos and return its queues: of documents, in the background, and of operations."""
+        """Launch dbos and return its queues: documents, background, operations."""
         config = DBOSConfig(
             name="footnote-edge",
             system_database_url=url,
@@ -152,14 +154,15 @@ class Jobs:
             sys_db_pool_size=_FILE_CONNECTIONS if self.alone else None,
         )
         DBOS(config=config)
-        # On the loop's own thread: dbos runs async workflows on the loop that launched it, where our channels live.
+        # On the loop's own thread: dbos runs async workflows on the loop that launched it, to which our channels
+        # belong.
         DBOS.launch()
         limit, often = self._settings.document_concurrency, self._settings.queue_polling_seconds
         seldom = max(0.25, often)
-        # A partition per tenant, drawn in random order: one tenant's thousand files do not hold up another's one.
+        # One partition per tenant, drawn in random order: a tenant's thousand files do not block another tenant's one.
         documents = await DBOS.register_queue_async(
             DOCUMENTS,
-            worker_concurrency=limit + SPARE,  # for a tenant beside one that has as many as it may
+            worker_concurrency=limit + SPARE,  # spare places, for a tenant beside one at its limit
             partition_worker_concurrency=limit,
             polling_interval_sec=often,
             on_conflict="always_update",
@@ -186,7 +189,7 @@ class Jobs:
         await pace.start()
 
     async def close(self) -> None:
-        """Stop working; what is unfinished goes on at the next launch."""
+        """Stop working; unfinished jobs continue at the next launch."""
         await self._records.close()
         for pace in self._work.paces.values():
             await pace.close()
@@ -196,23 +199,23 @@ class Jobs:
         activate(None)
 
     async def _destroy(self) -> None:
-        # dbos joins its threads: not on the loop, and not on the loop's executor, which it shuts down.
+        # dbos joins its threads: not on the event loop, and not on its executor, which dbos shuts down.
         with ThreadPoolExecutor(1) as thread:
             await asyncio.get_running_loop().run_in_executor(thread, DBOS.destroy)
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(self._threads))
 
     async def forget_document(self, document_id: str) -> None:
-        """Take what the ledger keeps of a deleted document out of it."""
+        """Remove a deleted document's records from the ledger."""
         await self._records.forget([document_id])
 
     async def process(self, document: Document) -> None:
-        """Take on a revision of a document; a second call for the same one changes nothing."""
+        """Enqueue a revision of a document; idempotent."""
         job = job_of(document)
         if document.state == DOCUMENT_STATE_UPLOADED:
             self._work.processor.taken(document)
         tenant, owner = document.tenant_id, document.owner_id
         values = (tenant, owner, document.id, document.revision, job, current_traceparent())
-        # The queue divides work among replicas; one that is alone needs it for what it can't hold.
+        # The queue divides work among replicas; a single replica needs it only for overflow.
         if self.alone and self._work.begins_at_once(tenant, owner):
             await begin_document(*values)
             return
@@ -221,36 +224,36 @@ class Jobs:
         await enqueue_document(*values)
 
     async def process_if_idle(self, document: Document) -> bool:
-        """Take on a document that waits without a live job, and is not put off; return whether it was taken on."""
+        """Enqueue a document without a live job, unless it is put off; return whether it was enqueued."""
         job = job_of(document)
         if self._work.putting_off.waits(job):
             return False
         known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
-        # Of revision 1 the prefix finds those of revision 12 as well.
+        # The prefix for revision 1 also finds revision 12.
         known = [one for one in known if one.workflow_id == job or one.workflow_id.startswith(f"{job}:")]
         if not known:
             await self.process(document)
             return True
         if any(one.status in ACTIVE for one in known):
             return False
-        # Its job ended without leaving a mark on the document (a restored database, say): once more under a new name,
-        # which is the same for every replica that looks now and no other than those that ended alike before.
+        # Its job ended without a trace on the document (after a database restore, say): enqueue it under a new name.
+        # All replicas choose the same name, and no earlier job has it.
         job = f"{job}:again-{len(known)}"
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
     async def operate(self, operation: OperationRow) -> None:
-        """Take on an operation; once it is, it goes on to its end even if this process dies."""
+        """Enqueue an operation; it then runs to its end even after a crash."""
         self._work.hurry(OPERATIONS)
         await enqueue_operation(operation)
 
     async def operates(self, operation_id: str) -> bool | None:
-        """Tell whether an operation's job waits or is at work; None when it was never taken on."""
+        """Tell whether an operation's job is queued or running; None if it was never enqueued."""
         status = await DBOS.get_workflow_status_async(workflow_id(operation_id))
         return None if status is None else status.status in ACTIVE
 
     async def oldest(self) -> datetime | None:
-        """Return when the oldest unfinished job of a document was taken on; None when there is none."""
+        """Return when the oldest unfinished document job was enqueued; None if there is none."""
         found = await DBOS.list_workflows_async(
             status=list(ACTIVE), name=process_document.__qualname__, limit=1, load_input=False, load_output=False
         )
@@ -258,9 +261,9 @@ class Jobs:
         return None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
 
     def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
-        """Title a conversation and embed its new messages, later; noting that does not hold up the answer.
+        """Title a conversation and embed its new messages in the background, without delaying the answer.
 
-        Were we to die before it is noted, the conversation's next answer makes up for it.
+        After a crash before the enqueue, the conversation's next answer makes up for it.
         """
         self._beside(self._remember(scope, conversation_id, message_id))
 
@@ -271,11 +274,11 @@ class Jobs:
                 await DBOS.enqueue_workflow_async(
                     BACKGROUND, remember_messages, scope.tenant_id, scope.user_id, conversation_id
                 )
-        except Exception as error:  # the answer is there; memory has to wait for the next one
+        except Exception as error:  # the answer is stored; memory has to wait for the next one
             _log.error("remember_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
     async def remember_again(self, scope: Scope, conversation_id: str, period: int) -> bool:
-        """Embed what memory lacks of a conversation, once in a period; return whether that was not taken on before."""
+        """Embed a conversation's missing messages, once per period; return whether a job was enqueued."""
         job = f"remember:{conversation_id}:again-{period}"
         if await DBOS.get_workflow_status_async(job) is not None:
             return False
@@ -287,15 +290,15 @@ class Jobs:
         return True
 
     def leave(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
-        """Take messages that left their conversation out of memory search, later; who is told of it does not wait.
+        """Remove messages that left their conversation from memory search, in the background.
 
-        Were we to die before it is noted, they would be left out where memory is read, and go with the conversation.
+        After a crash before the enqueue, reads of memory filter them, and they go with the conversation.
         """
         if message_ids:
             self._beside(self._leave(scope, conversation_id, message_ids))
 
     def leave_all(self, forgotten: Sequence[Forgotten]) -> None:
-        """Take answers out of memory search whose origins were deleted, later."""
+        """Remove answers with deleted origins from memory search, in the background."""
         for one in forgotten:
             scope = Scope(tenant_id=one.tenant_id, user_id=one.user_id)
             self.leave(scope, one.conversation_id, [one.message_id])
@@ -312,12 +315,12 @@ class Jobs:
         task.add_done_callback(self._work.tasks.discard)
 
     async def forget(self, scope: Scope, conversation_id: str) -> None:
-        """Remove a deleted conversation from memory search, later."""
+        """Remove a deleted conversation from memory search, in the background."""
         await self._forget(scope, conversation_id, ())
 
     async def _forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str]) -> None:
         self._work.hurry(BACKGROUND)
-        # A name of its own each time: an id may come back, by a request that is repeated after its outcome was deleted.
+        # A unique name: an id may be used again if a request is repeated after its conversation was deleted.
         with SetWorkflowID(f"forget:{conversation_id}:{uuid4().hex}"):
             await DBOS.enqueue_workflow_async(
                 BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
@@ -337,7 +340,7 @@ def _prepare(folder: Path, url: str, parts: Parts | None) -> None:
 
 
 def _engine_options(url: str) -> dict[str, Any]:
-    # Errors would quote what was to be written; what is deleted is to be gone.
+    # Errors would quote the parameters, and deleted content must not survive in logs.
     options: dict[str, Any] = {"hide_parameters": True}
     if url.startswith("sqlite"):
         options["connect_args"] = {"factory": ForgettingConnection}
@@ -348,7 +351,7 @@ def _engine_options(url: str) -> dict[str, Any]:
 
 
 def _hush_dbos() -> None:
-    # dbos writes to the console in a format of its own unless its logger has a handler; ours formats for all.
+    # dbos writes to the console in its own format unless its logger has a handler; ours formats all logs.
     logger = logging.getLogger("dbos")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""What chunks take over from their document and can change without being embedded again: tags, metadata, expiry."""
+"""Labels that chunks copy from their document and can change without a new embedding: tags, metadata, expiry."""
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -11,17 +11,17 @@ from footnote_kit.logs import get_logger
 from footnote_edge.adapters.stages import Stages
 
 ROUNDS = 5
-"""How often chunks are written again because the document was changed once more meanwhile."""
+"""Rounds of writing chunks again because the document changed in the meantime."""
 
 
 _log = get_logger(__name__)
 
 
 async def align(stages: Stages, scope: Scope, document: Document, timeout: float) -> Document:
-    """Give a document's chunks what its record says, until the two agree; return the record.
+    """Copy a document's labels to its chunks until both agree; return the record.
 
-    Two changes at the same moment may reach the chunks in the other order: whoever comes last looks once more. The
-    record is marked from the change on until this ends; a mark that a crash has left is found by the reconciler.
+    Two concurrent changes may reach the chunks in the other order: the later caller checks again. The record is marked
+    until this ends; the reconciler finds a mark left by a crash.
     """
     for _ in range(ROUNDS):
         request = indexing.UpdateDocumentChunksRequest(scope=scope, document=document)
@@ -39,10 +39,10 @@ async def _confirm(stages: Stages, scope: Scope, document: Document, timeout: fl
     request = ingestion_upkeep.ConfirmLabelsRequest(scope=scope, document_id=document.id, etag=document.etag)
     try:
         await stages.ingestion_upkeep.ConfirmLabels(request, timeout=timeout)
-    except FootnoteError as error:  # the chunks are right; the mark costs one more look at them
+    except FootnoteError as error:  # the chunks are right; the mark only costs another check
         _log.info("labels_not_confirmed", document_id=document.id, reason=error.reason)
 
 
 def same_labels(one: Document, other: Document) -> bool:
-    """Tell whether two states of a document say the same of what chunks take over from it."""
+    """Tell whether two states of a document have the same labels."""
     return (one.tags, one.metadata, one.expire_time) == (other.tags, other.metadata, other.expire_time)

@@ -1,8 +1,8 @@
-"""Who is at work on jobs: each replica says every few seconds that it is alive, and takes over from those that do not.
+"""Replicas' leases: each renews its own every few seconds, and takes over jobs of expired ones.
 
-A replica is alive as long as what it says changes, by the time that passes at whoever looks: a clock that is put on or
-back, the database's or a replica's, ends nobody's lease and prolongs none. One that could not say so itself for a
-while, because the database was away, judges nobody until all have had the time to say so again.
+A replica is alive while its heartbeat changes, measured by the observer's monotonic clock: a clock that jumps, the
+database's or a replica's, neither ends nor prolongs a lease. A replica that could not renew its own lease, because the
+database was down, expires no other until all have had time to renew.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from footnote_edge.adapters.tables import ReplicaRow
 
 BEAT_SECONDS = 4.0
 LEASE_SECONDS = 18.0
-"""After so long without a word a replica is given up; with the pause between two looks that is below half a minute."""
+"""Seconds without a heartbeat after which a lease expires; with the pause between two checks, under half a minute."""
 
 _CLOCK = {
     "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 
 
 class Leases:
-    """This replica's lease, and a look at those of the others; `told` hears at each look how many there are."""
+    """This replica's lease, and a view of the others; `told` gets the number of live replicas at each check."""
 
     def __init__(
         self,
@@ -45,35 +45,35 @@ class Leases:
         self._clock = clock
         self._told = told
         self.alive = 1
-        """Replicas at work when it was last looked, this one among them."""
+        """Live replicas at the last check, this one included."""
         self.others: frozenset[str] = frozenset()
-        """Names of the others of them."""
+        """Names of the other live replicas."""
         self._last = self._since = -LEASE_SECONDS
         self._seen: dict[str, tuple[int, float]] = {}
-        """By replica: what it said last, and when that was first seen here."""
+        """By replica: its last heartbeat, and when it was first seen here."""
         self._rounds = PeriodicTasks("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
 
     async def start(self) -> None:
-        """Begin to say that this replica is alive."""
+        """Start to renew the lease."""
         await self._rounds.start()
 
     async def close(self) -> None:
-        """Say that it is no longer: what it leaves is taken over at the next look of another."""
+        """End the lease, so that another replica takes over at its next check."""
         await self._rounds.stop()
         try:
             async with self._database.write() as connection:
                 await connection.execute(sa.update(ReplicaRow).where(ReplicaRow.name == self._name).values(beat=0))
-        except Exception as error:  # it is found out by the others
+        except Exception as error:  # other replicas will notice
             _log.warning("lease_not_given_back", error=type(error).__name__)
 
     async def look(self) -> int:
-        """Renew the lease, and put the jobs of replicas whose lease ran out back into their queues; return how many."""
+        """Renew the lease, and requeue the jobs of replicas with expired leases; return how many replicas."""
         owners = await self._owners()
         async with self._database.write() as connection:
             now = int((await connection.execute(_CLOCK[self._database.dialect])).scalar_one())
             await self._beat(connection, now)
             for unknown in sorted(owners - await self._known(connection)):
-                # Gone before it could say anything, or given back: it has as long as the others from now on.
+                # It died before its first heartbeat, or its row was deleted: its lease begins now.
                 await connection.execute(sa.insert(ReplicaRow).values(name=unknown, beat=now))
             rows = (await connection.execute(sa.select(ReplicaRow.name, ReplicaRow.beat))).all()
         beats = {str(name): int(beat) for name, beat in rows}
@@ -95,7 +95,7 @@ class Leases:
         return len(dead & owners)
 
     def _overdue(self, beats: dict[str, int]) -> set[str]:
-        """Return who has said nothing new for too long, or that it is no more."""
+        """Return the replicas whose heartbeat is too old, or that have ended their lease."""
         now = self._clock()
         self._seen = {
             name: seen if (seen := self._seen.get(name)) is not None and seen[0] == beat else (beat, now)
@@ -104,7 +104,7 @@ class Leases:
         return {name for name, (beat, since) in self._seen.items() if not beat or now - since > LEASE_SECONDS}
 
     async def _owners(self) -> set[str]:
-        """Return the names under which jobs are at work."""
+        """Return the names of the replicas with running jobs."""
         found = await DBOS.list_workflows_async(status="PENDING", load_input=False, load_output=False)
         return {one.executor_id for one in found if one.executor_id} - {self._name}
 

@@ -1,4 +1,4 @@
-"""What is noted of operations: how each stands, and which documents it is about. Every move is made once, by one."""
+"""Records of operations: their states and documents. Each transition happens exactly once."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from footnote_edge.adapters.tables import OperationDocumentRow, OperationRow
 from footnote_edge.jobs.progress import ProgressBus
 
 MOST_NAMED = 1000
-"""Documents that an operation names."""
+"""Maximum documents that an operation returns by name."""
 
 _BATCH = 500
 _KEPT = 10_000
@@ -37,7 +37,7 @@ ENDED = OperationRow.end_time.is_not(None)
 
 
 class Outcome(IntEnum):
-    """What became of a document in an operation."""
+    """The outcome of a document in an operation."""
 
     PENDING = 0
     DONE = 1
@@ -47,7 +47,7 @@ class Outcome(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A document of an operation; `revision` is the one it had or, once `begun`, the one that was begun."""
+    """A document of an operation; `revision` is the old one or, once `begun`, the new one."""
 
     document_id: str
     collection_id: str
@@ -57,7 +57,7 @@ class Item:
 
 
 class OperationBook:
-    """The tables of operations; who watches one in this process is told when it moves."""
+    """The tables of operations; changes notify watches in this process."""
 
     def __init__(self, database: Database, bus: ProgressBus, keep_hours: float) -> None:
         self._sessions = database.sessions
@@ -68,9 +68,9 @@ class OperationBook:
         self._keep = timedelta(hours=keep_hours)
 
     async def add(self, row: OperationRow, items: Sequence[Item] = ()) -> bool:
-        """Note a new operation with its documents, as far as they are known.
+        """Record a new operation with its documents, as far as they are known.
 
-        False when its id is there already, or it deletes a collection that is being deleted.
+        False if its id exists already, or its collection is being deleted already.
         """
         try:
             async with self._sessions.begin() as session:
@@ -84,7 +84,7 @@ class OperationBook:
         return True
 
     async def read(self, operation_id: str) -> OperationRow | None:
-        """Return an operation, whoever asks; None for an unknown one."""
+        """Return an operation without an access check; None for an unknown one."""
         async with self._sessions() as session:
             return await session.get(OperationRow, operation_id)
 
@@ -100,7 +100,7 @@ class OperationBook:
     async def page(
         self, scope: Scope, page: Page, kinds: Collection[int], states: Collection[int], collection_id: str
     ) -> tuple[list[OperationRow], str, int]:
-        """Return a page of the operations that the caller may see, newest first; the next token; their number."""
+        """Return a page of the operations that the caller may see, newest first; the next token; the total."""
         wanted = [*_visible(scope)]
         if kinds:
             wanted.append(OperationRow.kind.in_(kinds))
@@ -123,7 +123,7 @@ class OperationBook:
         return shown, token, total or 0
 
     async def synchronising(self, source_id: str) -> str | None:
-        """Return the id of the synchronisation of a source that has not ended."""
+        """Return the id of a source's unfinished synchronisation."""
         query = select(OperationRow.id).where(
             OperationRow.source_id == source_id, OperationRow.kind == OPERATION_KIND_SYNC_SOURCE, ~ENDED
         )
@@ -136,10 +136,10 @@ class OperationBook:
             return list(await session.scalars(select(OperationRow).where(~ENDED)))
 
     async def deleting(self, tenant_id: str) -> set[str]:
-        """Return the ids of the collections of a tenant that are being deleted.
+        """Return the ids of a tenant's collections that are being deleted.
 
-        Asked before everything that an administrator does; so the answer is kept until the next write, where this
-        process is the only writer.
+        Every administrator's call needs this; so the answer is cached until the next write, where this process is the
+        only writer.
         """
         if (known := self._deleting.get(tenant_id)) is not None:
             return known
@@ -156,7 +156,7 @@ class OperationBook:
         return found
 
     async def deletion_of(self, collection_id: str) -> OperationRow | None:
-        """Return the deletion of a collection that has not ended."""
+        """Return a collection's unfinished deletion."""
         query = select(OperationRow).where(
             OperationRow.collection_id == collection_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
         )
@@ -164,7 +164,7 @@ class OperationBook:
             return (await session.scalars(query)).one_or_none()
 
     async def begin(self, operation_id: str) -> bool:
-        """Take an operation to RUNNING; return whether it is, also when it was before. Not one that is cancelled."""
+        """Move an operation to RUNNING, unless it is cancelled; return whether it is running now, even from before."""
         return await self._move(
             operation_id,
             and_(OperationRow.state == OPERATION_STATE_QUEUED, OperationRow.cancelling.is_(False)),
@@ -172,38 +172,38 @@ class OperationBook:
         ) or await self._is(operation_id, OperationRow.state == OPERATION_STATE_RUNNING)
 
     async def cancel(self, operation_id: str, states: Collection[OperationState.ValueType]) -> bool:
-        """Ask an operation in one of these states to end; return whether it is asked."""
+        """Ask an operation in one of these states to end; return whether it was asked."""
         return await self._move(operation_id, OperationRow.state.in_(states), cancelling=True)
 
     async def keep_on(self, operation_id: str) -> None:
-        """Take the wish to cancel back."""
+        """Withdraw a cancel."""
         await self._move(operation_id, OperationRow.state == OPERATION_STATE_QUEUED, cancelling=False)
 
     async def is_cancelled(self, operation_id: str) -> bool:
-        """Tell whether an operation is asked to end, or has ended, or is gone."""
+        """Tell whether an operation is cancelling, has ended, or is missing."""
         row = await self.read(operation_id)
         return row is None or row.cancelling or row.end_time is not None
 
     async def stop(self, operation_id: str) -> None:
-        """End an operation: at once while it waits for its turn, else as soon as it looks."""
+        """End an operation: at once while it is queued, else at its next check."""
         if not await self.withdraw(operation_id):
             await self.cancel(operation_id, [OPERATION_STATE_RUNNING])
 
     async def withdraw(self, operation_id: str) -> bool:
-        """End an operation that waits for its turn as CANCELLED; return whether it did wait."""
+        """End a queued operation as CANCELLED; return whether it was queued."""
         waits = OperationRow.state == OPERATION_STATE_QUEUED
         return await self._move(operation_id, waits, state=OPERATION_STATE_CANCELLED, end_time=datetime.now(UTC))
 
     async def end(self, operation_id: str, state: OperationState.ValueType, error: bytes = b"") -> None:
-        """Note how an operation ended; what has ended stays as it did."""
+        """Record how an operation ended; an ended one does not change."""
         await self._move(operation_id, ~ENDED, state=state, error=error, end_time=datetime.now(UTC))
 
     async def note(self, operation_id: str, **counts: int) -> None:
-        """Note how far an operation has come."""
+        """Record an operation's progress."""
         await self._move(operation_id, ~ENDED, **counts)
 
     async def list_documents(self, operation_id: str, items: Sequence[Item]) -> None:
-        """Add documents to an operation; those that it has stay as they are."""
+        """Add documents to an operation; existing ones stay as they are."""
         async with self._sessions.begin() as session:
             ids = [item.document_id for item in items]
             mine = OperationDocumentRow.operation_id == operation_id
@@ -216,7 +216,7 @@ class OperationBook:
     async def items(
         self, operation_id: str, after: str, limit: int, *, begun: bool | None = None, backwards: bool = False
     ) -> list[Item]:
-        """Return documents of an operation whose end is open, by id, after (or before) one; "" from the first."""
+        """Return an operation's open documents, by id, after (or before) one; "" from the first."""
         key = OperationDocumentRow.document_id
         query = select(OperationDocumentRow).where(
             OperationDocumentRow.operation_id == operation_id, OperationDocumentRow.outcome == Outcome.PENDING
@@ -230,18 +230,18 @@ class OperationBook:
             return [_item(row) for row in await session.scalars(query)]
 
     async def begun(self, operation_id: str, document_id: str, revision: int) -> None:
-        """Note the revision of a document that was begun."""
+        """Record the new revision of a document."""
         await self._change(operation_id, [document_id], begun=True, revision=revision)
 
     async def settle(self, operation_id: str, outcomes: Mapping[str, Outcome]) -> None:
-        """Note what became of documents, and count all of the operation's."""
+        """Record outcomes of documents, and count all of the operation's."""
         for outcome in set(outcomes.values()):
             ids = [document_id for document_id, found in outcomes.items() if found == outcome]
             await self._change(operation_id, ids, outcome=int(outcome))
         await self.count(operation_id)
 
     async def skip_open(self, operation_id: str) -> None:
-        """Leave out all documents that were not begun."""
+        """Skip all documents that were not begun."""
         mine = (
             OperationDocumentRow.operation_id == operation_id,
             OperationDocumentRow.begun.is_(False),
@@ -252,7 +252,7 @@ class OperationBook:
         await self.count(operation_id)
 
     async def count(self, operation_id: str) -> None:
-        """Count the documents of an operation by what became of them."""
+        """Count an operation's documents by outcome."""
         query = (
             select(OperationDocumentRow.outcome, func.count())
             .where(OperationDocumentRow.operation_id == operation_id)
@@ -269,7 +269,7 @@ class OperationBook:
         )
 
     async def named(self, operation_id: str) -> list[str]:
-        """Return the ids of the first documents of an operation."""
+        """Return the ids of an operation's first documents."""
         key = OperationDocumentRow.document_id
         query = select(key).where(OperationDocumentRow.operation_id == operation_id).order_by(key).limit(MOST_NAMED)
         async with self._sessions() as session:
@@ -282,7 +282,7 @@ class OperationBook:
             return sorted(await session.scalars(query.where(OperationDocumentRow.operation_id == operation_id)))
 
     async def sweep(self) -> int:
-        """Forget operations that ended longer ago than they are kept; return how many there were."""
+        """Delete ended operations after their retention period; return how many there were."""
         old = OperationRow.end_time <= datetime.now(UTC) - self._keep
         async with self._sessions.begin() as session:
             done = await session.execute(delete(OperationRow).where(old))
@@ -318,7 +318,7 @@ class OperationBook:
 
 
 def operation_row(scope: Scope, operation_id: str, kind: OperationKind.ValueType, collection_id: str) -> OperationRow:
-    """Return a new operation of a caller, which waits for its turn."""
+    """Return a caller's new operation in state QUEUED."""
     return OperationRow(
         id=operation_id,
         tenant_id=scope.tenant_id,

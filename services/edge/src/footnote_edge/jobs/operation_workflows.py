@@ -1,4 +1,4 @@
-"""The durable workflows of operations; see `workflows` for what they have in common with the others."""
+"""The durable workflows of operations; `workflows` describes what all workflows share."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
@@ -25,7 +25,7 @@ from footnote_edge.jobs.workflows import step as once
 
 OPERATIONS = "operations"
 MOST_AT_WORK = 256
-"""Operations that one replica has at work for all tenants; most of them wait for documents."""
+"""Maximum operations that one replica runs for all tenants; most of them wait for documents."""
 
 R = TypeVar("R")
 
@@ -38,18 +38,18 @@ def workflow_id(operation_id: str) -> str:
 
 
 async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
-    """Do a step of an operation, again where what it stands on is away for a while: the notes of edge itself too."""
+    """Run a step of an operation, with retries while a dependency is down, edge's own database included."""
     return await once(name, lambda: until_available(operation, active_work().retry_ceiling))
 
 
 WORKFLOWS: dict[int, Callable[[str, str, str, str], Coroutine[Any, Any, None]]] = {}
-"""By kind of operation its workflow, which takes tenant, user, operation and collection."""
+"""Workflow by kind of operation; takes tenant, user, operation and collection."""
 
 
 async def enqueue_operation(row: OperationRow) -> None:
-    """Take an operation on; a second time changes nothing.
+    """Enqueue an operation; idempotent.
 
-    Each tenant's have a queue of their own, and deletions do not wait for reindexing, which may take hours.
+    Each tenant has its own queues, and deletions do not wait behind reindexing, which may take hours.
     """
     with SetWorkflowID(workflow_id(row.id)), SetEnqueueOptions(queue_partition_key=f"{row.kind}:{row.tenant_id}"):
         await DBOS.enqueue_workflow_async(
@@ -59,7 +59,7 @@ async def enqueue_operation(row: OperationRow) -> None:
 
 @DBOS.workflow(name="operation_delete_collection", max_recovery_attempts=None)
 async def delete(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
-    """Delete a collection's files, then the collection with its chunks, then what was uploaded in between."""
+    """Delete a collection's files, then the collection with its chunks, then later uploads."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("delete collection", {names.COLLECTION_ID: collection_id}):
         await ending(work, scope, operation_id, partial(_delete, work, scope, operation_id, collection_id))
@@ -78,7 +78,7 @@ async def _delete(work: Work, scope: Scope, operation_id: str, collection_id: st
 
 @DBOS.workflow(name="operation_reindex_documents", max_recovery_attempts=None)
 async def reindex(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
-    """Begin new revisions of documents, take on their jobs, and wait for their ends."""
+    """Begin new revisions of documents, enqueue their jobs, and wait until they end."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("reindex documents", {names.COLLECTION_ID: collection_id}):
         await ending(work, scope, operation_id, partial(_reindex, work, scope, operation_id))
@@ -87,7 +87,7 @@ async def reindex(tenant: str, user: str, operation_id: str, collection_id: str)
 async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
     reindexing = work.reindexing
     if not await step("begin", lambda: work.book.begin(operation_id)):
-        return  # cancelled while it waited
+        return  # cancelled while queued
     await step("take up", lambda: reindexing.take_up(scope, operation_id))
     after, more = "", True
     while more:
@@ -106,7 +106,7 @@ WORKFLOWS |= {OPERATION_KIND_DELETE_COLLECTION: delete, OPERATION_KIND_REINDEX_D
 
 
 async def ending(work: Work, scope: Scope, operation_id: str, operation: Callable[[], Awaitable[None]]) -> None:
-    """Run an operation and note what it fails with. Being cut off is no failure: it goes on at the next launch."""
+    """Run an operation and record its failure. An interruption is no failure: it continues at the next launch."""
     try:
         await operation()
     except Exception as error:
@@ -120,6 +120,6 @@ async def _fail(work: Work, scope: Scope, operation_id: str, error: FootnoteErro
     if row is not None and row.kind == OPERATION_KIND_DELETE_COLLECTION:
         try:
             await work.deletion.hide(scope, row.collection_id, restore=True)
-        except FootnoteError as refusal:  # gone, or its name is: what is left can only be found by its id
+        except FootnoteError as refusal:  # the collection or its name is gone: only the ids still find the rest
             _log.warning("collection_not_restored", collection_id=row.collection_id, reason=refusal.reason)
     await work.book.end(operation_id, OPERATION_STATE_FAILED, to_proto(error).SerializeToString())

@@ -1,6 +1,6 @@
-"""One document's way from stored bytes to searchable chunks: begin, index, finish; each safe to repeat.
+"""Processes one document from stored bytes to searchable chunks: begin, index, finish; each idempotent.
 
-Nothing here knows how jobs are kept; `jobs.py` makes the three steps durable.
+This module does not know how jobs are stored; `jobs.py` makes the three steps durable.
 """
 
 import asyncio
@@ -55,16 +55,16 @@ from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
 from footnote_edge.settings import Settings
 
 INTERNAL_ATTEMPTS = 3
-"""How often a fault of ours, or too long a time, is tried before the document fails with it: some are of the moment."""
+"""Attempts after an internal error or a timeout before the document fails with it: some are transient."""
 LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
-"""What a document may take: so long, and longer by its size."""
+"""A document's time limit: a minimum in seconds, longer for a large file."""
 STALL_SECONDS = 120.0
-"""After which a stage that tells nothing is not waited for; it tells of its progress several times a second."""
+"""Seconds of silence after which a stage counts as hung; it normally reports progress several times a second."""
 TURN_SECONDS = 0.2
-"""What a part of a document counts as, in its tenant's share of this process."""
+"""Seconds that a part of a document counts in its tenant's share of this process."""
 
 MOST_SAID = 500
-"""Characters of what a failing service says, kept on the documents that wait for it."""
+"""Characters of a failing service's message that waiting documents keep."""
 
 MOST_TAKEN = 4096
 """Documents remembered from their upload until their job begins."""
@@ -73,12 +73,12 @@ _log = get_logger(__name__)
 
 
 def job_of(document: Document) -> str:
-    """Return the name of the job on a revision of a document."""
+    """Return the name of a revision's job."""
     return f"{document.id}:{document.revision}"
 
 
 class Processor:
-    """Takes documents through parsing and indexing; every method may be repeated after a crash at any point."""
+    """Parses and indexes documents; every method may be repeated after a crash at any point."""
 
     def __init__(
         self,
@@ -102,7 +102,7 @@ class Processor:
         self._taken: LRUCache[str, str] = LRUCache(MOST_TAKEN)
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
-        """Move the document to PROCESSING and return it; None when there is nothing to do: gone, newer, or done."""
+        """Move the document to PROCESSING and return it; None if there is nothing to do: deleted, newer or done."""
         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
         if (document := await self._begin_as_taken(scope, document_id, revision)) is not None:
             self._bus.told(document)
@@ -124,11 +124,11 @@ class Processor:
         return document
 
     def taken(self, document: Document) -> None:
-        """Remember what an upload answered: its job need not ask what the document is."""
+        """Remember an upload's result, so that its job need not fetch the document."""
         self._taken[document.id] = document.etag
 
     async def _begin_as_taken(self, scope: Scope, document_id: str, revision: int) -> Document | None:
-        """Move a document that nobody has touched since its upload to PROCESSING; None where that is not known."""
+        """Move a document unchanged since its upload to PROCESSING; None if it is not remembered."""
         etag = self._taken.pop(document_id, "")
         if not etag:
             return None
@@ -138,10 +138,10 @@ class Processor:
             return None
 
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
-        """Parse and index one revision and return the move that ends it; None when it was deleted meanwhile.
+        """Parse and index one revision and return its final move; None if it was deleted in the meantime.
 
-        Ends early when it was cancelled or a newer revision took over; the move is refused then. Raises PutOff where it
-        has waited for its provider as long as it may: others want its place.
+        Ends early if it was cancelled or a newer revision took over; the move is then refused. Raises PutOff after the
+        maximum wait for its provider, to free its place for other documents.
         """
         held = self._putting_off.held_seconds(job_of(document))
 
@@ -191,7 +191,7 @@ class Processor:
         return request
 
     async def _set_up(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
-        """Parse and index; what the deployment has not given a provider is waited for, the document has no fault."""
+        """Parse and index; waits for a provider that is not configured, as the document is not at fault."""
         try:
             return await self._pipe(scope, document)
         except FailedPrecondition as error:
@@ -212,7 +212,7 @@ class Processor:
             ended = moved.document
             outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
             if outcome == "INDEXED" and not same_labels(moved.document, document):
-                # Its tags were changed while it was indexed: the chunks have the old ones.
+                # Its labels changed during indexing: the chunks have the old ones.
                 ended = await until_available(
                     lambda: align(self._stages, scope, moved.document, self._call_timeout), self._ceiling
                 )
@@ -226,17 +226,17 @@ class Processor:
         return outcome
 
     async def purge_chunks(self, scope: Scope, document: Document) -> None:
-        """Remove all chunks of a document that no longer exists."""
+        """Remove all chunks of a deleted document."""
         request = indexing.DeleteDocumentChunksRequest(
             scope=scope, collection_id=document.collection_id, document_id=document.id
         )
-        with suppress(NotFound):  # the collection went with them
+        with suppress(NotFound):  # the collection was deleted with them
             await until_available(
                 lambda: self._stages.indexing.DeleteDocumentChunks(request, timeout=self._call_timeout), self._ceiling
             )
 
     async def _pipe(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
-        # Blocks flow from one stage to the other under HTTP/2 flow control; only one batch is here at a time.
+        # Blocks flow between the stages under HTTP/2 flow control; only one batch is here at a time.
         document = newest(document)
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
@@ -264,7 +264,7 @@ class Processor:
                     if part.HasField("metadata"):
                         metadata.CopyFrom(part.metadata)
             except FootnoteError as error:
-                # Ending the stream without metadata tells indexing that the document is broken off.
+                # A stream that ends without metadata makes indexing treat the document as broken off.
                 error.metadata.setdefault("stage", "ingestion")
                 broken.append(error)
                 return
@@ -281,7 +281,7 @@ class Processor:
                     result = event.result
                     self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
         except FootnoteError as error:
-            # What broke first is the cause; indexing only saw its input end.
+            # The first failure is the cause; indexing only saw its input end.
             raise broken[0] if broken else error from None
         finally:
             call.cancel()
@@ -326,7 +326,7 @@ class Processor:
         return True
 
     async def _wanted(self, scope: Scope, document: Document) -> bool:
-        """Tell whether this revision is still to be indexed; raises what keeps from knowing it."""
+        """Tell whether this revision should still be indexed; raises errors of the check."""
         request = ingestion.GetDocumentRequest(scope=scope, document_id=document.id)
         get = self._stages.ingestion.GetDocument
         try:
@@ -359,7 +359,7 @@ class Processor:
 
 
 async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncIterator[indexing.IndexDocumentResponse]:
-    """Yield what a stage tells; raises Unavailable when it tells nothing for too long: it is frozen, or cut off."""
+    """Yield a stage's messages; raises Unavailable after a long silence: the stage hangs or is unreachable."""
     events = aiter(call)
     while True:
         try:
@@ -373,7 +373,7 @@ async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncI
 
 
 def _merge(progress: Progress, update: Progress) -> None:
-    # Indexing knows chunks, parsing knows blocks and bytes; either leaves out what it does not know.
+    # Indexing knows chunks, parsing knows blocks and bytes; each leaves out the other's fields.
     progress.ClearField("remaining")
     progress.MergeFrom(update)
     progress.phase = PROGRESS_PHASE_INDEXING

@@ -1,4 +1,4 @@
-"""How far documents being processed have come, told to whoever watches in this process."""
+"""Progress of documents in this process, published to watches."""
 
 import asyncio
 import time
@@ -9,48 +9,49 @@ from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Document, Pro
 
 
 class Watcher:
-    """One watch's mailbox: the documents that moved since it last looked, however often they did."""
+    """One watch's mailbox: the documents that changed since its last check, each once."""
 
     def __init__(self, key: str) -> None:
         self.key = key
-        """What is watched: the id of a document or of a collection."""
+        """The id of the watched document or collection."""
         self.moved_at = time.monotonic()
-        """When something moved last, or this began: what was read before does not tell of it.
+        """Time of the last change, or of creation: an earlier read does not include it.
 
-        Progress is no move: it is known here, and nothing that is stored changes by it. Nor is what is told of.
+        Progress is no change, since nothing stored changes with it. Nor is a document whose new state is delivered
+        here.
         """
         self.news_at = self.moved_at
-        """When something moved or was told of last: what was read before is older than that."""
+        """Time of the last change or delivered state: an earlier read is older than that."""
         self._moved: set[str] = set()
         self._told: dict[str, Document] = {}
         self._event = asyncio.Event()
 
     def tell(self, document: Document) -> None:
-        """Note what a document is from now on: there is nothing to look for."""
+        """Deliver a document's new state, so that no poll is needed."""
         self._told[document.id] = document
         self.news_at = time.monotonic()
         self._moved.add(document.id)
         self._event.set()
 
     def told(self) -> list[Document]:
-        """Return the documents that were told of since this was asked last, each as it was told last."""
+        """Return the delivered documents since the last call, each in its latest state."""
         told, self._told = self._told, {}
         return list(told.values())
 
     def notify(self, document_id: str, *, moved: bool = True) -> None:
-        """Note that a document moved, or only that there is progress."""
+        """Note that a document changed or, unless `moved`, only progressed."""
         self._moved.add(document_id)
         if moved:
             self.moved_at = self.news_at = time.monotonic()
         self._event.set()
 
     async def pause(self, least: float, more: float) -> set[str]:
-        """Wait `least` seconds, then for news, `more` seconds at most; return the documents that moved."""
+        """Wait `least` seconds, then for news, at most `more` seconds; return the documents that changed."""
         await asyncio.sleep(least)
         return await self.wait(more)
 
     async def wait(self, timeout: float) -> set[str]:
-        """Return the documents that moved, after at most `timeout` seconds; possibly none."""
+        """Return the documents that changed, after at most `timeout` seconds; possibly none."""
         try:
             async with asyncio.timeout(timeout):
                 await self._event.wait()
@@ -62,7 +63,7 @@ class Watcher:
 
 
 class Pages:
-    """Notes how far a file is read, and how long the rest of it will take."""
+    """Tracks how far a file is read, and estimates the remaining time."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -70,7 +71,7 @@ class Pages:
         self._first = 0
 
     def read(self, read: int, total: int) -> None:
-        """Note that so many pages are read, of so many."""
+        """Note the number of pages read and the total."""
         now = time.monotonic()
         if not self._began or read < self._progress.pages_parsed:
             self._began, self._first = now, read
@@ -82,29 +83,29 @@ class Pages:
 
 
 class ProgressBus:
-    """Latest progress per document in work here; bounded by the number of documents in work and of watches."""
+    """Latest progress per document in progress here; bounded by the number of documents in progress and of watches."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Progress] = {}
         self._watchers: dict[str, set[Watcher]] = {}
 
     def publish(self, document_id: str, collection_id: str, progress: Progress) -> None:
-        """Tell watches of the document and of its collection how far it is."""
+        """Publish a document's progress to watches of it and of its collection."""
         self._latest[document_id] = progress
         self._notify(document_id, collection_id, moved=False)
 
     def told(self, document: Document) -> None:
-        """Tell watches what ingestion answered when the document was changed: they need not look themselves."""
+        """Deliver ingestion's state of a changed document to watches, so that they need not poll."""
         for key in (document.id, document.collection_id):
             for watcher in self._watchers.get(key, ()):
                 watcher.tell(document)
 
     def changed(self, document_id: str, collection_id: str) -> None:
-        """Have watches look: a document has changed, or is gone, and it is not known here what it is now."""
+        """Make watches poll: a document was changed or deleted, and its new state is not known here."""
         self._notify(document_id, collection_id, moved=True)
 
     def finish(self, document_id: str, collection_id: str, ended: Document | None = None) -> None:
-        """Forget the document's progress: from now on its state says everything, that it `ended` in if it is known."""
+        """Drop the document's progress, and deliver its `ended` state if known."""
         self._latest.pop(document_id, None)
         if ended is None:
             self.changed(document_id, collection_id)
@@ -112,21 +113,21 @@ class ProgressBus:
             self.told(ended)
 
     def moved(self, key: str) -> None:
-        """Tell watches of something that is no document, an operation say."""
+        """Notify watches of another object, an operation for example."""
         for watcher in self._watchers.get(key, ()):
             watcher.notify(key)
 
     def latest(self, document_id: str) -> Progress | None:
-        """Return the progress of a document that is in work in this process, else None."""
+        """Return the progress of a document in progress in this process, else None."""
         return self._latest.get(document_id)
 
     def watches(self, key: str) -> int:
-        """Return how many listen to a document or to a collection."""
+        """Return the number of watches of a document or collection."""
         return len(self._watchers.get(key, ()))
 
     @contextmanager
     def watching(self, key: str) -> Iterator[Watcher]:
-        """Listen to a document or to a collection, by id, for the time of the block."""
+        """Subscribe to a document or collection, by id, during the block."""
         watcher = Watcher(key)
         self._watchers.setdefault(key, set()).add(watcher)
         try:

@@ -1,6 +1,6 @@
-"""Documents whose provider goes on failing: they give their place in work back, and are tried again after pauses.
+"""Backoff for documents whose provider keeps failing: they free their place and retry later.
 
-Nothing of it is kept: were we to die, the look for documents that wait without a job would take them on again.
+This state is not stored: after a crash, the reconciler enqueues documents without a job again.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from footnote_kit.logs import get_logger
 from footnote_edge.jobs.waiting import waiting_for
 
 HELD_SECONDS = 20.0
-"""That a document waits in its place for its provider when it is tried first; later it is tried once at a time."""
+"""Seconds that a document waits in its place for its provider at the first attempt; later attempts do not wait."""
 PAUSES = Backoff(first=10.0, longest=300.0)
 
 _OF_ONE = {WAITING_REASON_PROVIDER_UNAVAILABLE, WAITING_REASON_PROVIDER_REFUSED}
@@ -23,16 +23,16 @@ _log = get_logger(__name__)
 
 
 class PutOff(Exception):
-    """A document has waited in its place as long as it may."""
+    """A document has waited in its place for the maximum time."""
 
 
 def may_be_of_one(error: FootnoteError) -> bool:
-    """Tell whether a passing failure may be that of one document, or of one collection's provider, and not of all."""
+    """Tell whether a transient error may concern one document, or one collection's provider, instead of all."""
     return waiting_for(error) in _OF_ONE
 
 
 class PuttingOff:
-    """The documents of this process that are tried again later; a revision is known by its job's name."""
+    """Documents of this process that retry later, by job name."""
 
     def __init__(self, pauses: Backoff = PAUSES, held_seconds: float = HELD_SECONDS) -> None:
         self._pauses = pauses
@@ -41,32 +41,32 @@ class PuttingOff:
         self._waiting: dict[str, asyncio.Task[None]] = {}
 
     def held_seconds(self, job: str) -> float:
-        """Return how long a job may wait in its place."""
+        """Return the seconds that a job may wait in its place."""
         return 0.0 if self._attempts.get(job) else self._held_seconds
 
     def waits(self, job: str) -> bool:
-        """Tell whether a job will be begun again by itself."""
+        """Tell whether a job has a retry scheduled."""
         return job in self._waiting
 
     def put_off(self, job: str, again: Callable[[], Awaitable[object]]) -> None:
-        """Call `again` after a pause that grows from time to time."""
+        """Call `again` after a pause that grows with each attempt."""
         attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
         pause = self._pauses.pause(attempts)
         _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
-        # Not in the job's own context, which ends: what is begun later would be taken for a part of it.
+        # Outside the job's own context, which ends: later work would otherwise be attributed to it.
         self._waiting[job] = asyncio.create_task(self._later(job, pause, again), context=Context())
 
     def ended(self, job: str) -> None:
-        """Forget a job: whatever became of it."""
+        """Forget a job, whatever its outcome."""
         self._attempts.pop(job, None)
 
     async def close(self) -> None:
-        """End all pauses."""
+        """Cancel all pauses."""
         waiting = list(self._waiting.values())
         for task in waiting:
             task.cancel()
         await asyncio.gather(*waiting, return_exceptions=True)
-        self._waiting.clear()  # of those that had not begun, too
+        self._waiting.clear()  # including tasks that had not started
 
     async def _later(self, job: str, pause: float, again: Callable[[], Awaitable[object]]) -> None:
         try:
@@ -75,5 +75,5 @@ class PuttingOff:
             self._waiting.pop(job, None)
         try:
             await again()
-        except Exception as error:  # the look for documents without a job makes up for it
+        except Exception as error:  # the reconciler makes up for it
             _log.warning("document_not_taken_up", job=job, error=type(error).__name__)

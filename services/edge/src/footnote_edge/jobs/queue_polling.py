@@ -1,7 +1,7 @@
-"""How often the queues of jobs are looked at: often while jobs come and begin, seldom otherwise.
+"""Adaptive polling of job queues: fast while jobs arrive and start, slow when idle.
 
-A look costs a few statements. Twenty a second at each of three queues took an idle deployment more of the processor
-than all else that it does.
+A poll costs a few statements. Twenty a second at each of three queues used more processor time in an idle deployment
+than all its other work.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 
 BUSY_SECONDS = 1.0
-"""How long a queue is looked at often after the last job that was taken on or begun.
+"""Seconds of fast polling after the last job was enqueued or started.
 
-One that waits behind others that take longer begins a seldom look later than it could.
+A job queued behind longer ones may start up to one slow interval late.
 """
 _CHECK_SECONDS = 1.0
 
@@ -22,7 +22,7 @@ _log = get_logger(__name__)
 
 
 class QueuePolling:
-    """The pace of one queue; `change` sets the seconds between two looks."""
+    """The polling interval of one queue; `change` sets it in seconds."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class QueuePolling:
         idle: float,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Begin busy, as the queue does."""
+        """Start with the fast interval, as the queue does."""
         self._name = name
         self._change = change
         self._busy, self._idle = busy, idle
@@ -44,34 +44,34 @@ class QueuePolling:
         self._rounds = PeriodicTasks(f"pace-{name}", self.look, _CHECK_SECONDS, service="edge", at_once=False)
 
     async def start(self) -> None:
-        """Begin to look for idleness."""
+        """Start to check for idleness."""
         await self._rounds.start()
 
     async def close(self) -> None:
-        """Change nothing any more."""
+        """Stop all changes."""
         await self._rounds.stop()
         if self._changing is not None:
             self._changing.cancel()
             await asyncio.gather(self._changing, return_exceptions=True)
 
     def hurry(self) -> None:
-        """Note that a job was taken on or begun: those after it shall not wait."""
+        """Poll fast, as a job was enqueued or started and more may follow."""
         self._until = self._clock() + BUSY_SECONDS
         if self._seconds != self._busy and (self._changing is None or self._changing.done()):
             self._changing = asyncio.create_task(self._set(self._busy))
 
     async def look(self) -> None:
-        """Take the time where there was nothing to do lately."""
+        """Poll slowly if there was no recent work."""
         resting = self._clock() >= self._until
         if resting and self._seconds == self._busy and (self._changing is None or self._changing.done()):
             await self._set(self._idle)
-            if self._clock() < self._until:  # a job came while that was written
+            if self._clock() < self._until:  # a job arrived during the write
                 await self._set(self._busy)
 
     async def _set(self, seconds: float) -> None:
         try:
             await self._change(seconds)
-        except Exception as error:  # the pace of before is as good; the next job or round tries again
+        except Exception as error:  # keep the old interval; the next job or round tries again
             _log.warning("pace_not_changed", queue=self._name, error=type(error).__name__)
         else:
             self._seconds = seconds

@@ -1,4 +1,4 @@
-"""What the ledger of jobs keeps, and when it goes: names and titles of documents are in what a job returned."""
+"""Retention of the jobs' ledger: results of jobs contain names and titles of documents."""
 
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ _log = get_logger(__name__)
 
 
 class Records:
-    """Takes the jobs of deleted documents out of the ledger, and those that ended long ago."""
+    """Removes jobs of deleted documents, and those that ended long ago, from the ledger."""
 
     def __init__(self, keep_hours: float) -> None:
         self._keep = timedelta(hours=keep_hours)
@@ -29,20 +29,20 @@ class Records:
         self._rounds = PeriodicTasks("job-records", self.sweep, _SWEEP_EVERY, service="edge", at_once=False)
 
     async def start(self) -> None:
-        """Begin to sweep."""
+        """Start the sweep."""
         await self._rounds.start()
 
     async def close(self) -> None:
-        """End what runs."""
+        """Stop running tasks."""
         await self._rounds.stop()
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def forget(self, document_ids: Sequence[str]) -> None:
-        """Remove what is kept of these documents' jobs: now, or as soon as one that is at work has ended.
+        """Remove the records of these documents' jobs: now, or as soon as a running job has ended.
 
-        A failure is logged and made up for by the sweep: the documents are deleted all the same.
+        A failure is logged, and the sweep makes up for it: the documents are deleted all the same.
         """
         try:
             busy = await _remove(document_ids)
@@ -55,13 +55,13 @@ class Records:
     async def _forget_later(self, document_ids: Sequence[str]) -> None:
         for _ in range(_LOOKS):
             await asyncio.sleep(_LOOK_AGAIN)
-            with contextlib.suppress(Exception):  # the next look may fare better
+            with contextlib.suppress(Exception):  # the next round may succeed
                 document_ids = await _remove(document_ids)
                 if not document_ids:
                     return
 
     async def sweep(self) -> int:
-        """Remove the records of jobs that ended longer ago than they are kept; return how many there were."""
+        """Delete the records of ended jobs after their retention period; return how many there were."""
         before = (datetime.now(UTC) - self._keep).isoformat()
         removed = 0
         while True:
@@ -80,7 +80,7 @@ class Records:
 
 
 async def _remove(document_ids: Sequence[str]) -> list[str]:
-    """Remove the records of jobs that have ended; return the documents that a job is still at work on."""
+    """Remove the records of ended jobs; return the documents whose jobs are still running."""
     busy: list[str] = []
     for start in range(0, len(document_ids), _BATCH):
         part = document_ids[start : start + _BATCH]

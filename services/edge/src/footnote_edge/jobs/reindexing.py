@@ -1,4 +1,4 @@
-"""Documents indexed again as an operation: listed, begun, followed to their end. Every step may be repeated."""
+"""Reindexes documents as an operation: list, begin, follow to the end. Every step is idempotent."""
 
 import asyncio
 from collections.abc import Mapping
@@ -32,15 +32,15 @@ from footnote_edge.settings import Settings
 
 LIST_PAGE = 500
 RENEW_BATCH = 50
-"""Documents begun between two notes in the ledger."""
+"""Documents begun per step of the ledger."""
 WITHDRAW_BATCH = 20
-"""Waiting jobs looked up at once: few, so that none begins before its document is withdrawn."""
+"""Queued jobs withdrawn at once: few, so that none starts before its document is withdrawn."""
 
 SKEW = timedelta(hours=1)
-"""How far the clocks of two services may be apart."""
+"""Maximum clock difference of two services."""
 
 Begun = list[tuple[str, str, int]]
-"""Documents begun: id, owner and revision."""
+"""Begun documents: id, owner and revision."""
 
 _AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _CANCELLED = Failure(
@@ -51,13 +51,13 @@ _CANCELLED = Failure(
 
 
 def item_of(document: Document) -> Item:
-    """Return a document as an operation takes it up: one that is at work already is left out."""
+    """Return a document as an operation's item; skipped if already in progress."""
     outcome = Outcome.SKIPPED if document.state in _AT_WORK else Outcome.PENDING
     return Item(document.id, document.collection_id, document.revision, outcome=outcome)
 
 
 class Reindexing:
-    """The steps of indexing documents again."""
+    """The steps of reindexing documents."""
 
     def __init__(self, stages: Stages, chores: Chores, book: OperationBook, settings: Settings) -> None:
         self._stages = stages
@@ -70,7 +70,7 @@ class Reindexing:
         self._poll = settings.watch_poll_seconds
 
     async def take_up(self, scope: Scope, operation_id: str) -> None:
-        """Note all documents that a whole collection's operation is about; those named by the caller are noted."""
+        """Record all documents of a whole collection's operation; the caller's named documents are already recorded."""
         row = await self._row(operation_id)
         if row.whole and not row.total:
             await self._list(scope, row)
@@ -94,9 +94,9 @@ class Reindexing:
                 return
 
     async def begin(self, scope: Scope, operation_id: str, after: str) -> tuple[Begun, str]:
-        """Begin new revisions of the next documents; return what has to be processed, and the last id, "" at the end.
+        """Begin new revisions of the next documents; return those to process, and the last id, "" at the end.
 
-        Repeated, it returns again what it had begun. A cancelled operation begins nothing more.
+        A repeat returns the revisions that it had begun. A cancelled operation begins no more.
         """
         items = await self._book.items(operation_id, after, RENEW_BATCH)
         begun: Begun = []
@@ -112,7 +112,7 @@ class Reindexing:
         return begun, items[-1].document_id if len(items) == RENEW_BATCH else ""
 
     async def _begin_one(self, scope: Scope, item: Item) -> Document | None:
-        """Return the document with its new revision; None when it is gone, or was at work on the one it had."""
+        """Return the document with its new revision; None if it is deleted, or its old revision was in progress."""
         request = ingestion.GetDocumentRequest(scope=scope, document_id=item.document_id)
         try:
             document: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
@@ -124,12 +124,12 @@ class Reindexing:
             renewed = await self._chores.renew(scope, document)
             if renewed is not None or document.state in _AT_WORK:
                 return renewed
-            return await self._begin_one(scope, item)  # somebody else began it in between, or deleted it
-        # A newer one than was listed: begun by us before a crash, or by somebody else, which is as good.
+            return await self._begin_one(scope, item)  # a concurrent call began or deleted it
+        # A newer revision than listed: begun before a crash, or by another call, which serves as well.
         return document
 
     async def follow(self, scope: Scope, operation_id: str) -> None:
-        """Wait until every document that was begun has ended, or the operation is cancelled."""
+        """Wait until every begun document has ended, or the operation is cancelled."""
         row = await self._row(operation_id)
         pending = await self._pending(operation_id)
         since = dict.fromkeys(pending, int((row.create_time - SKEW).timestamp() * 1_000_000))
@@ -147,7 +147,7 @@ class Reindexing:
                 await asyncio.sleep(self._poll / 2)
 
     async def _pending(self, operation_id: str) -> dict[str, dict[str, Item]]:
-        """Return the documents whose end is open, by collection and id."""
+        """Return the open documents, by collection and id."""
         pending: dict[str, dict[str, Item]] = {}
         last = ""
         while page := await self._book.items(operation_id, last, LIST_PAGE):
@@ -159,11 +159,11 @@ class Reindexing:
     async def _look(
         self, scope: Scope, collection_id: str, pending: Mapping[str, Item], since: int
     ) -> tuple[dict[str, Outcome], int]:
-        """Return which documents of a collection have ended since a moment, and from when to ask on."""
+        """Return a collection's documents that have ended since a time, and the start of the next request."""
         try:
             return await self._read(scope, collection_id, pending, since)
         except FailedPrecondition:
-            # So long ago that deletions are no longer known: what is not there is gone.
+            # Ingestion no longer knows deletions from so long ago: a missing document is deleted.
             return await self._read(scope, collection_id, pending, None)
 
     async def _read(
@@ -183,10 +183,10 @@ class Reindexing:
         return found | dict.fromkeys(gone, Outcome.SKIPPED), until
 
     async def withdraw(self, scope: Scope, operation_id: str) -> None:
-        """Leave out what was not begun, and end the documents whose jobs still wait for their turn."""
+        """Skip documents that were not begun, and end those whose jobs are still queued."""
         await self._book.skip_open(operation_id)
         last = ""
-        # The last first: those at the head of the queue begin next.
+        # The last first: those at the head of the queue start next.
         while items := await self._book.items(operation_id, last, WITHDRAW_BATCH, begun=True, backwards=True):
             jobs = {f"{item.document_id}:{item.revision}": item for item in items}
             waiting = await DBOS.list_workflows_async(
@@ -198,16 +198,16 @@ class Reindexing:
             last = items[-1].document_id
 
     async def _end(self, scope: Scope, item: Item) -> bool:
-        # Its job finds the document ended and does nothing; one that began in between is told at its next step.
+        # Its queued job finds the document ended and does nothing; a running one learns of it at its next step.
         document = Document(id=item.document_id, collection_id=item.collection_id, revision=item.revision)
         try:
             await give_up(self._stages, scope, document, _CANCELLED, self._timeout)
         except (Searched, Aborted, FailedPrecondition, NotFound):
-            return False  # replaced, ended or deleted meanwhile
+            return False  # replaced, ended or deleted in the meantime
         return True
 
     async def finish(self, operation_id: str) -> str:
-        """Note the end; return its name."""
+        """Record the end; return its name."""
         await self._book.count(operation_id)
         cancelled = await self._book.is_cancelled(operation_id)
         await self._book.end(operation_id, OPERATION_STATE_CANCELLED if cancelled else OPERATION_STATE_SUCCEEDED)
@@ -224,7 +224,7 @@ def _outcome(item: Item, document: Document) -> Outcome | None:
     if document.indexed_revision >= item.revision:
         return Outcome.DONE
     if document.revision > item.revision:
-        return Outcome.SKIPPED  # replaced before it came to its end
+        return Outcome.SKIPPED  # replaced before its end
     if document.state == DOCUMENT_STATE_ERROR:
         return Outcome.FAILED
     return Outcome.DONE if document.state == DOCUMENT_STATE_INDEXED else None

@@ -1,7 +1,7 @@
-"""Finds messages that memory does not hold although their answer is long there, and has them remembered after all.
+"""Finds answered conversations that memory search still lacks, and enqueues their jobs.
 
-Whoever died between an answer and its job left none, and a job that was refused has ended; without another question in
-their conversation nobody would come back to them.
+A crash between an answer and its job leaves no job, and a refused job has ended. Without another question in the
+conversation, no other code would retry.
 """
 
 import time
@@ -14,24 +14,24 @@ from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.jobs.jobs import Jobs
 
 SETTLED_SECONDS = 60.0
-"""A message younger than this may be on its way into memory right now."""
+"""Seconds within which a new message may still be on its way into memory."""
 AGAIN_SECONDS = 900.0
-"""How often one conversation is tried again: what was refused may be so for long."""
+"""Seconds between retries of one conversation: a refusal may last long."""
 MOST = 200
-"""Conversations of one look."""
+"""Conversations per round."""
 
 _log = get_logger(__name__)
 
 
 class Remembering:
-    """Looks now and then; replicas that look at once take on the same jobs, which are done once."""
+    """Runs periodically; concurrent replicas enqueue the same jobs, which run once."""
 
     def __init__(self, conversations: Conversations, jobs: Jobs) -> None:
         self._conversations = conversations
         self._jobs = jobs
 
     async def look(self) -> int:
-        """Take on the jobs that are missing; return of how many conversations."""
+        """Enqueue the missing jobs; return the number of conversations."""
         before = datetime.now(UTC) - timedelta(seconds=SETTLED_SECONDS)
         period = int(time.time() / AGAIN_SECONDS)
         taken = 0

@@ -1,4 +1,4 @@
-"""Patience: a stage that does not answer now is no failure, it is tried again until it does."""
+"""Retries transient errors: an unavailable stage is no failure, the call repeats until it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -31,17 +31,17 @@ _BY_CAUSE = {
 
 
 def is_passing(error: FootnoteError) -> bool:
-    """Tell whether a failure passes by itself: a stage, or what it stands on, is away or has too much to do."""
+    """Tell whether an error is transient: a stage or its dependency is down or overloaded."""
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
-    # A provider that refuses a text does not say that it is waited for; one that fails, or lets nobody in, does.
+    # A provider that refuses a text is not worth waiting for; one that is down, or rejects its credentials, is.
     return isinstance(error, Unavailable) and (
         error.reason != "PROVIDER_FAILED" or bool(transient_errors.waits_for(error))
     )
 
 
 def waiting_for(error: FootnoteError) -> WaitingReason.ValueType:
-    """Return what a document waits for that a passing failure has stopped."""
+    """Return the reason for which a document waits after a transient error."""
     if (known := _BY_CAUSE.get(transient_errors.waits_for(error))) is not None:
         return known
     if error.reason == "STORE_UNAVAILABLE":
@@ -58,11 +58,11 @@ async def until_available(
     also_timeouts: bool = True,
     give_up: Callable[[FootnoteError, float], None] = lambda error, waited: None,
 ) -> T:
-    """Repeat `operation` while it fails for a passing reason, after pauses growing to `ceiling` seconds, with jitter.
+    """Repeat `operation` on transient errors, with backoff up to `ceiling` seconds and jitter.
 
-    `on_wait` hears of each such failure, of how many there were and of the seconds until the next attempt. Time running
-    out counts as passing unless `also_timeouts` is off. `give_up` is called too, with the seconds since the first
-    failure, and may raise.
+    `on_wait` gets each error, the number of errors and the seconds until the next attempt. A timeout counts as
+    transient unless `also_timeouts` is off. `give_up` gets the error and the seconds since the first one, and may
+    raise.
     """
     backoff = Backoff(FIRST_PAUSE, ceiling)
     attempt, began = 0, 0.0

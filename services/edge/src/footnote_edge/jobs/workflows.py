@@ -1,8 +1,8 @@
-"""The durable workflows themselves: module functions, as dbos wants them, which find the service's parts in `_active`.
+"""The durable workflows: module functions, as dbos requires, which find the service's parts in `_active`.
 
-Each is a chain of steps that are safe to repeat. Operations keep what each step returned, and do not repeat it after a
-crash; a document's or a conversation's job is repeated whole: what it did is seen where it did it, and three writes a
-job would cost more than the parsing that a crash repeats.
+Each is a chain of idempotent steps. Operations store each step's result and do not repeat it after a crash. A
+document's or a conversation's job is repeated whole, and detects its own earlier effects: three ledger writes per job
+would cost more than the parsing that a crash repeats.
 """
 
 import asyncio
@@ -35,13 +35,13 @@ R = TypeVar("R")
 DOCUMENTS, BACKGROUND = "documents", "background"
 
 MOST_AT_HAND, MOST_OF_TENANT = 32, 256
-"""Documents of a user, and of a tenant, that wait in this process; those after them wait in the queue."""
+"""Documents of a user, and of a tenant, that wait in this process; further ones wait in the queue."""
 
 _log = get_logger(__name__)
 
 
 class Work:
-    """What workflows do their steps with, and the tasks that they run in."""
+    """The components and running tasks of the workflows."""
 
     def __init__(
         self,
@@ -61,29 +61,29 @@ class Work:
         self.deletion = deletion
         self.putting_off = putting_off
         self.take_up: Callable[[Document], Awaitable[object]] | None = None
-        """How a document that waits without a job is taken on; the ledger's, once it is there."""
+        """Enqueues a document without a job; set by the ledger."""
         self.retry_ceiling = retry_ceiling
-        """Longest pause between two attempts at what is away; seconds."""
+        """Longest pause between two attempts at an unavailable service, in seconds."""
         self.slots = FairSlots(places)
-        """Of documents, those begun at once and those from the queue."""
+        """Slots for documents, whether begun at once or from the queue."""
         self.queued: Counter[tuple[str, str]] = Counter()
-        """Documents noted in the queue by this process and not begun yet, by tenant and owner."""
+        """Documents enqueued by this process and not started yet, by tenant and owner."""
         self.beginnings: set[asyncio.Task[None]] = set()
         self.tasks: set[asyncio.Task[Any]] = set()
         self.paces: dict[str, QueuePolling] = {}
-        """By queue, where it has a pace of its own."""
+        """The polling interval of each queue that has its own."""
         self._closing = False
 
     def begins_at_once(self, tenant: str, owner: str) -> bool:
-        """Tell whether a user's next document need not go by the queue: few wait here, and none of it there."""
+        """Tell whether a user's next document can bypass the queue: few wait here, and none is queued."""
         if self.slots.idle:
-            self.queued.clear()  # also what was noted twice, and so is never begun
+            self.queued.clear()  # also duplicates in the queue, which never start
         if self.queued[tenant, owner] or self.slots.waiting(tenant) >= MOST_OF_TENANT:
             return False
         return self.slots.waiting(tenant, owner) < MOST_AT_HAND
 
     def left_queue(self, tenant: str, owner: str) -> None:
-        """Note that a document from the queue is begun; those from before this process are not counted."""
+        """Note that a queued document has started; those from before this process are not counted."""
         self.queued[tenant, owner] -= 1
         if self.queued[tenant, owner] <= 0:
             del self.queued[tenant, owner]
@@ -94,13 +94,13 @@ class Work:
             pace.hurry()
 
     def put_off(self, document: Document) -> None:
-        """Give a document's place to others, and take it on again later."""
+        """Free a document's place, and enqueue it again later."""
         if (take_up := self.take_up) is not None and not self._closing:
             self.putting_off.put_off(job_of(document), lambda: take_up(document))
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Count the current task among those to end at close."""
+        """Register the current task, so that close cancels it."""
         task = asyncio.current_task()
         if self._closing or task is None:
             raise asyncio.CancelledError
@@ -111,13 +111,13 @@ class Work:
             self.tasks.discard(task)
 
     def begun(self, beginning: asyncio.Task[None]) -> None:
-        """Take note of how a beginning ended, although whoever wanted it may be gone: then nobody else is told."""
+        """Log the error of a failed start, since its caller may have been cancelled."""
         self.beginnings.discard(beginning)
         if not beginning.cancelled() and (error := beginning.exception()) is not None:
             _log.warning("document_not_begun", error=type(error).__name__)
 
     async def end(self) -> None:
-        """Cancel what runs, and let nothing begin."""
+        """Cancel running tasks, and refuse new ones."""
         self._closing = True
         await asyncio.gather(*self.beginnings, return_exceptions=True)
         await self.putting_off.close()
@@ -128,11 +128,11 @@ class Work:
 
 _active: Work | None = None
 _begun_here: ContextVar[bool] = ContextVar("begun_here", default=False)
-"""Whether a job did not come from the queue."""
+"""Whether a job bypassed the queue."""
 
 
 def activate(work: Work | None) -> None:
-    """Let workflows find `work`, or nothing any more; RuntimeError when another's is in place."""
+    """Set the workflows' `work`, or clear it with None; RuntimeError if another one is set."""
     global _active
     if work is not None and _active is not None:
         raise RuntimeError("another edge service keeps jobs in this process")
@@ -140,14 +140,14 @@ def activate(work: Work | None) -> None:
 
 
 def active_work() -> Work:
-    """Return what workflows of this process work with."""
+    """Return the workflows' components in this process."""
     if _active is None:
-        raise asyncio.CancelledError  # a job claimed in the moment of closing: it is recovered at the next launch
+        raise asyncio.CancelledError  # a job claimed during shutdown: recovered at the next launch
     return _active
 
 
 def own_account(tenant: str, user: str) -> Scope:
-    """Return the scope of a job: what was accepted from a user is finished, whatever that user may do by then."""
+    """Return a job's scope: accepted work is finished, whatever rights its user has lost since."""
     return Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
 
 
@@ -157,7 +157,7 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
     work, scope = active_work(), own_account(tenant, owner)
     if not _begun_here.get():
         work.left_queue(tenant, owner)
-        work.hurry(DOCUMENTS)  # those behind it in the queue
+        work.hurry(DOCUMENTS)  # poll for the next job in the queue
     origin = remote_context(traceparent) if traceparent else None
     attributes: dict[str, str | int] = {
         names.TENANT_ID: tenant,
@@ -171,7 +171,7 @@ async def process_document(tenant: str, owner: str, document_id: str, revision: 
 
 @asynccontextmanager
 async def _turn(work: Work, scope: Scope) -> AsyncIterator[None]:
-    """Wait for a slot among the documents in work."""
+    """Wait for a processing slot."""
     with work.running(), detached("edge", scope):
         async with work.slots.slot(scope.tenant_id, scope.user_id):
             yield
@@ -195,7 +195,7 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
 
 @DBOS.workflow(name="remember_messages", max_recovery_attempts=None)
 async def remember_messages(tenant: str, user: str, conversation_id: str) -> None:
-    """Give a conversation its title and make its messages searchable."""
+    """Title a conversation and make its messages searchable."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
         await patiently(lambda: work.chores.title(scope, conversation_id))
@@ -204,7 +204,7 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
 async def forget_messages(tenant: str, user: str, conversation_id: str, message_ids: list[str]) -> None:
-    """Take a deleted conversation, or only some messages of one, out of memory search."""
+    """Remove a deleted conversation, or only some of its messages, from memory search."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
         await patiently(lambda: work.chores.forget(scope, conversation_id, message_ids))
@@ -213,9 +213,9 @@ async def forget_messages(tenant: str, user: str, conversation_id: str, message_
 async def begin_document(
     tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = ""
 ) -> None:
-    """Note the job of one revision of a document and begin it here, without the queue; of one that is known, nothing.
+    """Record the job of a document's revision and start it here, without the queue; does nothing for a known job.
 
-    Once noted it is begun, whatever becomes of the caller: nobody else would, as long as this process lives.
+    Once recorded it must start, even if the caller is cancelled: no other code starts it while this process lives.
     """
 
     async def begin() -> None:
@@ -232,7 +232,7 @@ async def begin_document(
 async def enqueue_document(
     tenant: str, owner: str, document_id: str, revision: int, job: str, traceparent: str = ""
 ) -> None:
-    """Note the job of one revision of a document; noted twice under one name it is one job."""
+    """Enqueue the job of a document's revision; idempotent under one name."""
     with SetWorkflowID(job), SetEnqueueOptions(queue_partition_key=tenant):
         await DBOS.enqueue_workflow_async(
             DOCUMENTS, process_document, tenant, owner, document_id, revision, traceparent
@@ -240,12 +240,12 @@ async def enqueue_document(
 
 
 async def patiently(operation: Callable[[], Awaitable[R]]) -> R:
-    """Repeat a chore while what it stands on is away, our own database included."""
+    """Retry a chore while a dependency is down, our own database included."""
     return await until_available(operation, active_work().retry_ceiling)
 
 
 async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
-    """Do a step of a workflow and keep what it returns, or return what was kept."""
+    """Run a workflow step and store its result, or return the stored one."""
 
     async def run() -> R:
         return await operation()

@@ -1,1 +1,1 @@
-"""Sources that stay in step: what they list, what is fetched, and the documents that follow from it."""
+"""Sources: synchronises external items into documents of a collection."""

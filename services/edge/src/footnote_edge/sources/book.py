@@ -1,4 +1,4 @@
-"""The table of sources: what callers said of them, when they are due, and which run holds one."""
+"""The table of sources: settings, schedule, and the run that holds each source."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -26,26 +26,26 @@ from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
 from footnote_edge.jobs.progress import ProgressBus
 
 ON_ITS_WAY, COMPLETE, PARTIAL = 0, 1, 2
-"""How far a run's listing came; after a PARTIAL one nothing is deleted."""
+"""State of a run's listing; after a PARTIAL one nothing is deleted."""
 
 LONGEST_WAIT = timedelta(days=32)
-"""No interval is longer: a time that lies further ahead was written by a clock that was wrong."""
+"""Upper bound of any interval: a time further ahead comes from a wrong clock."""
 
 _DUE = 100
 _ACTIVE = and_(OperationRow.source_id == SourceRow.id, OperationRow.end_time.is_(None))
 
 
 class Superseded(Exception):
-    """Another run holds the source, or it is gone: this one stops and writes nothing more."""
+    """Another run holds the source, or it is deleted: this run stops and writes nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a run's listing ended; of a partial one `error` says why, a serialised google.rpc.Status."""
+    """The end of a run's listing; for a partial one `error` is the reason, a serialised google.rpc.Status."""
 
     state: SourceState.ValueType
     gone: bool
-    """What the listing did not show is gone."""
+    """Items missing from the listing are deleted at the source."""
     error: bytes = b""
     warnings: Sequence[str] = ()
 
@@ -58,7 +58,7 @@ class SourceBook:
         self._bus = bus
 
     async def add(self, row: SourceRow) -> None:
-        """Note a new source; raises AlreadyExists when its collection has one of that name."""
+        """Record a new source; raises AlreadyExists if its collection has one of that name."""
         try:
             async with self._sessions.begin() as session:
                 session.add(row)
@@ -78,7 +78,7 @@ class SourceBook:
         return row
 
     async def page(self, scope: Scope, page: Page, collections: Collection[str] | None) -> tuple[list[SourceRow], str]:
-        """Return a page of a tenant's sources, newest first, and the next token; `collections` None means of all."""
+        """Return a page of a tenant's sources, newest first, and the next token; `collections` None means all."""
         wanted = [SourceRow.tenant_id == scope.tenant_id]
         if collections is not None:
             wanted.append(SourceRow.collection_id.in_(collections))
@@ -95,19 +95,19 @@ class SourceBook:
         return shown, page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
 
     async def count(self, tenant_id: str) -> int:
-        """Return how many sources a tenant has."""
+        """Return a tenant's number of sources."""
         query = select(func.count()).select_from(SourceRow).where(SourceRow.tenant_id == tenant_id)
         async with self._sessions() as session:
             return int(await session.scalar(query) or 0)
 
     async def collections(self, tenant_id: str) -> set[str]:
-        """Return the ids of the collections of a tenant that have sources."""
+        """Return the ids of a tenant's collections that have sources."""
         query = select(SourceRow.collection_id).where(SourceRow.tenant_id == tenant_id).distinct()
         async with self._sessions() as session:
             return set(await session.scalars(query))
 
     async def change(self, source_id: str, etag: str, fresh: str, values: Mapping[str, Any]) -> None:
-        """Change a source and its etag; raises Aborted when it has another etag, AlreadyExists for a taken name."""
+        """Change a source and its etag; raises Aborted if its etag differs, AlreadyExists for a taken name."""
         query = update(SourceRow).where(SourceRow.id == source_id, SourceRow.deleting.is_(False))
         if etag:
             query = query.where(SourceRow.etag == etag)
@@ -121,12 +121,12 @@ class SourceBook:
         self._bus.moved(source_id)
 
     async def mark_deleting(self, source_id: str) -> None:
-        """Take a source out of the schedule for good."""
+        """Remove a source from the schedule for good."""
         values = {"deleting": True, "state": SOURCE_STATE_DELETING, "next_time": None}
         await self._set(source_id, values)
 
     async def remove(self, source_id: str) -> None:
-        """Forget a source and its items."""
+        """Delete a source and its items."""
         async with self._sessions.begin() as session:
             await session.execute(delete(SourceItemRow).where(SourceItemRow.source_id == source_id))
             await session.execute(delete(SourceRow).where(SourceRow.id == source_id))
@@ -140,7 +140,7 @@ class SourceBook:
             return (await session.scalars(query)).one_or_none()
 
     async def due(self, now: datetime) -> list[SourceRow]:
-        """Return the sources whose time has come, or that have a failed item to try again; the most overdue first."""
+        """Return the sources that are due or have a failed item to retry; the most overdue first."""
         retry = exists().where(
             SourceItemRow.source_id == SourceRow.id,
             SourceItemRow.state == SOURCE_ITEM_STATE_FAILED,
@@ -157,7 +157,7 @@ class SourceBook:
             return list(await session.scalars(query))
 
     async def oldest(self) -> datetime | None:
-        """Return since when the source that is longest out of step is; None where there is none."""
+        """Return since when the most overdue source is out of step; None if there is none."""
         when = func.min(func.coalesce(SourceRow.in_step_time, SourceRow.create_time))
         mine = (SourceRow.paused.is_(False), SourceRow.deleting.is_(False))
         async with self._sessions() as session:
@@ -179,17 +179,17 @@ class SourceBook:
             return list(await session.scalars(query))
 
     async def reseal(self, row: SourceRow, data: bytes, key_id: str) -> None:
-        """Keep secrets encrypted anew, unless they were replaced meanwhile."""
+        """Store re-encrypted secrets, unless they were replaced in the meantime."""
         same = (SourceRow.id == row.id, SourceRow.etag == row.etag, SourceRow.secret_key == row.secret_key)
         async with self._sessions.begin() as session:
             await session.execute(update(SourceRow).where(*same).values(secrets=data, secret_key=key_id))
 
-    # What a run does. Each write holds the fence: a run that was superseded writes nothing.
+    # Writes of a run. Each one checks the fence: a superseded run writes nothing.
 
     async def take(self, source_id: str, run_id: str, token: str) -> SourceRow:
-        """Give a source to a run, from every other one; raises Superseded when it is gone.
+        """Assign a source to a run, taking it from any other; raises Superseded if it is deleted.
 
-        A run that is repeated after a crash goes on where its listing was.
+        A run repeated after a crash resumes its listing.
         """
         async with self._sessions.begin() as session:
             row = await session.get(SourceRow, source_id, with_for_update=True)
@@ -201,20 +201,20 @@ class SourceBook:
         return row
 
     async def fence(self, session: AsyncSession, source_id: str, token: str, **values: Any) -> None:
-        """Hold the fence in a transaction of the run: raises Superseded unless it still has the source."""
+        """Check the fence within the run's transaction: raises Superseded unless the run still holds the source."""
         mine = (SourceRow.id == source_id, SourceRow.run_token == token)
         done = await session.execute(update(SourceRow).where(*mine).values(run_token=token, **values))
         if done.rowcount != 1:  # type: ignore[attr-defined]
             raise Superseded
 
     async def note(self, source_id: str, token: str, **values: Any) -> None:
-        """Write what a run found out of its source; raises Superseded."""
+        """Write a run's findings about its source; raises Superseded."""
         async with self._sessions.begin() as session:
             await self.fence(session, source_id, token, **values)
         self._bus.moved(source_id)
 
     async def listed(self, row: SourceRow, token: str, outcome: Outcome) -> None:
-        """Note how a run's listing ended and when the next is due."""
+        """Record the end of a run's listing and the next due time."""
         now = datetime.now(UTC)
         values: dict[str, Any] = {
             "state": outcome.state,
@@ -227,7 +227,7 @@ class SourceBook:
         await self.note(row.id, token, **values)
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:
-        """Note that everything that was there at a moment is in step."""
+        """Record that everything that existed at a time is synchronised."""
         await self.note(source_id, token, in_step_time=since)
 
     async def counts(self, source_ids: Collection[str]) -> dict[str, dict[int, int]]:
@@ -254,7 +254,7 @@ def _too_far(now: datetime) -> Any:
 
 
 def source_missing(source_id: str) -> NotFound:
-    """Return the one error for a source that is not there and for one that the caller may not see."""
+    """Return the same error for a missing source and for one that the caller may not see."""
     return NotFound(f"Source '{source_id}' not found", reason="SOURCE_NOT_FOUND")
 
 

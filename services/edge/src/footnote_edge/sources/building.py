@@ -1,4 +1,4 @@
-"""Puts the room of sources together."""
+"""Assembles the components of sources."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ from footnote_edge.sources.service import Sources
 
 @dataclass(frozen=True, slots=True)
 class SourceParts:
-    """What the rest of edge has of sources."""
+    """The components of sources that the rest of edge uses."""
 
     service: Sources
     schedule: Schedule
@@ -54,7 +54,7 @@ def build_sources(
     jobs: Jobs,
     request_ids: RequestIds,
 ) -> SourceParts:
-    """Return the parts, and let the workflows find the engine; ValueError for settings that cannot be used."""
+    """Return the components, and register the engine with the workflows; ValueError for invalid settings."""
     vault = Vault.of(settings.source_key, settings.source_key_file)
     policy = Policy.of(
         settings.source_hosts, settings.source_private_hosts, settings.source_folders,

@@ -1,4 +1,4 @@
-"""What a source does with documents, through the same checks and quotas as an upload by hand."""
+"""Document operations of a source, with the same checks and quotas as a manual upload."""
 
 import asyncio
 import hashlib
@@ -56,7 +56,7 @@ class Content:
     async def parts(self) -> AsyncIterator[bytes]:
         """Yield the bytes in parts of at most 256 KiB.
 
-        The file is opened for each: a call that fails leaves its parts in the middle, and nobody would close it.
+        Each part opens the file anew: a failed call abandons the generator halfway and would leave the file open.
         """
 
         def read(start: int) -> bytes:
@@ -85,15 +85,15 @@ class DocumentStore:
         self._timeout = timeout
 
     async def collection(self, scope: Scope, source: SourceRow) -> Collection:
-        """Return the collection of a source; raises NotFound when it is gone."""
+        """Return the collection of a source; raises NotFound if it is deleted."""
         return await self._catalog.get(scope, source.collection_id, counted=False)
 
     async def put(
         self, scope: Scope, source: SourceRow, item: SourceItemRow, content: Content, label: Mapping[str, str]
     ) -> tuple[Document, bool]:
-        """Give an item's document new bytes, or make it; return it, and whether they are new to it.
+        """Replace or create an item's document; return it, and whether the bytes are new.
 
-        Raises NotFound when the document was deleted by hand, ItemFailed for bytes that ingestion refuses.
+        Raises NotFound if the document was deleted manually, ItemFailed for bytes that ingestion refuses.
         """
         try:
             if item.document_id:
@@ -107,7 +107,7 @@ class DocumentStore:
                 allow_duplicate=True,
                 size_bytes=content.size,
                 sha256=content.sha256,
-                # Repeated after a crash it finds what it had made; of other bytes it is another upload.
+                # After a crash, a repeat finds the document that it created; other bytes make another upload.
                 request_id=f"{item.nonce}-{content.sha256[:31]}",
             )
             done = await self._documents.upload(scope, metadata, content.parts(), origin=label)
@@ -120,7 +120,7 @@ class DocumentStore:
         return done.document, True
 
     async def relabel(self, scope: Scope, document_id: str, label: Mapping[str, str]) -> None:
-        """Give a document another origin, in its record and its chunks; raises NotFound."""
+        """Change a document's origin, in its record and its chunks; raises NotFound."""
         document = await self._documents.get(scope, document_id)
         change = ingestion.UpdateDocumentRequest(
             scope=scope,
@@ -132,12 +132,12 @@ class DocumentStore:
         self._bus.told(await align(self._stages, scope, changed, self._timeout))
 
     async def delete(self, scope: Scope, document_id: str) -> None:
-        """Delete a document with its chunks; one that is gone is no error."""
+        """Delete a document with its chunks; a missing one is no error."""
         await self._deleting.delete(scope, document_id, allow_missing=True)
 
 
 def label_of(source: SourceRow, item: SourceItemRow) -> dict[str, str]:
-    """Return the origin of an item's document: as it is kept while nothing in it changed, so that its time stays."""
+    """Return the origin of an item's document: the stored one if nothing changed, so that its time stays."""
     fresh = {
         "id": source.id,
         "kind": source.kind,

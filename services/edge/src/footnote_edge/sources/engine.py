@@ -1,7 +1,7 @@
-"""The engine of synchronisation: list, compare, bring into step, delete what is gone, wait for the documents' ends.
+"""The synchronisation engine: list, compare, transfer, delete vanished items, wait for the documents.
 
-What is known stands in the tables of items; a run that was killed is repeated and goes on from there. A listing that
-breaks off, or says itself that it is partial, deletes nothing.
+The state is in the tables of items; a killed run is repeated and resumes from there. A listing that breaks off, or
+declares itself partial, deletes nothing.
 """
 
 import asyncio
@@ -51,11 +51,11 @@ from footnote_edge.sources.secrets import Sealed, Vault
 from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
 
 AT_ONCE = 4
-"""Items of one source that are fetched at once."""
+"""Items of one source fetched concurrently."""
 
 _BATCH = 100
 _MOST_AWAY = 8
-"""Items in a row that a source may leave unanswered before the run gives it up."""
+"""Consecutive items without an answer from the source before the run gives up."""
 _MOST_MEMO = 64 * 1024
 _MOST_WARNINGS = 20
 _WAIT = 0.2
@@ -64,11 +64,11 @@ _log = get_logger(__name__)
 
 
 class Cancelled(Exception):
-    """The operation was asked to end."""
+    """The operation was cancelled."""
 
 
 class Engine:
-    """Runs the operations of sources. Everything that it does may be repeated."""
+    """Runs the operations of sources. Every step is idempotent."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Engine:
         self._transfer = Transfer(items, store, policy.item_bytes, ceiling)
 
     async def synchronise(self, scope: Scope, operation_id: str) -> str:
-        """Run a synchronisation to its end; return the name of how it ended."""
+        """Run a synchronisation to its end; return the name of its final state."""
         operation = await self._operations.read(operation_id)
         if operation is None or not await self._operations.begin(operation_id):
             return "CANCELLED"
@@ -110,7 +110,7 @@ class Engine:
         try:
             error = await self._run(scope, operation, source, holder)
         except Superseded:
-            # Another attempt at this operation has it, or the source is being deleted, which ends the operation too.
+            # Another attempt at this operation holds it, or the source is being deleted, which ends the operation too.
             _log.info("source_run_superseded", source_id=source.id)
             return await self._end(operation, OPERATION_STATE_CANCELLED) if await self._gone(source) else "SUPERSEDED"
         except Cancelled:
@@ -122,7 +122,7 @@ class Engine:
     async def _run(
         self, scope: Scope, operation: OperationRow, source: SourceRow, holder: Holder
     ) -> FootnoteError | None:
-        """Return why the listing was not complete, after everything that could be done was."""
+        """Transfer all that can be transferred, then return the reason for an incomplete listing, if any."""
         began = datetime.now(UTC)
         try:
             await until_available(lambda: self._store.collection(scope, source), self._ceiling)
@@ -159,7 +159,7 @@ class Engine:
     async def _list(
         self, source: SourceRow, holder: Holder, operation: OperationRow, connection: Connection, folder: Path
     ) -> tuple[FootnoteError | None, bool]:
-        """Note what is there; return why not all of it was shown, and whether what was not shown is gone."""
+        """Record the listing; return the reason if it is incomplete, and whether missing items are deleted."""
         warnings: list[str] = []
         partial, count, keeps = "", 0, False
         error: FootnoteError | None = None
@@ -192,7 +192,7 @@ class Engine:
             error = FailedPrecondition(str(refused), reason="SOURCE_REFUSED")
         except (Superseded, Cancelled, FootnoteError, asyncio.CancelledError):
             raise
-        except Exception as unforeseen:  # of a package of others, or of what a stranger's server sent
+        except Exception as unforeseen:  # from third-party code or a server's malformed data
             _log.error("source_listing_failed", source_id=source.id, kind=source.kind, exc_info=unforeseen)
             error = Unavailable(f"Listing failed: {type(unforeseen).__name__}.", reason="SOURCE_AWAY")
         if error is None and partial:
@@ -223,7 +223,7 @@ class Engine:
     # Documents.
 
     async def _bring(self, run: Run, operation: OperationRow) -> None:
-        """Bring what waits into step: first what may be a move, so that the rest of what vanished can go at once."""
+        """Transfer pending items: possible moves first, so that the other vanished items can be deleted at once."""
         left = await self._left(run.holder)
         run.tally.total = sum(left.values())
         if run.complete:
@@ -252,7 +252,7 @@ class Engine:
             await self._count(operation, run.tally, run.tally.total)
 
     async def _delete_vanished(self, run: Run, operation: OperationRow) -> None:
-        """Delete the documents of what a complete listing did not show."""
+        """Delete the documents of items missing from a complete listing."""
         while rows := await self._items.vanished(run.holder, "", _BATCH):
             await self._check_cancelled(operation)
             await self._delete(run.scope, run.holder, rows)
@@ -266,7 +266,7 @@ class Engine:
             async with gate:
                 await until_available(lambda: self._store.delete(scope, document_id), self._ceiling)
 
-        # The fence is held before, too: a run that lost its source must not delete what another has just found.
+        # Check the fence first, too: a superseded run must not delete an item that another run has just found.
         await self._sources.note(holder.source_id, holder.token)
         async with _raising_first(), asyncio.TaskGroup() as group:
             for row in rows:
@@ -275,7 +275,7 @@ class Engine:
         await self._items.remove(holder, [row.key for row in rows])
 
     async def delete(self, scope: Scope, operation_id: str) -> str:
-        """Delete a source with its documents; return the name of how it ended."""
+        """Delete a source with its documents; return the name of the final state."""
         operation = await self._operations.read(operation_id)
         if operation is None or not await self._operations.begin(operation_id):
             return "CANCELLED"
@@ -295,12 +295,12 @@ class Engine:
         return await self._end(operation, OPERATION_STATE_SUCCEEDED)
 
     async def _stopped(self, deletion: OperationRow) -> None:
-        """Wait until no synchronisation of the source is at work: an upload of its would outlive the deletion."""
+        """Wait until no synchronisation of the source runs: its uploads would outlive the deletion."""
         while (active := await self._operations.synchronising(deletion.source_id)) is not None:
             await self._operations.stop(active)
             await asyncio.sleep(_WAIT)
 
-    # Besides.
+    # Helpers.
 
     @asynccontextmanager
     async def _opening(self, source: SourceRow, kind: Any, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
@@ -325,7 +325,7 @@ class Engine:
         secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
         try:
             check(kind, settings, secrets)
-        except InvalidArgument as error:  # stored by an older version, whose kind took other settings
+        except InvalidArgument as error:  # stored by an older version, whose kind had other settings
             raise FailedPrecondition(error.message, reason="SOURCE_REFUSED") from None
         opening = Opening(
             parsed(kind.settings, settings), parsed(kind.secrets, secrets), source.tenant_id,
@@ -365,7 +365,7 @@ class Engine:
 
 @asynccontextmanager
 async def _raising_first() -> AsyncGenerator[None]:
-    """Raise the first failure of a group of tasks by itself."""
+    """Raise only the first failure of a task group."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -373,7 +373,7 @@ async def _raising_first() -> AsyncGenerator[None]:
 
 
 def _sound(items: Any) -> tuple[list[Item], list[str]]:
-    """Return the items that can be kept, and what is wrong with the others."""
+    """Return the valid items, and complaints about the others."""
     kept: dict[str, Item] = {}
     complaints: list[str] = []
     for item in items:

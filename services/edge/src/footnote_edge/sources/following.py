@@ -1,4 +1,4 @@
-"""Waits for the ends of the documents that a run has touched, and notes of items which of them failed."""
+"""Waits until the documents of a run have ended, and records which of their items failed."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -17,13 +17,13 @@ from footnote_edge.jobs.waiting import until_available
 from footnote_edge.sources.items import FAILED, Holder, ItemBook
 
 SKEW = timedelta(hours=1)
-"""How far the clocks of two services may be apart."""
+"""Maximum clock difference of two services."""
 
 _PAGE = 500
 
 
 class Following:
-    """Follows documents to their ends."""
+    """Follows documents until they end."""
 
     def __init__(self, stages: Stages, items: ItemBook, timeout: float, ceiling: float, poll: float) -> None:
         self._feed = Feed(stages, timeout)
@@ -35,9 +35,9 @@ class Following:
     async def follow(
         self, scope: Scope, source: SourceRow, holder: Holder, cancelled: Callable[[], Awaitable[bool]]
     ) -> int:
-        """Wait until every document that was touched has ended; return how many ended in ERROR.
+        """Wait until every transferred document has ended; return how many ended in ERROR.
 
-        A cancelled run waits no longer: the next one looks at what is left.
+        A cancelled run stops waiting: the next run continues.
         """
         waiting = await self._waiting(source)
         since: int | None = None
@@ -72,7 +72,7 @@ class Following:
             try:
                 return await self._read(scope, source.collection_id, waiting, since)
             except FailedPrecondition:
-                # So long ago that deletions are no longer known: what is not there is gone.
+                # Ingestion no longer knows deletions from so long ago: a missing document is deleted.
                 return await self._read(scope, source.collection_id, waiting, None)
 
         return look
@@ -95,11 +95,11 @@ class Following:
 
 
 def _ended(row: SourceItemRow, document: Document) -> dict[str, Any] | None:
-    """Return what is to be noted of an item whose document has come to an end; None while it has not."""
+    """Return the changes of an item whose document has ended; None until then."""
     if document.indexed_revision >= row.revision or document.state == DOCUMENT_STATE_INDEXED:
         return {"revision": 0}
     if document.state != DOCUMENT_STATE_ERROR:
         return None
     message = document.failure.message or "Its document could not be indexed."
-    # No time to try again: the same bytes would fail alike. It is taken up when it changes.
+    # No retry time: the same bytes would fail alike. A changed item is tried again.
     return {"revision": 0, "state": FAILED, "reason": "NOT_INDEXED", "message": message, "retry_time": None}

@@ -1,4 +1,4 @@
-"""The table of items: what each document has of its item, and what the last listing said of it."""
+"""The table of items: the state of each item's document, and of the last listing."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ def key_of(item_id: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """A run that holds a source: every write of its items is made under its fence."""
+    """A run that holds a source: its fence guards every write of the source's items."""
 
     source_id: str
     run_id: str
@@ -50,7 +50,7 @@ class ItemBook:
         self._sources = sources
 
     async def known(self, source_id: str, item_ids: Sequence[str]) -> dict[str, Known]:
-        """Return what is known of items, by their ids; of those that were not listed before nothing."""
+        """Return known items by id; items not listed before are missing."""
         found: dict[str, Known] = {}
         async with self._sessions() as session:
             for keys in _batches([key_of(item_id) for item_id in item_ids]):
@@ -65,7 +65,7 @@ class ItemBook:
             return await session.get(Row, (source_id, key))
 
     async def see(self, holder: Holder, listed: Sequence[Item], cursor: str) -> int:
-        """Note part of a listing and where to go on after it, all or nothing; return how many are new or changed."""
+        """Store a page of a listing with its cursor, atomically; return how many items are new or changed."""
         items = {key_of(item.id): item for item in listed}
         touched = 0
         async with self._sessions.begin() as session:
@@ -94,12 +94,12 @@ class ItemBook:
         return touched
 
     async def pending(self, source_id: str, after: str, limit: int, *where: ColumnElement[bool]) -> list[Row]:
-        """Return items that wait for their turn, by key after one."""
+        """Return pending items, by key after one."""
         wanted = (Row.source_id == source_id, Row.state == PENDING, Row.key > after, *where)
         return await self._rows(*wanted, limit=limit)
 
     async def vanished(self, holder: Holder, after: str, limit: int) -> list[Row]:
-        """Return items that the run's listing did not show, by key after one."""
+        """Return items missing from the run's listing, by key after one."""
         wanted = (Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.key > after)
         return await self._rows(*wanted, limit=limit)
 
@@ -108,11 +108,11 @@ class ItemBook:
         return await self._rows(Row.source_id == source_id, Row.key > after, limit=limit)
 
     async def indexing(self, source_id: str, after: str, limit: int) -> list[Row]:
-        """Return items whose documents' ends are waited for, by key after one."""
+        """Return items whose documents have not ended, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
 
     async def take_up_again(self, holder: Holder, now: datetime) -> int:
-        """Let failed items whose time has come wait for their turn; return how many."""
+        """Make failed items pending whose retry time has come; return how many."""
         mine = (
             Row.source_id == holder.source_id, Row.state == FAILED, Row.retry_time <= now
         )  # fmt: skip
@@ -137,14 +137,14 @@ class ItemBook:
                 await session.execute(update(Row).where(*mine).values(**values))
 
     async def remove(self, holder: Holder, keys: Collection[str]) -> None:
-        """Forget items."""
+        """Delete items."""
         async with self._sessions.begin() as session:
             await self._sources.fence(session, holder.source_id, holder.token)
             for part in _batches(list(keys)):
                 await session.execute(delete(Row).where(Row.source_id == holder.source_id, Row.key.in_(part)))
 
     async def origin_of_move(self, holder: Holder, row: Row, *, version: str = "", sha256: str = "") -> Row | None:
-        """Return a vanished item with a document of the same content; its version or its hash tells."""
+        """Return a vanished item whose document has the same content, by version or hash."""
         same = Row.version == version if version else Row.sha256 == sha256
         wanted = (
             Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != "", same,
@@ -154,7 +154,7 @@ class ItemBook:
         return found[0] if found else None
 
     async def may_be_moves(self, holder: Holder) -> ColumnElement[bool]:
-        """Return a condition on waiting items: without a document, and of a size that a vanished one has."""
+        """Return a condition for pending items without a document and with the size of a vanished item."""
         gone = select(Row.size).where(
             Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != ""
         )
@@ -168,7 +168,7 @@ class ItemBook:
         return and_(new, or_(Row.size.is_(None), Row.size.in_(sizes)))
 
     async def move(self, holder: Holder, old: Row, new: Row) -> None:
-        """Give the document of a vanished item to a new one, and forget the vanished."""
+        """Move the document of a vanished item to a new one, and delete the vanished item."""
         async with self._sessions.begin() as session:
             await self._sources.fence(session, holder.source_id, holder.token)
             gone = delete(Row).where(Row.source_id == holder.source_id, Row.key == old.key)
@@ -179,7 +179,7 @@ class ItemBook:
             await session.execute(update(Row).where(*mine).values(nonce=old.nonce, **taken))
 
     async def page(self, source_id: str, page: ListPage, states: Collection[int]) -> tuple[list[Row], str, int]:
-        """Return a page of items by name, the next token, and how many there are."""
+        """Return a page of items by name, the next token, and the total."""
         wanted: list[ColumnElement[bool]] = [Row.source_id == source_id]
         if states:
             wanted.append(Row.state.in_(states))
@@ -201,7 +201,7 @@ class ItemBook:
 
 
 def _as_before(row: Row, item: Item) -> bool:
-    """Tell whether a listing says of an item what is known: then only that it was seen is noted."""
+    """Tell whether a listing shows an item unchanged: then only the sighting is recorded."""
     if not item.version or row.listed_version != item.version:
         return False
     if (row.name, row.address) != (item.name, item.address) or json.loads(row.memo) != item.memo:

@@ -1,9 +1,9 @@
-"""Patterns of names, in which `*` is any number of characters: matched in time linear in each, without backtracking."""
+"""Name patterns in which `*` matches any number of characters, in linear time without backtracking."""
 
 from collections.abc import Sequence
 
 MOST = 100
-"""Patterns of one setting."""
+"""Maximum patterns of one setting."""
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -24,7 +24,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Tell whether a name is included, all are where nothing is said, and not excluded."""
+    """Tell whether a name is included (all are by default) and not excluded."""
     if include and not any(matches(one, name) for one in include):
         return False
     return not any(matches(one, name) for one in exclude)

@@ -1,4 +1,4 @@
-"""What the operator lets sources reach: hosts, networks, folders, and how much."""
+"""The operator's limits for sources: hosts, networks, folders, and amounts."""
 
 import contextlib
 import ipaddress
@@ -13,17 +13,17 @@ class Policy:
     """Limits of one deployment. By default public addresses only, and no folder of the server."""
 
     hosts: tuple[str, ...] = ()
-    """Names that sources may reach, `*.example.org` with all below it; none means every public one."""
+    """Hosts that sources may reach, `*.example.org` with all subdomains; empty means every public one."""
     private_hosts: frozenset[str] = frozenset()
-    """Names or addresses, with or without port, that may lead to private or loopback addresses."""
+    """Names or addresses, with or without port, that may resolve to private or loopback addresses."""
     private_networks: tuple[Network, ...] = ()
     folders: tuple[tuple[str, Path], ...] = field(default=())
     """Folders that sources may read, each with its tenant; "" is every tenant."""
     user_agent: str = "FootnoteBot/1"
     item_bytes: int = 100 * 1024 * 1024
-    """Longest item."""
+    """Maximum bytes of an item."""
     items: int = 100_000
-    """Most items of one source."""
+    """Maximum items of one source."""
     timeout: float = 30.0
     """Seconds that a source may be silent."""
 
@@ -35,7 +35,7 @@ class Policy:
         folders: tuple[str, ...],
         **more: int | float | str,
     ) -> "Policy":
-        """Read what the settings say; ValueError for what cannot be read."""
+        """Parse the settings; ValueError for invalid ones."""
         names, networks = set(), []
         for one in private:
             try:
@@ -63,7 +63,7 @@ class Policy:
         ) or self.is_private_host(host, 0)
 
     def is_private_host(self, host: str, port: int) -> bool:
-        """Tell whether the operator lets this host be private; a port of 0 is any."""
+        """Tell whether the operator allows this host to be private; a port of 0 is any."""
         host = host.lower().rstrip(".")
         with contextlib.suppress(ValueError):
             address = ipaddress.ip_address(host)
@@ -74,7 +74,7 @@ class Policy:
         return host in self.private_hosts or f"{host}:{port}" in self.private_hosts
 
     def folder_for(self, tenant_id: str, path: str) -> Path | None:
-        """Return the real path of a folder or file that a tenant's source may read; None when it may not."""
+        """Return the real path of a folder or file that a tenant's source may read; None if it may not."""
         if not Path(path).is_absolute():
             return None
         real = Path(path).resolve()

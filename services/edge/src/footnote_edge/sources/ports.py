@@ -1,8 +1,8 @@
-"""The port of sources: what a kind of source gives to the engine, and what the engine promises it.
+"""The port of sources: the interface between a kind of source and the engine.
 
-A kind lists items with their versions and fetches one at a time. Everything else is the engine's: comparing with what
-is known, moves, deletions, retries, documents. Packages of others register a `SourceKind` by the entry point group
-`footnote.sources`; `footnote_edge.sources.testing` is the suite that theirs and ours must pass.
+A kind lists items with their versions and fetches one at a time. The engine does everything else: comparison, moves,
+deletions, retries, documents. Other packages register a `SourceKind` by the entry point group `footnote.sources`;
+`footnote_edge.sources.testing` is the conformance suite for all kinds.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -15,24 +15,24 @@ from pydantic import BaseModel, ConfigDict
 from footnote_edge.sources.policy import Policy
 
 LONGEST_ID = 2048
-"""Characters of an item's id, name or address; longer ones are left out with a warning."""
+"""Maximum characters of an item's id, name or address; longer ones are left out with a warning."""
 
 REASONS = (
     "AWAY", "REFUSED", "GONE", "TOO_LARGE", "EMPTY", "UNSUPPORTED", "ROBOTS", "ADDRESS", "QUOTA", "NOT_INDEXED",
     "INVALID",
 )  # fmt: skip
-"""Why an item fails or is left out, as `SourceItem.reason` has it."""
+"""Reasons why an item fails or is left out, for `SourceItem.reason`."""
 
 
 class NoSettings(BaseModel):
-    """There is nothing to set, or no secret."""
+    """No settings, or no secrets."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """Who may read an item, as the source says. Kept and shown; the collection's own rules decide.
+    """An item's readers according to the source. Stored and shown; the collection's own rules decide.
 
     A deployment that maps them to grants reads them from ListSourceItems.
     """
@@ -43,25 +43,25 @@ class Permissions:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something in a source that becomes one document."""
+    """An object in a source that becomes one document."""
 
     id: str
-    """What the source calls it: stable, 1 to 2048 characters."""
+    """The source's own id: stable, 1 to 2048 characters."""
     version: str
-    """Another one means that the content may differ; "" is unknown, and the content is fetched each time."""
+    """A new version means that the content may differ; "" is unknown, and the content is fetched each time."""
     name: str
-    """File name of the document, with the suffix that tells its format."""
+    """File name of the document, with the suffix of its format."""
     size: int | None = None
-    """Bytes that `fetch` will give, where the source says so."""
+    """Bytes that `fetch` will yield, if the source knows."""
     address: str = ""
-    """Where people find it."""
+    """Address for people."""
     memo: Mapping[str, Any] = field(default_factory=dict)
-    """What the kind wants to know of it at the next listing: JSON of at most 64 KiB."""
+    """The kind's own notes for the next listing: JSON of at most 64 KiB."""
     permissions: Permissions | None = None
     body: bytes | None = None
-    """Its content, where listing had to read it: it is not fetched again then."""
+    """The content, if the listing had to read it: then it is not fetched again."""
     skip: "ItemFailed | None" = None
-    """Why it is not to be fetched, although it is there."""
+    """The reason not to fetch an existing item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,60 +70,60 @@ class Page:
 
     items: Sequence[Item] = ()
     cursor: str = ""
-    """Where to go on after a crash; "" where that is the beginning."""
+    """Where to resume after a crash; "" for the beginning."""
     partial: str = ""
-    """Why the listing does not show everything that is there, a sentence: then nothing is deleted."""
+    """Reason why the listing is incomplete, a sentence: then nothing is deleted."""
     keeps_others: bool = False
-    """What was listed before and is not shown now stays: a feed shows its newest entries only."""
+    """Earlier items missing from the listing stay: a feed shows only its newest entries."""
     warnings: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is known of an item from earlier: the version last listed, and the kind's memo."""
+    """The stored state of an item: the version last listed, and the kind's memo."""
 
     version: str
     memo: Mapping[str, Any]
 
 
 Remember = Callable[[Sequence[str]], Awaitable[Mapping[str, Known]]]
-"""Tells what is known of items, by their ids; of those that were never listed nothing."""
+"""Returns the stored state of items by id; items never listed are missing."""
 
 
 class Connection(Protocol):
     """One source, opened for one run."""
 
     def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield what is there, from a cursor on; raises SourceAway or SourceRefused.
+        """Yield the items, from a cursor on; raises SourceAway or SourceRefused.
 
-        Whoever returns without an exception and without `partial` says that all was shown.
+        A listing that ends without an exception and without `partial` is complete.
         """
 
     def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield the content of a listed item in parts; raises ItemFailed, ItemGone, SourceAway or SourceRefused.
 
-        `item` has what the last listing said, its memo too, but not its body. Several may be fetched at once.
+        `item` has the last listing's values, its memo included, but no body. Several fetches may run concurrently.
         """
 
     async def close(self) -> None:
-        """Let go of connections and files."""
+        """Release connections and files."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a connection is opened with: checked settings, secrets, and the operator's limits."""
+    """Inputs of a connection: checked settings, secrets, and the operator's limits."""
 
     settings: Any
     secrets: Any
     tenant_id: str
     folder: Path
-    """A folder of the source's own for caches. It may be empty at any time."""
+    """A cache folder of the source's own. It may be emptied at any time."""
     policy: Policy
 
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """A kind of source. `open` does no input or output; problems that settings alone show are its InvalidArgument."""
+    """A kind of source. `open` does no I/O; it raises InvalidArgument for problems visible in the settings."""
 
     id: str
     display_name: str
@@ -131,19 +131,19 @@ class SourceKind:
     open: Callable[[Opening], Connection]
     secrets: type[BaseModel] = NoSettings
     content_versions: bool = False
-    """Equal versions mean equal bytes, whatever the items are called: moves are seen without fetching."""
+    """Equal versions mean equal bytes, even across items: moves are detected without fetching."""
 
 
 class SourceAway(Exception):
-    """The source does not answer now, or broke off. The message is shown."""
+    """The source is unavailable, or broke off. The message is shown."""
 
 
 class SourceRefused(Exception):
-    """The source, or the operator's rules, refuse what is asked: it is tried again, but somebody has to act."""
+    """The source, or the operator's rules, refuse the request: it is retried, but a person has to act."""
 
 
 class ItemFailed(Exception):
-    """An item cannot be fetched. `permanent`: it is left out until its version changes, else tried again."""
+    """An item cannot be fetched. `permanent`: it is left out until its version changes, else retried."""
 
     def __init__(self, reason: str, message: str, *, permanent: bool = False) -> None:
         super().__init__(message)
@@ -153,7 +153,7 @@ class ItemFailed(Exception):
 
 
 class ItemGone(ItemFailed):
-    """An item that was listed is no longer there."""
+    """A listed item no longer exists."""
 
     def __init__(self, message: str = "It was deleted after it was listed.") -> None:
         super().__init__("GONE", message)

@@ -1,4 +1,4 @@
-"""The kinds of sources by id: ours, and those that packages register in the group `footnote.sources`."""
+"""The kinds of sources by id: built-in ones, and those that packages register in the group `footnote.sources`."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,7 +15,7 @@ ENTRY_POINT_GROUP = "footnote.sources"
 
 
 class Kinds(Mapping[str, SourceKind]):
-    """The kinds of sources; none of ours can be replaced."""
+    """The kinds of sources; packages cannot replace the built-in ones."""
 
     def __init__(self, ours: tuple[SourceKind, ...]) -> None:
         self._all = {kind.id: kind for kind in ours}
@@ -37,7 +37,7 @@ class Kinds(Mapping[str, SourceKind]):
         return self._all[kind_id]
 
     def descriptions(self) -> list[PublicKind]:
-        """Return the public descriptions of all."""
+        """Return the public descriptions of all kinds."""
         return [_described(self._all[kind_id]) for kind_id in self]
 
 
@@ -52,7 +52,7 @@ def check(
 
 
 def parsed(model: type[BaseModel], values: Mapping[str, object]) -> BaseModel:
-    """Return checked settings as the kind takes them."""
+    """Return validated settings in the kind's own type."""
     return read(model, values)
 
 

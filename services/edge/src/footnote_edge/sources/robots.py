@@ -1,6 +1,6 @@
-"""What robots.txt allows, as RFC 9309 says: the longest rule that matches counts, and allowing wins between equals.
+"""robots.txt by RFC 9309: the longest matching rule counts, and between equals allowing wins.
 
-Patterns are matched without backtracking, since a stranger writes them.
+Patterns are matched without backtracking, since they are untrusted.
 """
 
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ class Robots:
     """The rules of one site for one user agent."""
 
     rules: tuple[tuple[str, bool], ...] = ()
-    """Patterns of paths, and whether they are allowed."""
+    """Path patterns, and whether they are allowed."""
     delay: float = 0.0
     """Seconds between two requests."""
     sitemaps: tuple[str, ...] = ()
     forbidden: bool = False
-    """Everything is forbidden: the site answers for robots.txt with an error of its own."""
+    """Everything is forbidden: the site answers the request for robots.txt with a server error."""
 
     def allows(self, path: str) -> bool:
-        """Tell whether a path, with its query, may be asked for."""
+        """Tell whether a path, with its query, is allowed."""
         if self.forbidden:
             return False
         best, allowed = -1, True

@@ -1,4 +1,4 @@
-"""When sources are synchronised: looked at every few seconds by each replica, begun by one of them."""
+"""The synchronisation schedule: each replica checks every few seconds, and one of them begins a due run."""
 
 import time
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ _log = get_logger(__name__)
 
 
 class Schedule:
-    """Begins synchronisations whose time has come. Of one source there is never more than one at a time."""
+    """Begins due synchronisations, at most one per source at a time."""
 
     def __init__(self, sources: SourceBook, operations: OperationBook, jobs: Jobs, vault: Vault) -> None:
         self._sources = sources
@@ -31,7 +31,7 @@ class Schedule:
         observe("footnote.edge.sources.age", lambda: max(0.0, time.time() - self._oldest))
 
     async def look(self) -> int:
-        """Begin what is due, and forget sources of deleted collections; return how many were begun."""
+        """Begin due synchronisations, and delete sources of deleted collections; return how many began."""
         for source_id in await self._sources.of_deleted_collections():
             await self._sources.remove(source_id)
         now, begun = datetime.now(UTC), 0
@@ -43,9 +43,9 @@ class Schedule:
         return begun
 
     async def begin(self, source: SourceRow, *, retries_only: bool = False, user_id: str = "") -> OperationRow | None:
-        """Begin to synchronise a source; None where another call, or replica, has begun it already.
+        """Begin to synchronise a source; None if another call, or replica, has begun it already.
 
-        With `retries_only` nothing is listed: only items that failed are tried again.
+        With `retries_only` nothing is listed: only failed items are retried.
         """
         scope = Scope(tenant_id=source.tenant_id, user_id=user_id or source.user_id)
         row = operation_row(scope, uuid4().hex, OPERATION_KIND_SYNC_SOURCE, source.collection_id)
@@ -56,7 +56,7 @@ class Schedule:
         return row
 
     async def rekey(self) -> int:
-        """Encrypt with the first key what older ones encrypted; return how many sources' secrets that were."""
+        """Re-encrypt secrets of older keys with the first key; return the number of sources."""
         if not self._vault.primary:
             return 0
         moved = 0

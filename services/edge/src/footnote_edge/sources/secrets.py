@@ -1,7 +1,7 @@
 """Secrets of sources, encrypted with the deployment's keys (AES-256-GCM), each bound to its source.
 
-The first key encrypts, every key decrypts: a new key is put in front, `rekey` moves what the older ones hold to it, and
-then those can go.
+The first key encrypts, every key decrypts. To rotate, put a new key in front; `rekey` re-encrypts older secrets, and
+then the old keys can be removed.
 """
 
 import base64
@@ -24,7 +24,7 @@ _KEY = 32
 
 @dataclass(frozen=True, slots=True)
 class Sealed:
-    """Encrypted secrets, and the beginning of the hash of the key that opens them."""
+    """Encrypted secrets, and the beginning of the hash of their key."""
 
     data: bytes
     key_id: str
@@ -40,7 +40,7 @@ class Vault:
     def of(cls, text: str, file: Path | None) -> "Vault":
         """Read keys from a text or a private file, separated by commas or lines: 32 bytes each, in base64.
 
-        ValueError when one cannot be used, OSError when the file cannot be read or others can read it.
+        ValueError for an invalid key, OSError if the file cannot be read or other users can read it.
         """
         if text and file is not None:
             raise ValueError("give source_key or source_key_file, not both")
@@ -61,11 +61,11 @@ class Vault:
 
     @property
     def primary(self) -> str:
-        """The id of the key that encrypts; "" where there is none."""
+        """The id of the encrypting key; "" without a key."""
         return next(iter(self._keys), "")
 
     def knows(self, key_id: str) -> bool:
-        """Tell whether a key is there."""
+        """Tell whether a key is present."""
         return key_id in self._keys
 
     def seal(self, source_id: str, secrets: Mapping[str, object]) -> Sealed:

@@ -1,4 +1,4 @@
-"""Sources as callers have them: created, looked at, changed, synchronised, watched, deleted."""
+"""Sources at the public API: create, get, change, synchronise, watch, delete."""
 
 import json
 import time
@@ -39,7 +39,7 @@ _LEAST_PAUSE = 0.1
 
 
 class Sources:
-    """Does what callers ask of sources, once it is known that they may."""
+    """Operations on sources, after an access check."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Sources:
         return await self.get(scope, source_id)
 
     async def get(self, scope: Scope, source_id: str) -> pb.Source:
-        """Return a source; raises NotFound for one that is not the caller's to see."""
+        """Return a source; raises NotFound for one that the caller may not see."""
         return (await self._shown(scope, [await self._seen(scope, source_id)]))[0]
 
     async def page(self, scope: Scope, request: pb.ListSourcesRequest) -> pb.ListSourcesResponse:
@@ -132,11 +132,11 @@ class Sources:
         return pb.ListSourcesResponse(sources=shown[:count], next_page_token=token)
 
     def kinds(self) -> pb.ListSourceKindsResponse:
-        """Return the kinds of sources that there are."""
+        """Return the available kinds of sources."""
         return pb.ListSourceKindsResponse(kinds=self._kinds.descriptions())
 
     async def update(self, scope: Scope, request: pb.UpdateSourceRequest) -> pb.Source:
-        """Change what the mask names; raises Aborted for another etag."""
+        """Change the masked fields; raises Aborted for another etag."""
         paths = _paths(request)
         row = await self._changeable(scope, request.source_id)
         wanted, kind = request.resource, self._kinds.require(row.kind)
@@ -159,12 +159,12 @@ class Sources:
                 sealed = self._vault.seal(row.id, secrets) if secrets else Sealed(b"", "")
                 values |= {"secrets": sealed.data, "secret_key": sealed.key_id}
                 values["secret_names"] = json.dumps(sorted(secrets))
-            values["next_time"] = datetime.now(UTC)  # what it lists may be another by now
+            values["next_time"] = datetime.now(UTC)  # its new settings may list other items
         await self._book.change(row.id, wanted.etag, uuid4().hex, values)
         return await self.get(scope, row.id)
 
     async def delete(self, scope: Scope, request: pb.DeleteSourceRequest) -> Operation | None:
-        """Delete a source; return the operation that deletes its documents, None where they stay."""
+        """Delete a source; return the operation that deletes its documents, None if they stay."""
         try:
             row = await self._changeable(scope, request.source_id)
         except NotFound:
@@ -185,7 +185,7 @@ class Sources:
         return await self._operations.get(scope, operation.id)
 
     async def sync(self, scope: Scope, source_id: str) -> Operation:
-        """Begin to synchronise a source; return the operation, also one that was begun before."""
+        """Begin to synchronise a source; return the operation, or the one already in progress."""
         row = await self._seen(scope, source_id)
         if row.deleting:
             raise FailedPrecondition(
@@ -211,7 +211,7 @@ class Sources:
         return pb.ListSourceItemsResponse(items=shown[:count], next_page_token=token, total_size=total)
 
     async def watch(self, scope: Scope, source_id: str) -> AsyncGenerator[pb.Source]:
-        """Yield a source as it is, then whenever it has changed; raises NotFound once it is deleted."""
+        """Yield a source at once and after each change; raises NotFound once it is deleted."""
         end = time.monotonic() + self._lifetime
         seen: pb.Source | None = None
         with self._bus.watching(source_id) as watcher:
@@ -226,7 +226,7 @@ class Sources:
                 await watcher.pause(min(_LEAST_PAUSE, rest), min(self._poll, rest))
 
     async def _stop(self, row: SourceRow) -> None:
-        """Ask the synchronisation of a source to end."""
+        """Cancel the synchronisation of a source."""
         if (active := await self._operation_book.synchronising(row.id)) is not None:
             await self._operation_book.stop(active)
 
@@ -254,7 +254,7 @@ class Sources:
         return row
 
     async def _check_identity(self, scope: Scope, row: SourceRow, wanted: pb.Source) -> None:
-        """Raise InvalidArgument where a change names another id, kind or collection than the source has."""
+        """Raise InvalidArgument if a change names another id, kind or collection than the source's."""
         if wanted.id and wanted.id != row.id:
             raise InvalidArgument.field("resource.id", "must be that of the source")
         if wanted.kind and wanted.kind != row.kind:

@@ -26,36 +26,36 @@ from footnote_edge.sources.ports import (
 
 
 class Origin(Protocol):
-    """Where the items of a kind under test come from. Names are the test's own: the kind may call items otherwise."""
+    """The items of a kind under test. Names are the test's own: the kind may use others."""
 
     kind: SourceKind
 
     def opening(self) -> Opening:
-        """Return what a connection is opened with."""
+        """Return the inputs of a connection."""
 
     async def put(self, name: str, text: str) -> None:
-        """Make an item whose document holds a text, or give it another."""
+        """Create an item with this text, or change its text."""
 
     async def remove(self, name: str) -> None:
         """Delete an item."""
 
     async def vanish(self) -> None:
-        """Take the whole source away: it must not seem to be empty."""
+        """Make the whole source unavailable: it must not appear empty."""
 
 
 class Memory:
-    """Remembers listings, as the engine does."""
+    """Stores listings, as the engine does."""
 
     def __init__(self) -> None:
         self.known: dict[str, Known] = {}
 
     async def __call__(self, item_ids: Sequence[str]) -> Mapping[str, Known]:
-        """Tell what is known of items."""
+        """Return the stored state of items."""
         return {item_id: self.known[item_id] for item_id in item_ids if item_id in self.known}
 
 
 async def listing(connection: Connection, memory: Memory, cursor: str = "") -> list[Page]:
-    """Return all pages of a listing, and remember them."""
+    """Return all pages of a listing, and store them."""
     pages: list[Page] = []
     stream: Any = connection.list(cursor, memory)
     async with aclosing(stream) as found:
@@ -66,7 +66,7 @@ async def listing(connection: Connection, memory: Memory, cursor: str = "") -> l
 
 
 async def listed(origin: Origin, memory: Memory | None = None) -> dict[str, Item]:
-    """Return the items that a new connection lists, and their bodies where they were not listed with them."""
+    """Return the items that a new connection lists, and their bodies, fetched if not listed."""
     connection = origin.kind.open(origin.opening())
     try:
         pages = await listing(connection, memory or Memory())
@@ -84,7 +84,7 @@ async def content(connection: Connection, item: Item) -> bytes:
 
 
 async def lists_every_item_once(origin: Origin) -> None:
-    """Check that every item is listed once, with an id, a version, a name and JSON that can be kept."""
+    """Check that every item is listed once, with an id, a version, a name and storable JSON."""
     for number in range(3):
         await origin.put(f"item{number}", f"The text of item number {number}.")
     connection = origin.kind.open(origin.opening())
@@ -101,7 +101,7 @@ async def lists_every_item_once(origin: Origin) -> None:
 
 
 async def fetches_what_it_lists(origin: Origin) -> None:
-    """Check that the bytes of an item are its own, and are the same when it is fetched again."""
+    """Check that an item's bytes are its own, and the same when fetched again."""
     await origin.put("one", "The first text.")
     await origin.put("two", "The second text.")
     connection = origin.kind.open(origin.opening())
@@ -118,7 +118,7 @@ async def fetches_what_it_lists(origin: Origin) -> None:
 
 
 async def tells_change_by_the_version(origin: Origin) -> None:
-    """Check that a version stays while the item does, also when it is listed by what is known, and else changes."""
+    """Check that a version stays while the item does, even in a listing with a memory, and else changes."""
     await origin.put("changing", "As it was at first.")
     await origin.put("staying", "As it always is.")
     memory = Memory()
@@ -129,14 +129,14 @@ async def tells_change_by_the_version(origin: Origin) -> None:
     assert {id: item.address for id, item in first.items()} == {id: item.address for id, item in second.items()}
     await origin.put("changing", "As it is now, which is longer.")
     third = await listed(origin, memory)
-    if set(third) != set(first):  # a mail, for one, does not change: another takes its place
+    if set(third) != set(first):  # mails, for example, cannot change: another one takes its place
         assert (len(set(first) - set(third)), len(set(third) - set(first))) == (1, 1)
         return
     assert len([id for id, item in third.items() if item.version != first[id].version]) == 1
 
 
 async def lists_no_more_what_was_deleted(origin: Origin) -> None:
-    """Check that a deleted item is not listed, and not fetched as if it were there."""
+    """Check that a deleted item is neither listed nor fetched as if it existed."""
     await origin.put("gone", "This one goes.")
     await origin.put("kept", "This one stays.")
     memory = Memory()
@@ -157,7 +157,7 @@ async def lists_no_more_what_was_deleted(origin: Origin) -> None:
 
 
 async def goes_on_from_a_cursor(origin: Origin) -> None:
-    """Check that from the cursor of any page on everything after that page is listed."""
+    """Check that a listing from any page's cursor contains everything after that page."""
     for number in range(5):
         await origin.put(f"item{number}", f"The text of item number {number}.")
     connection = origin.kind.open(origin.opening())
@@ -172,7 +172,7 @@ async def goes_on_from_a_cursor(origin: Origin) -> None:
 
 
 async def does_not_seem_empty_when_it_is_away(origin: Origin) -> None:
-    """Check that a source that cannot be read raises, or says that its listing is partial."""
+    """Check that an unavailable source raises, or declares its listing partial."""
     await origin.put("there", "A text.")
     memory = Memory()
     await listed(origin, memory)
@@ -197,4 +197,4 @@ SUITE: tuple[Check, ...] = (
     goes_on_from_a_cursor,
     does_not_seem_empty_when_it_is_away,
 )
-"""All checks; each wants an origin without items."""
+"""All checks; each needs an origin without items."""

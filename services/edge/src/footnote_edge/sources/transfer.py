@@ -1,4 +1,4 @@
-"""One item on its way into its document: fetched, compared, put, labelled. Every step may be repeated after a crash."""
+"""Transfers one item into its document: fetch, compare, upload, label. Every step is idempotent."""
 
 import asyncio
 import contextlib
@@ -28,26 +28,26 @@ from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permission
 T = TypeVar("T")
 
 RETRIES = Backoff(60.0, 6 * 3600.0)
-"""Seconds until a failed item is tried again."""
+"""Backoff of failed items, in seconds."""
 
 _log = get_logger(__name__)
 
 
 @dataclass(slots=True)
 class Tally:
-    """What a run has done so far, in items."""
+    """Counters of a run, in items."""
 
     total: int = 0
     done: int = 0
     failed: int = 0
     skipped: int = 0
     away: int = 0
-    """Items in a row that the source did not answer for."""
+    """Consecutive items without an answer from the source."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run of one source: on whose behalf, and what it works with."""
+    """A run of one source: its scope and components."""
 
     scope: Scope
     source: SourceRow
@@ -57,11 +57,11 @@ class Run:
     tally: Tally
     content_versions: bool
     complete: bool
-    """The listing was complete: what it did not show is gone."""
+    """The listing was complete: items missing from it are deleted."""
 
 
 class Transfer:
-    """Brings single items into step."""
+    """Synchronises single items."""
 
     def __init__(self, items: ItemBook, store: DocumentStore, item_bytes: int, ceiling: float) -> None:
         self._items = items
@@ -70,7 +70,7 @@ class Transfer:
         self._ceiling = ceiling
 
     async def one(self, run: Run, row: SourceItemRow) -> None:
-        """Bring an item into step, or note why it is not; raises what stops the whole run."""
+        """Synchronise an item, or record why it failed; raises errors that stop the whole run."""
         try:
             values = await self._bring(run, row)
             run.tally.done += 1
@@ -91,7 +91,7 @@ class Transfer:
             values, outcome = self._failed(run, row, ItemFailed("INVALID", error.message)), "failed"
         except Superseded:
             raise
-        except Exception as error:  # of a package of others, or of what a stranger's server sent
+        except Exception as error:  # from third-party code or a server's malformed data
             _log.error("source_item_broke", source_id=run.source.id, kind=run.source.kind, exc_info=error)
             values = self._failed(run, row, ItemFailed("INVALID", f"Fetching it failed: {type(error).__name__}."))
             outcome = "failed"
@@ -99,7 +99,7 @@ class Transfer:
         await self._items.set(run.holder, row.key, **values)
 
     async def _bring(self, run: Run, row: SourceItemRow) -> dict[str, Any]:
-        """Return what is to be noted of an item that is in step now."""
+        """Return the changes of an item that is synchronised now."""
         if run.content_versions and run.complete and not row.document_id:
             row = await self._moved(run, row, version=row.listed_version) or row
             if row.document_id and row.version == row.listed_version:
@@ -121,7 +121,7 @@ class Transfer:
     async def _moved(
         self, run: Run, row: SourceItemRow, *, version: str = "", sha256: str = ""
     ) -> SourceItemRow | None:
-        """Give the document of a vanished item of the same content to this one; return the row as it is then."""
+        """Move the document of a vanished item with the same content to this one; return the updated row."""
         old = await self._items.origin_of_move(run.holder, row, version=version, sha256=sha256)
         if old is None:
             return None
@@ -132,7 +132,7 @@ class Transfer:
     async def _put(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
         label = label_of(run.source, row)
         if not row.document_id:
-            # Kept first: an upload that is repeated after a crash must bring the same, to the very time.
+            # Stored first: an upload repeated after a crash must have the same label, even its time.
             await self._items.set(run.holder, row.key, label=json.dumps(label))
         try:
             document, fresh = await self._patiently(lambda: self._store.put(run.scope, run.source, row, content, label))
@@ -148,7 +148,7 @@ class Transfer:
         return await self._labelled(run, row, content.sha256, revision)
 
     async def _put_again(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
-        """Make a document anew: the one that there was, or was just made, has been deleted by hand."""
+        """Create a document again after its manual deletion, which may even have happened during this upload."""
         row.document_id, row.label, row.nonce = "", "", uuid4().hex
         await self._items.set(run.holder, row.key, document_id="", label="", nonce=row.nonce)
         return await self._put(run, row, content)
@@ -179,7 +179,7 @@ class Transfer:
         return values | {"state": FAILED, "retry_time": again}
 
     async def _content(self, run: Run, row: SourceItemRow) -> Content:
-        """Return an item's bytes: those that listing has read, else fetched; raises ItemFailed."""
+        """Return an item's bytes, from the listing or fetched; raises ItemFailed."""
         path = run.folder / row.key
         if not path.exists():
             await self._fetch(run, item_of(row), path)
@@ -210,7 +210,7 @@ class Transfer:
 
 
 def item_of(row: SourceItemRow) -> Item:
-    """Return an item as it was listed last, without its body."""
+    """Return an item as last listed, without its body."""
     permissions = Permissions(row.owner, tuple(json.loads(row.groups)))
     return Item(
         id=row.item, version=row.listed_version, name=row.name, size=row.size, address=row.address,
@@ -219,11 +219,11 @@ def item_of(row: SourceItemRow) -> Item:
 
 
 def spool(folder: Path, key: str, body: bytes) -> None:
-    """Keep what a listing has read until its item's turn."""
+    """Store a body from the listing until its item's turn."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / key).write_bytes(body)
 
 
 def digest(body: bytes) -> str:
-    """Return the version of an item whose source gives none: of its content."""
+    """Return a content hash as the version of an item whose source gives none."""
     return f"sha256:{hashlib.sha256(body).hexdigest()}"

@@ -1,4 +1,4 @@
-"""What callers see of sources and items: rows without secrets."""
+"""Public form of sources and items: rows without secrets."""
 
 import json
 from datetime import datetime
@@ -14,7 +14,7 @@ from footnote_edge.sources.items import FAILED, IN_STEP, PENDING, SKIPPED
 
 
 def source_view(row: SourceRow, collection: str, counts: dict[int, int], active: OperationRow | None) -> pb.Source:
-    """Return a source as callers see it; `collection` is the name of its collection."""
+    """Return a source in its public form; `collection` is the name of its collection."""
     source = pb.Source(
         id=row.id,
         name=row.name,
@@ -47,7 +47,7 @@ def source_view(row: SourceRow, collection: str, counts: dict[int, int], active:
 
 
 def item_view(row: SourceItemRow) -> pb.SourceItem:
-    """Return an item as callers see it."""
+    """Return an item in its public form."""
     item = pb.SourceItem(
         item=row.item,
         state=row.state,  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The durable workflows of sources: repeated whole after a crash; the tables of sources say how far they came."""
+"""The durable workflows of sources: repeated whole after a crash; the tables of sources hold their progress."""
 
 import asyncio
 import contextlib
@@ -20,13 +20,13 @@ _engine: Engine | None = None
 
 
 def activate(engine: Engine | None) -> None:
-    """Let workflows find the engine, or nothing any more."""
+    """Set the workflows' engine, or clear it with None."""
     global _engine
     _engine = engine
 
 
 async def _active() -> Engine:
-    # What a crash has left is taken up when the ledger is opened, before the parts that the engine needs are there.
+    # The ledger resumes interrupted jobs when it opens, before the engine's components exist.
     while _engine is None:  # noqa: ASYNC110 - an event would belong to one loop; a process may build edge twice
         await asyncio.sleep(_LOOK)
     return _engine
@@ -34,7 +34,7 @@ async def _active() -> Engine:
 
 @DBOS.workflow(name="operation_sync_source", max_recovery_attempts=None)
 async def synchronise(tenant: str, user: str, operation_id: str, collection_id: str) -> None:
-    """Bring a source into step."""
+    """Synchronise a source."""
     await _apart("synchronise source", tenant, user, operation_id, lambda engine: engine.synchronise)
 
 
@@ -51,7 +51,7 @@ async def _apart(
     operation_id: str,
     which: Callable[[Engine], Callable[[Scope, str], Awaitable[str]]],
 ) -> None:
-    """Run the engine in a context of its own: the jobs of documents that it begins are no part of this workflow."""
+    """Run the engine in a context of its own: the jobs of its documents are not part of this workflow."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running():
         inner = asyncio.create_task(_run(work, scope, name, operation_id, which), context=contextvars.Context())

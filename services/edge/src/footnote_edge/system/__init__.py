@@ -1,1 +1,1 @@
-"""How a deployment is: its health, providers, traces, usage and keys."""
+"""The state of a deployment: health, providers, traces, usage and keys."""

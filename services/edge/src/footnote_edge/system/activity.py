@@ -1,6 +1,6 @@
-"""What is done in each tenant by the hour: counts for operators, without names and texts, in the edge's database.
+"""Activity of each tenant by hour: counts for operators, without names and texts, in the edge's database.
 
-They are gathered for a moment and written together, so that counting delays nobody. Hours are in UTC.
+Counts are buffered briefly and written in batches, so that counting delays no call. Hours are in UTC.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import ActivityRow
 
 KEPT_HOURS = 31 * 24
-"""How long counts are kept."""
+"""Retention of counts in hours."""
 
 FLUSH_SECONDS = 2.0
-"""What a killed process may forget, at most."""
+"""Counts that a killed process may lose: at most those of so many seconds."""
 
 MOST_PENDING = 20_000
-"""Counts of tenants and hours that may wait to be written while the database does not answer; more are left out."""
+"""Maximum counts by tenant and hour that wait while the database is down; more are dropped."""
 
 BOUNDS_MS = (25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000)
-"""Times that searches are counted by, each up to a bound; in about equal steps for the eye."""
+"""Histogram bounds of search times in milliseconds, in visually equal steps."""
 
 VERDICTS = {
     VERDICT_SUPPORTED: "claims_supported",
@@ -44,12 +44,12 @@ VERDICTS = {
     VERDICT_UNCITED: "claims_uncited",
 }
 
-_ROWS = 500  # of one turn of the connection's thread
+_ROWS = 500  # rows per turn of the connection's thread
 
 _log = get_logger(__name__)
 
 Key = tuple[str, str, str]
-"""A tenant, an hour and what is counted."""
+"""A tenant, an hour and a measure."""
 
 
 class ActivityBook:
@@ -64,7 +64,7 @@ class ActivityBook:
 
     async def add(self, items: Mapping[Key, int]) -> None:
         """Add counts, all of them or none."""
-        # In one order, so that two replicas never wait for each other.
+        # In a fixed order, so that two replicas never deadlock.
         rows = [
             {"tenant_id": tenant, "hour": hour, "measure": measure, "amount": amount}
             for (tenant, hour, measure), amount in sorted(items.items())
@@ -75,7 +75,7 @@ class ActivityBook:
                 await connection.execute(self._addition, rows[start : start + _ROWS])
 
     async def since(self, tenant: str, first: datetime) -> dict[str, dict[str, int]]:
-        """Return a tenant's counts by hour and measure, from the hour of a moment on."""
+        """Return a tenant's counts by hour and measure, from the hour of a time on."""
         mine = (ActivityRow.tenant_id == tenant, ActivityRow.hour >= hour(first))
         found: dict[str, dict[str, int]] = {}
         async with self._sessions() as session:
@@ -84,14 +84,14 @@ class ActivityBook:
         return found
 
     async def sweep(self) -> None:
-        """Forget what was long ago."""
+        """Delete counts after their retention period."""
         last = hour(datetime.now(UTC) - timedelta(hours=KEPT_HOURS))
         async with self._sessions.begin() as session:
             await session.execute(delete(ActivityRow).where(ActivityRow.hour < last))
 
 
 class Counted:
-    """Counts that wait to be written, and those that are."""
+    """Counts, both buffered and written."""
 
     def __init__(self, book: ActivityBook) -> None:
         self._book = book
@@ -99,10 +99,10 @@ class Counted:
         self._lock = asyncio.Lock()
         self._full = False
         self.rounds = PeriodicTasks("activity", self._write, FLUSH_SECONDS, service="edge", at_once=False)
-        """Write down what was counted, in the background; the rest is `flush`ed at the end."""
+        """Writes counts in the background; `flush` writes the rest at the end."""
 
     def add(self, tenant: str, amounts: Mapping[str, int], moment: datetime | None = None) -> None:
-        """Count, now or at a moment."""
+        """Add counts for now or for a given time."""
         at = hour(moment or datetime.now(UTC))
         for measure, amount in amounts.items():
             key = (tenant, at, measure)
@@ -114,12 +114,12 @@ class Counted:
             self._pending[key] = self._pending.get(key, 0) + amount
 
     def searched(self, tenant: str, seconds: float, found: bool) -> None:
-        """Count a search, how long it took, and whether it found a passage."""
+        """Count a search, its duration, and whether it found a passage."""
         step = bisect_left(BOUNDS_MS, seconds * 1000)
         self.add(tenant, {"searches": 1, time_measure(step): 1} | ({} if found else {"searches_without_passage": 1}))
 
     def answered(self, tenant: str, answer: Answer, searched: bool) -> None:
-        """Count a finished answer and its claims; where passages were found, whether they were of use."""
+        """Count a finished answer and its claims, and after a successful search, whether its passages were used."""
         amounts = {"answers": 1}
         for claim in answer.claims:
             if measure := VERDICTS.get(claim.support):
@@ -129,14 +129,14 @@ class Counted:
         self.add(tenant, amounts)
 
     async def hours(self, tenant: str, wanted: Iterable[datetime]) -> list[dict[str, int]]:
-        """Return a tenant's counts of these hours, what is not written yet included; the oldest first."""
+        """Return a tenant's counts of these hours, buffered ones included; the oldest first."""
         await self.flush()
         moments = list(wanted)
         found = await self._book.since(tenant, moments[0])
         return [found.get(hour(moment), {}) for moment in moments]
 
     async def flush(self) -> None:
-        """Write down what was counted; what cannot be is kept for the next time."""
+        """Write the counts; failed ones are kept for the next time."""
         async with self._lock:
             if not self._pending:
                 return
@@ -155,16 +155,16 @@ class Counted:
 
 
 def time_measure(step: int) -> str:
-    """Return what searches are counted as whose time is up to a bound, by its index."""
+    """Return the measure of searches with a duration up to a bound, by the bound's index."""
     return f"searches_by_time_{step}"
 
 
 def hour(moment: datetime) -> str:
-    """Return the hour of a moment as it is kept, as 2026-11-22T15."""
+    """Return a time's hour in its stored form, as 2026-11-22T15."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H")
 
 
 def last_hours(count: int, now: datetime | None = None) -> list[datetime]:
-    """Return when each of the last hours began, that under way among them, the oldest first."""
+    """Return the start of each of the last hours, the current one included, the oldest first."""
     current = (now or datetime.now(UTC)).replace(minute=0, second=0, microsecond=0)
     return [current - timedelta(hours=count - 1 - back) for back in range(count)]

@@ -1,4 +1,4 @@
-"""How all parts of a deployment are, asked side by side, and at most once a second however many want to know."""
+"""Health of all parts of a deployment, checked concurrently and at most once a second."""
 
 import asyncio
 import math
@@ -20,26 +20,26 @@ from footnote_edge.adapters.stages import STAGE_NAMES, Stages
 STORE = "vector store"
 TIMEOUT = 3.0
 FRESH_SECONDS = 1.0
-"""For so long an answer is good for everybody: anybody may ask, and none of it may cost the stages more."""
+"""Seconds for which a result is cached: the check is public, so extra calls must not load the stages."""
 
-# Health is asked for by probes that have no identity; the store tells it nothing of any tenant.
+# Health probes have no identity; the store tells this scope nothing of any tenant.
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part's health; `latency` in seconds, `detail` what else is to be known."""
+    """One part's health; `latency` in seconds, `detail` for further information."""
 
     name: str
     error: str
     latency: float
     detail: str = ""
     lag: float | None = None
-    """Seconds that its event loop came late at most in the last minute; None where that is not known."""
+    """Maximum event loop lag in seconds over the last minute; None if unknown."""
 
 
 class Health:
-    """Asks every stage's health service, and indexing for the vector store."""
+    """Calls every stage's health service, and indexing for the vector store."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class Health:
         self._looking: asyncio.Task[list[Part]] | None = None
 
     async def parts(self) -> list[Part]:
-        """Return the health of the five stages, of the edge itself and of the vector store, a second old at most."""
+        """Return the health of the five stages, of edge itself and of the vector store, at most a second old."""
         now = time.monotonic()
         if self._looking is None or (self._looking.done() and now - self._began >= FRESH_SECONDS):
             self._began = now
-            with detached("edge"):  # it is nobody's: not whose call happened to be the first
+            with detached("edge"):  # shared: it must not belong to the first caller's context
                 self._looking = asyncio.create_task(self._look(), name="edge-health")
         return await asyncio.shield(self._looking)
 
@@ -80,7 +80,7 @@ class Health:
         return load.worst if load is not None else None
 
     async def _isolated(self) -> str:
-        """Return how ingestion's parser processes are shut in, as it said at its start; "" while it has not said."""
+        """Return how ingestion isolates its parser processes, as reported at its start; "" until then."""
         if not self._isolation:
             request = ingestion.GetIsolationRequest(scope=_NOBODY)
             with suppress(FootnoteError):

@@ -1,4 +1,4 @@
-"""Keys as the administrators of a tenant make, list and revoke them, where callers are known by keys."""
+"""API keys of a tenant for its administrators: create, list, revoke."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -14,7 +14,7 @@ from footnote_edge.settings import Settings
 
 
 class KeyAdmin:
-    """Keys of the caller's own tenant; those of others do not exist for it."""
+    """Keys of the caller's own tenant, as if no others existed."""
 
     def __init__(self, keys: ApiKeys, request_ids: RequestIds, settings: Settings) -> None:
         self._keys = keys
@@ -24,7 +24,7 @@ class KeyAdmin:
     async def create(
         self, scope: Scope, request: Any, lifetime: timedelta | None, groups: Sequence[str]
     ) -> tuple[ApiKey, str]:
-        """Make a key and return it with its text, "" where the same request id made it before.
+        """Create a key and return it with its text, "" if the same request id created it before.
 
         Raises PermissionDenied for a role above the caller's own.
         """
@@ -46,13 +46,13 @@ class KeyAdmin:
         )
 
     async def page(self, scope: Scope, request: Any) -> tuple[list[ApiKey], str, int]:
-        """Return the page asked for, newest first; the next page's token; how many there are."""
+        """Return the requested page, newest first; the next page's token; the total."""
         page = Page.of(scope, request, kinds=(moment, text))
         self._check_on()
         return await self._keys.page(scope.tenant_id, page, request.user_id, ended=request.include_ended)
 
     async def revoke(self, scope: Scope, key_id: str, *, allow_missing: bool, force: bool) -> ApiKey | None:
-        """End a key; None where there is none and that is no error. Raises NotFound, FailedPrecondition."""
+        """Revoke a key; None if it is missing and `allow_missing` is set. Raises NotFound, FailedPrecondition."""
         self._check_on()
         if not key_id:
             raise InvalidArgument.field("key_id", "must be given")

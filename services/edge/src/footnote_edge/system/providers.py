@@ -1,4 +1,4 @@
-"""The providers of all stages as one registry: found, checked and asked where they live."""
+"""A registry of all stages' providers: list, validate, check."""
 
 import asyncio
 from typing import Any
@@ -27,7 +27,7 @@ _log = get_logger(__name__)
 
 
 class Providers:
-    """Asks each stage about the kinds of providers that are its own."""
+    """Asks each stage about its own kinds of providers."""
 
     def __init__(self, stages: Stages, timeout: float) -> None:
         self._timeout = timeout
@@ -39,7 +39,7 @@ class Providers:
         }
 
     async def listed(self, scope: Scope, kind: ProviderKind.ValueType) -> list[Provider]:
-        """Return the providers of a kind, or of all; a stage that does not answer is left out unless all are silent."""
+        """Return the providers of a kind, or of all; a stage that is down is left out unless all are."""
         homes = [self._home(kind)] if kind != PROVIDER_KIND_UNSPECIFIED else self._all()
         answers = await asyncio.gather(
             *(
@@ -62,7 +62,7 @@ class Providers:
     async def validate(
         self, scope: Scope, kind: ProviderKind.ValueType, provider_id: str, settings: Struct
     ) -> tuple[bool, list[str]]:
-        """Return whether settings are valid and what is wrong with them."""
+        """Return whether settings are valid, and their problems."""
         stub, messages = self._home(kind)
         request = messages.ValidateProviderRequest(scope=scope, kind=kind, id=provider_id, settings=settings)
         answer = await stub.ValidateProvider(request, timeout=self._timeout)
@@ -71,7 +71,7 @@ class Providers:
     async def check(
         self, scope: Scope, kind: ProviderKind.ValueType, provider_id: str, settings: Struct | None
     ) -> ProviderHealth:
-        """Call a provider and return how it is."""
+        """Call a provider and return its status."""
         stub, messages = self._home(kind)
         request = messages.CheckProviderRequest(scope=scope, kind=kind, id=provider_id, settings=settings)
         health: ProviderHealth = (await stub.CheckProvider(request, timeout=self._timeout)).health

@@ -1,7 +1,7 @@
-"""What replicas of edge tell one another of traces, by a table of the database that they share.
+"""Exchanges traces between replicas of edge, by a table of their shared database.
 
-Edge's port is the public one, which offers no telemetry, and a second port would have to be guarded, certified and
-opened between pods; by their leases in the database the replicas know of one another anyway.
+Edge's only port is public and offers no telemetry; a second port would need authentication, certificates and network
+rules. The replicas know each other by their leases in the database anyway.
 """
 
 import asyncio
@@ -22,21 +22,21 @@ from footnote_edge.adapters.tables import TraceQuestionRow as Row
 
 TIMEOUT = 3.0
 LOOK_SECONDS = 0.5
-"""How often a replica that is not alone looks whether it is asked."""
+"""Seconds between checks for questions, if there are other replicas."""
 MOST = 64
-"""Replicas that are asked, and questions answered in one look."""
+"""Maximum replicas asked, and questions answered per check."""
 SWEEP_SECONDS = 60.0
 AT_ONCE = 8
-"""Questions that a replica has under way; others wait for their turn within the same three seconds."""
+"""Concurrent questions of a replica; others wait within the same three seconds."""
 LONGEST = 8 << 20
-"""Bytes of an answer, twice what is kept of a trace; a longer one is not given."""
+"""Maximum bytes of an answer, twice a stored trace's limit; a longer answer is dropped."""
 _PAUSE = 0.1
 
 _log = get_logger(__name__)
 
 
 class TraceQuestions:
-    """Asks the other replicas for the spans that they keep, and answers them; `others` names those that are alive."""
+    """Asks other replicas for their spans, and answers their questions; `others` returns the live replicas' names."""
 
     def __init__(
         self, database: Database, name: str, own: TelemetryServicer, others: Callable[[], Collection[str]]
@@ -48,14 +48,14 @@ class TraceQuestions:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._taking_back: set[asyncio.Task[None]] = set()
         self._there: set[str] = set()
-        """Questions that were there at the last sweep."""
+        """Questions that existed at the last sweep."""
         self.rounds = (
             PeriodicTasks("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
             PeriodicTasks("trace-questions-kept", self.sweep, SWEEP_SECONDS, service="edge"),
         )
 
     async def ask(self, request: GetTraceRequest) -> list[Sequence[TraceSpan] | None]:
-        """Return by other replica what it kept and the caller may see, None for one that did not answer within 3 s."""
+        """Return each replica's spans that the caller may see, None for one without an answer within 3 s."""
         others = sorted(self._others())
         if not others:
             return []
@@ -68,7 +68,7 @@ class TraceQuestions:
                         await asyncio.sleep(_PAUSE)
                         told = await self._told(question)
                 finally:
-                    # Also where the caller has gone, and without holding up the answer.
+                    # Even if the caller was cancelled, and without delaying the answer.
                     taking_back = asyncio.create_task(self._take_back(question))
                     self._taking_back.add(taking_back)
                     taking_back.add_done_callback(self._taking_back.discard)
@@ -77,7 +77,7 @@ class TraceQuestions:
         return [*told, *[None] * (len(others) - len(told))]
 
     async def answer(self) -> int:
-        """Answer what this replica is asked; return how many questions there were."""
+        """Answer this replica's questions; return how many there were."""
         if not self._others():
             return 0
         waiting = sa.select(Row.question, Row.request).where(Row.addressee == self._name, Row.answer.is_(None))
@@ -87,14 +87,14 @@ class TraceQuestions:
             mine = sa.and_(Row.question == question, Row.addressee == self._name)
             answer = await self._answer_to(request)
             async with self._database.write() as connection:
-                if answer is None:  # the asker says that it was not told
+                if answer is None:  # the asker reports the missing answer
                     await connection.execute(sa.delete(Row).where(mine))
                 else:
                     await connection.execute(sa.update(Row).where(mine).values(answer=answer.SerializeToString()))
         return len(found)
 
     async def sweep(self) -> None:
-        """Delete what was there at the last sweep already: its asker is gone. No clock is asked, for clocks differ."""
+        """Delete questions that existed at the last sweep: their asker is gone. No clock is used, for clocks differ."""
         async with self._database.read() as connection:
             there = set((await connection.execute(sa.select(Row.question).distinct())).scalars())
         if left := there & self._there:
@@ -119,7 +119,7 @@ class TraceQuestions:
             async with self._database.write() as connection:
                 await connection.execute(sa.delete(Row).where(Row.question == question))
         except (FootnoteError, SQLAlchemyError, OSError) as error:
-            _log.warning("trace_question_left", error=type(error).__name__)  # it is swept
+            _log.warning("trace_question_left", error=type(error).__name__)  # the sweep deletes it
 
     async def _answer_to(self, asked: bytes) -> GetTraceResponse | None:
         try:

@@ -1,4 +1,4 @@
-"""A recent trace, put together from the spans that every process kept."""
+"""Assembles a recent trace from the spans of every process."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -19,26 +19,26 @@ _EDGE = "footnote-edge"
 Replicas = Callable[[str], AbstractAsyncContextManager[Sequence[Any]]]
 """The telemetry service of each replica of a stage."""
 Kept = list[Sequence[TraceSpan] | None]
-"""By replica, None for one that was not reached."""
+"""Spans by replica, None for one that was not reached."""
 
 
 class Traces:
-    """Asks every replica of every stage and of edge, itself among them, for the spans of a trace."""
+    """Asks every replica of every stage and of edge, itself included, for the spans of a trace."""
 
     def __init__(
         self, replicas: Replicas, own: TelemetryServicer, questions: TraceQuestions, alone: Callable[[], bool]
     ) -> None:
-        """`alone` tells whether this is the only replica of edge."""
+        """`alone` returns whether this is the only replica of edge."""
         self._replicas = replicas
         self._own = own
         self._questions = questions
         self._alone = alone
 
     async def get(self, scope: Scope, trace_id: str) -> tuple[list[TraceSpan], list[str]]:
-        """Return the spans by start time and the stages not reached; raises NotFound when there are no spans.
+        """Return the spans by start time and the stages not reached; raises NotFound if there are no spans.
 
-        Where there are other replicas of edge, or were, and a stage was called from a span that nobody has, edge is
-        among those not reached: what a killed replica knew is gone.
+        Edge counts as not reached if it has, or had, other replicas and a stage was called from an unknown span: a
+        killed replica's spans are lost.
         """
         request = GetTraceRequest(scope=scope, trace_id=trace_id)
         found: dict[str, TraceSpan] = {}
@@ -52,7 +52,7 @@ class Traces:
         for name, of_replicas in zip(("edge", *STAGE_NAMES), kept, strict=True):
             if None in of_replicas:
                 missing.append(name)
-            # In one process all stages share their spans: each is shown once.
+            # Stages in one process share their spans: each is shown once.
             found.update({span.span_id: span for some in of_replicas for span in some or ()})
         if not found:
             raise NotFound(f"Trace '{trace_id}' is not among those kept", reason="TRACE_NOT_FOUND")
@@ -62,24 +62,24 @@ class Traces:
         return spans, missing
 
     async def _of(self, stage: str, request: GetTraceRequest) -> Kept:
-        """Return what each replica of a stage has kept, None for one that was not reached."""
+        """Return the spans of each replica of a stage, None for one that was not reached."""
         try:
             async with self._replicas(stage) as stubs:
                 return await asyncio.gather(*(_spans(stub.GetTrace(request, timeout=TIMEOUT)) for stub in stubs))
-        except OSError:  # there is no such name
+        except OSError:  # the name does not resolve
             return [None]
 
 
 def _called_from_elsewhere(found: Mapping[str, TraceSpan]) -> bool:
-    """Tell whether a stage was called from a span that is not here; what calls edge itself is the user's."""
-    # Of what goes on here the caller's span has not ended either: with one replica that says nothing.
+    """Tell whether a stage was called from an unknown span; edge's own parents are the user's."""
+    # For a trace in progress the caller's span is missing too: with one replica that means nothing.
     return any(
         span.parent_span_id and span.parent_span_id not in found and span.service != _EDGE for span in found.values()
     )
 
 
 async def _spans(call: Awaitable[GetTraceResponse]) -> Sequence[TraceSpan] | None:
-    """Return what was kept; None where nobody answered."""
+    """Return the stored spans; None if the call failed."""
     try:
         return (await call).spans
     except NotFound:

@@ -1,4 +1,4 @@
-"""What callers keep and have used today, and what may be told to whom."""
+"""Callers' storage and usage today, and who may see it."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -15,7 +15,7 @@ from footnote_edge.gateway.metering import Meter, Spent
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Documents kept, the bytes of their files, what was spent today; collections where they are counted."""
+    """Stored documents, the bytes of their files, usage today; collections if counted."""
 
     documents: int = 0
     bytes: int = 0
@@ -25,14 +25,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """The caller's use, and of its tenant as a whole for those who see all of it."""
+    """The caller's usage, and the tenant's for those who may see it."""
 
     own: Counts
     tenant: Counts | None
 
 
 class UsageDesk:
-    """Puts together what the stages keep and what the meter counts."""
+    """Combines the stages' stored amounts and the meter's usage."""
 
     def __init__(self, stages: Stages, meter: Meter, timeout: float) -> None:
         self._stages = stages
@@ -40,7 +40,7 @@ class UsageDesk:
         self._timeout = timeout
 
     async def of(self, scope: Scope) -> Use:
-        """Return what the caller keeps and has used."""
+        """Return the caller's stored amounts and usage."""
         kept = await self._kept(scope)
         own = _counts(kept.own, await self._meter.today_of(scope.tenant_id, scope.user_id))
         if not sees_all(scope):
@@ -50,19 +50,19 @@ class UsageDesk:
         return Use(own, _counts(kept.tenant, await self._meter.today(scope.tenant_id), listed.total_size))
 
     async def days(self, tenant: str, first: str) -> dict[str, Spent]:
-        """Return what a tenant used on each day from one on, given as 2026-11-22."""
+        """Return a tenant's usage on each day from `first` on, given as 2026-11-22."""
         return await self._meter.days(tenant, first)
 
     async def page(self, scope: Scope, page: Page) -> tuple[list[tuple[str, Counts]], str]:
-        """Return a page of the tenant's users by id, each with its use, and the next page's token.
+        """Return a page of the tenant's users by id, each with its usage, and the next page's token.
 
-        Raises PermissionDenied for who is no administrator.
+        Raises PermissionDenied for callers that are not administrators.
         """
         after = page.position[0] if page.position else ""
         most = page.size + 1
         kept = {one.owner_id: one for one in (await self._kept(scope, most, after)).owners}
         spent = await self._meter.users_today(scope.tenant_id, after, most)
-        # Each side gives its first ones, so the first of both together are whole.
+        # Each side returns its first users, so the first ones of the union are complete.
         names = sorted({*kept, *spent})
         shown = names[: page.size]
         nothing = ingestion.Kept()
@@ -76,7 +76,7 @@ class UsageDesk:
 
 
 def day_end(now: datetime | None = None) -> datetime:
-    """Return when the day that use counts for ends, in UTC."""
+    """Return the end of the current usage day, in UTC."""
     now = now or datetime.now(UTC)
     return datetime.combine(now.date() + timedelta(days=1), time(), UTC)
 

@@ -1,1 +1,1 @@
-"""The console: a page for people, served from files that lie in the package."""
+"""The web console, served from files in the package."""

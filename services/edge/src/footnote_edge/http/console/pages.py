@@ -1,4 +1,4 @@
-"""The console's page and its assets: built files, no data, so that anybody may load them."""
+"""The console's page and its assets: built files without data, which need no authentication."""
 
 import asyncio
 import gzip
@@ -18,7 +18,7 @@ from footnote_edge.settings import Settings
 BUILT = Path(__file__).parent / "built"
 
 SIGN_IN = "/signin.json"
-"""Where the page learns how people sign in."""
+"""The page reads the ways to sign in from here."""
 
 _SECURITY = {
     "cross-origin-opener-policy": "same-origin",
@@ -30,13 +30,13 @@ _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
 }
-# An asset's name changes with its content; the page's does not.
+# An asset's name changes with its content, so that it may be cached forever; the page's name does not.
 _FOREVER, _ASK_AGAIN = "public, max-age=31536000, immutable", "no-cache"
 
 
 @dataclass(frozen=True)
 class _File:
-    """A built file, as it is sent to whoever takes gzip and to others."""
+    """A built file, gzipped and as it is."""
 
     content: bytes
     packed: bytes
@@ -45,20 +45,20 @@ class _File:
 
 @cache
 def files() -> Mapping[str, Path]:
-    """Return the paths that the console is served at, each with its file."""
+    """Return the console's paths, each with its file."""
     assets = {f"/assets/{path.name}": path for path in sorted((BUILT / "assets").iterdir())}
     return {"/": BUILT / "index.html", **assets}
 
 
 def paths() -> frozenset[str]:
-    """Return all paths of the console, which anybody may load."""
+    """Return all paths of the console; none of them needs authentication."""
     return frozenset({*files(), SIGN_IN})
 
 
 def policy(places: Sequence[str]) -> str:
-    """Return the content security policy of a page that may also ask these origins for tokens.
+    """Return the content security policy of a page that may also request tokens from these origins.
 
-    Nothing but this origin's own files: whatever an answer, a name or a cell holds, no script of it runs.
+    Only this origin's own files may load: a script in an answer, a name or a cell never runs.
     """
     return "; ".join(
         (
@@ -77,7 +77,7 @@ def policy(places: Sequence[str]) -> str:
 
 
 def routes(settings: Settings) -> list[Route]:
-    """Return a route for each built file, and the one that says how people sign in."""
+    """Return a route for each built file, and one for the ways to sign in."""
     security = {**_SECURITY, "content-security-policy": policy(signing.places(settings))}
     known = signing.ways(settings)
 

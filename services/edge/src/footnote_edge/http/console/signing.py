@@ -1,4 +1,4 @@
-"""How people sign in to the console, and with which other places its page may speak for that."""
+"""The ways to sign in to the console, and the origins that its page contacts for that."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,10 +8,10 @@ from footnote_edge.settings import Settings
 
 
 def ways(settings: Settings) -> Mapping[str, Any]:
-    """Return what the page has to know before anybody is known: nothing of it is secret.
+    """Return the settings that the page needs before sign-in; nothing of it is secret.
 
-    `keys` says whether a key or a pasted token is taken by the form; `oidc` is there where there is an issuer to go to.
-    `links` says whether addresses in answers may be followed.
+    `keys` says whether the form accepts a key or a pasted token; `oidc` is present if there is an issuer. `links` says
+    whether addresses in answers may be followed.
     """
     if not settings.oidc_client_id:
         return {"keys": True, "links": settings.external_links}
@@ -28,7 +28,7 @@ def ways(settings: Settings) -> Mapping[str, Any]:
 
 
 def places(settings: Settings) -> tuple[str, ...]:
-    """Return the origins that the page asks for tokens: the issuer's and those named beside it; none without OIDC."""
+    """Return the origins from which the page requests tokens: the issuer's and configured ones; none without OIDC."""
     if not settings.oidc_client_id:
         return ()
     parts = urlsplit(settings.jwt_issuer)

@@ -1,1 +1,1 @@
-"""The same RPCs as others speak them: OpenAI, MCP, and the wrapper of own vectors."""
+"""The RPCs in other dialects: OpenAI, MCP, and the wrapper for own vectors."""

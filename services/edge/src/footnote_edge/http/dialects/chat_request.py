@@ -1,4 +1,4 @@
-"""An OpenAI chat request read as a question: `model` names the collection, the last user message is what is asked."""
+"""Converts an OpenAI chat request: `model` names the collection, the last user message is the question."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_kit.errors import InvalidArgument
 
 EVERYTHING = "footnote"
-"""The model that stands for every collection that the caller may see."""
+"""The model that stands for all collections visible to the caller."""
 
 _HONOURED = frozenset({
     "model", "messages", "stream", "stream_options", "temperature", "top_p", "frequency_penalty", "presence_penalty",
@@ -19,7 +19,7 @@ _ABOUT_THE_CALLER = frozenset({
     "user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention",
     "parallel_tool_calls",
 })  # fmt: skip
-"""What answers do not depend on."""
+"""Parameters that do not affect answers."""
 _IDLE: dict[str, tuple[Any, ...]] = {
     "tools": ([],),
     "tool_choice": ("none", "auto"),
@@ -37,14 +37,14 @@ _IDLE: dict[str, tuple[Any, ...]] = {
     "verbosity": (),
     "web_search_options": (),
 }
-"""Parameters that OpenAI has and nothing is done for here, with the values that ask for nothing."""
+"""OpenAI parameters that have no effect here, with their neutral values."""
 _ROLES = {"user": MESSAGE_ROLE_USER, "assistant": MESSAGE_ROLE_ASSISTANT}
 _INSTRUCTIONS = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """What was asked for and how it is to be given."""
+    """The question, and the form of its answer."""
 
     ask: pb.AskRequest
     model: str
@@ -53,7 +53,7 @@ class ChatRequest:
 
 
 def parse(body: Any) -> ChatRequest:
-    """Return the question in a chat request; raises InvalidArgument for one that holds none."""
+    """Return the question in a chat request; raises InvalidArgument if there is none."""
     if not isinstance(body, dict):
         raise InvalidArgument("The body must be a JSON object")
     model = _text(body, "model") or EVERYTHING
@@ -82,7 +82,7 @@ def parse(body: Any) -> ChatRequest:
 
 
 def _refuse_what_has_no_effect(body: dict[str, Any]) -> None:
-    """Raise InvalidArgument for a parameter that asks for what is not done here; what asks for nothing may stand."""
+    """Raise InvalidArgument for a parameter without effect here, unless its value is neutral."""
     for name, value in body.items():
         if name in _HONOURED or name in _ABOUT_THE_CALLER or value is None:
             continue
@@ -109,7 +109,7 @@ def _split(messages: list[Any]) -> tuple[list[str], list[ChatMessage]]:
 
 
 def _content(content: Any, index: int) -> str:
-    """Return a message's text: a string, or a list of parts of which every one is text."""
+    """Return a message's text: a string, or a list of text parts."""
     if content is None:
         return ""
     if isinstance(content, str):

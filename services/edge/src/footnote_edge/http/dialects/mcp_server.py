@@ -1,6 +1,6 @@
-"""The path `/mcp`, whose library is loaded when its first caller comes.
+"""The path `/mcp`, whose library is loaded at the first request.
 
-The library takes as long to load as all the rest of the edge, and most deployments never serve an agent.
+The library takes as long to load as all the rest of edge, and most deployments never serve an agent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PATH = "/mcp"
 
 
 class McpDoor:
-    """An ASGI application that becomes the MCP server's at its first request, within `serving`."""
+    """An ASGI application that starts the MCP server at its first request, within `serving`."""
 
     def __init__(self, stub: EdgeStub, version: str) -> None:
         self._stub, self._version = stub, version
@@ -34,11 +34,11 @@ class McpDoor:
         self._ready: asyncio.Future[ASGIApp] | None = None
 
     def route(self) -> Route:
-        """Return where it is found."""
+        """Return its route."""
         return Route(PATH, EndsWithItsClient(self))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, once there is a server; raises Unavailable where it cannot be."""
+        """Answer a request once the server runs; raises Unavailable if it cannot start."""
         if self._ready is None:
             raise Unavailable("The HTTP server is not running yet", reason="STAGE_UNAVAILABLE")
         self._wanted.set()
@@ -47,7 +47,7 @@ class McpDoor:
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator[None]:
-        """Serve while this is open; the server's own tasks begin and end in one task of ours, as it asks."""
+        """Serve during the block; one task starts and stops the server's own tasks, as the library requires."""
         self._ready = asyncio.get_running_loop().create_future()
         running = asyncio.create_task(self._run(self._ready))
         try:
@@ -66,7 +66,7 @@ class McpDoor:
             async with server.session_manager.run():
                 ready.set_result(application)
                 await asyncio.Event().wait()
-        except Exception as error:  # whoever waits is told, and so is who comes later
+        except Exception as error:  # waiting and later requests all get this error
             if ready.done():
                 raise
             problem = f"MCP cannot be served: {type(error).__name__}"
@@ -78,7 +78,7 @@ class McpDoor:
         from footnote_edge.http.dialects import mcp_tools
 
         server = mcp_tools.server(self._stub, _metadata_of, self._version)
-        # Who may call is decided at the entrance, for all paths alike.
+        # The entrance authenticates callers, for all paths alike.
         open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
         found = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
         return server, next(one.app for one in found.routes if isinstance(one, Route) and one.path == PATH)

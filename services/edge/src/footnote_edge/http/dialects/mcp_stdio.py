@@ -1,6 +1,6 @@
 """The MCP server on stdin and stdout, for programs that start it: `python -m footnote_edge.http.dialects.mcp_stdio`.
 
-It calls the edge at FOOTNOTE_EDGE_ADDRESS with the key in FOOTNOTE_API_KEY.
+It calls edge at FOOTNOTE_EDGE_ADDRESS with the key in FOOTNOTE_API_KEY.
 """
 
 import asyncio
@@ -14,13 +14,13 @@ from footnote_edge.http.dialects.mcp_tools import Metadata, server
 
 
 async def serve(address: str, metadata: Metadata = ()) -> None:
-    """Serve MCP on stdin and stdout until the input ends, calling the edge at `address` with `metadata`."""
+    """Serve MCP on stdin and stdout until the input ends; calls edge at `address` with `metadata`."""
     async with open_channel(address, peer="edge") as channel:
         await server(EdgeStub(channel), lambda _: metadata, "").run_stdio_async()
 
 
 def main() -> None:
-    """Serve with what the environment says."""
+    """Serve with the settings in the environment."""
     key = os.environ.get("FOOTNOTE_API_KEY", "")
     metadata = (("authorization", f"Bearer {key}"),) if key else ()
     asyncio.run(serve(KitSettings().edge_address, metadata))

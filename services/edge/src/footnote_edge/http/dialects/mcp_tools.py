@@ -1,4 +1,4 @@
-"""The product as tools for language models (Model Context Protocol): search, ask, and what there is to ask."""
+"""Tools for language models (Model Context Protocol): search, ask, and list collections and documents."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, TypeVar
@@ -35,7 +35,7 @@ _READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 
 
 def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) -> MCPServer:
-    """Return an MCP server whose tools call the edge behind `stub` with the credentials that `metadata_of` finds."""
+    """Return an MCP server whose tools call edge behind `stub` with the credentials from `metadata_of`."""
     made: MCPServer = MCPServer("footnote", instructions=INSTRUCTIONS, version=version, log_level="WARNING")
 
     @made.tool(annotations=_READ_ONLY)
@@ -138,7 +138,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
 
 
 async def _told(call: Awaitable[T]) -> T:
-    """Return a call's result; its failure is told to the model in our words, which say what to do."""
+    """Return a call's result; on failure the model gets our message, which says what to do."""
     try:
         return await call
     except FootnoteError as error:

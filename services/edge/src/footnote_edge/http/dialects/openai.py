@@ -1,4 +1,4 @@
-"""An OpenAI-compatible API over Ask: `/v1/chat/completions` and `/v1/models`; footnotes come as annotations."""
+"""An OpenAI-compatible API over Ask: `/v1/chat/completions` and `/v1/models`; footnotes become annotations."""
 
 import time
 from collections.abc import AsyncGenerator
@@ -31,7 +31,7 @@ _FINISH = {
 
 
 class OpenAiApi:
-    """Handlers that speak OpenAI's dialect, errors included."""
+    """Handlers in OpenAI's dialect, errors included."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -57,7 +57,7 @@ class OpenAiApi:
         return JSONResponse(completion(chat.model, completed, _base(request)))
 
     async def models(self, request: Request) -> Response:
-        """List the collections as models, and the one that stands for all of them."""
+        """List the collections as models, and one model for all of them."""
         try:
             found = await self._collections(request)
         except FootnoteError as error:
@@ -87,7 +87,7 @@ class OpenAiApi:
 
 
 def completion(model: str, completed: AskCompleted, base: str) -> dict[str, Any]:
-    """Return a whole answer as a chat completion."""
+    """Return a complete answer as a chat completion."""
     answer = completed.answer
     message = {
         "role": "assistant",
@@ -108,7 +108,7 @@ def completion(model: str, completed: AskCompleted, base: str) -> dict[str, Any]
 
 
 def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
-    """Return the footnotes as URL citations of the claims; further keys say what a URL cannot."""
+    """Return the footnotes as URL citations of the claims, with extra keys for details that a URL cannot hold."""
     return [
         {
             "type": "url_citation",
@@ -129,12 +129,12 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
 
 
 def _revision(citation: ans.Citation) -> str:
-    """Return the query that names the revision cited; answers from before revisions were kept have none."""
+    """Return the query that names the cited revision; old answers without revisions have none."""
     return f"?revision={citation.revision}" if citation.revision else ""
 
 
 def extras(completed: AskCompleted) -> dict[str, Any]:
-    """Return what OpenAI's form has no place for."""
+    """Return the parts of an answer that OpenAI's format lacks."""
     return {
         "answer_id": completed.answer.id,
         "trace_id": completed.trace_id,
@@ -148,18 +148,18 @@ def extras(completed: AskCompleted) -> dict[str, Any]:
 
 
 def finish_reason(answer: ans.Answer) -> str:
-    """Return OpenAI's word for why an answer ended."""
+    """Return OpenAI's finish reason of an answer."""
     return _FINISH.get(answer.finish_reason, "stop")
 
 
 def usage(answer: ans.Answer) -> dict[str, int]:
-    """Return the tokens spent."""
+    """Return the token usage."""
     prompt, answered = answer.usage.prompt_tokens, answer.usage.completion_tokens
     return {"prompt_tokens": prompt, "completion_tokens": answered, "total_tokens": prompt + answered}
 
 
 def failure(error: FootnoteError) -> Response:
-    """Return a failure in OpenAI's form."""
+    """Return a failure in OpenAI's format."""
     return JSONResponse(openai_error(error), status_of(error), headers_of(error))
 
 

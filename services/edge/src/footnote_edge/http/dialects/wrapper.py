@@ -1,4 +1,4 @@
-"""The paths of the RAG wrapper API: `/collections` and below, with its status codes and messages."""
+"""The RAG wrapper API: `/collections` and below, with its status codes and messages."""
 
 from contextlib import aclosing
 from typing import Any
@@ -40,7 +40,7 @@ DEFAULT_LIMIT, MAX_LIMIT = 100, 1000
 
 
 class Wrapper:
-    """Handlers of the wrapper's paths; each calls the public API with the caller's own credentials."""
+    """Handlers of the wrapper's paths; each calls the public API with the caller's credentials."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -80,7 +80,7 @@ class Wrapper:
         return JSONResponse(_collection(await self._get(request)))
 
     async def delete(self, request: Request) -> Response:
-        """Delete a collection; answers when nothing of it is left."""
+        """Delete a collection; the response comes after the deletion is complete."""
         name = request.path_params["name"]
         begun = await self._caller.unary("DeleteCollection", DeleteCollectionRequest(collection=name), request)
         gone = await self._ended(begun.operation, request)
@@ -91,7 +91,7 @@ class Wrapper:
         return JSONResponse({"success": True, "name": name, "chunks_deleted": gone.delete_collection.chunks_deleted})
 
     async def _ended(self, operation: Operation, request: Request) -> Operation:
-        """Return an operation when it has ended."""
+        """Return an operation after its end."""
         asked = WatchOperationRequest(operation_id=operation.id)
         while not operation.HasField("end_time"):
             async with aclosing(self._caller.stream("WatchOperation", asked, request)) as moves:
@@ -100,13 +100,13 @@ class Wrapper:
         return operation
 
     async def set_metadata(self, request: Request) -> Response:
-        """Replace a collection's metadata by `metadata` of the body, or by the body itself."""
+        """Replace a collection's metadata with `metadata` of the body, or with the body itself."""
         asked = await read_json(request, lambda body: _change(request.path_params["name"], body))
         changed = await self._caller.unary("UpdateCollection", asked, request)
         return JSONResponse({"success": True, **_collection(changed.collection)})
 
     async def add(self, request: Request) -> Response:
-        """Add documents with embeddings that the caller made."""
+        """Add documents with the caller's own embeddings."""
         asked = await read_json(request, lambda body: addition(request.path_params["name"], body))
         added = await self._caller.unary("AddVectors", asked, request)
         return JSONResponse({"success": True, "count": added.count, "ids": list(added.ids)})
@@ -125,7 +125,7 @@ class Wrapper:
         while True:
             found = await self._caller.unary("QueryChunks", asked, request)
             documents += [_chunk(chunk) for chunk in found.chunks]
-            # A page may end early for its bytes; this path knows no tokens.
+            # A page may end early because of its size in bytes; this path has no page tokens, so it reads on.
             asked.page_token = found.next_page_token
             if len(documents) >= min(limit, MAX_LIMIT) or not asked.page_token:
                 break
@@ -197,6 +197,6 @@ def _collection(collection: Collection) -> dict[str, Any]:
 
 
 def _chunk(chunk: Chunk) -> dict[str, Any]:
-    # A document that was added with its embedding has the id that it was given.
+    # A document that was added with its embedding keeps the caller's id.
     name = chunk.document_id if chunk.source_type == "vectors" else chunk.id
     return {"id": name, "text": chunk.text, "metadata": whole(json_format.MessageToDict(chunk.metadata))}

@@ -1,4 +1,4 @@
-"""The wrapper's documents with embeddings: read as callers write them, refused in the words that they know."""
+"""Parses the wrapper's documents with embeddings, and refuses them in the wrapper's own terms."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from footnote_edge.http.transcoding.binding import fill
 
 
 def addition(collection: str, body: Any) -> AddVectorsRequest:
-    """Return what a body asks for; raises InvalidArgument."""
+    """Return the request in a body; raises InvalidArgument."""
     documents = body.get("documents") if isinstance(body, dict) else None
     if not isinstance(documents, list) or not documents:
         raise InvalidArgument("Documents array is required", violations=[("documents", "must not be empty")])

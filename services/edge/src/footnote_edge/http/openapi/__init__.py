@@ -1,1 +1,1 @@
-"""The description of the HTTP routes, made from the contracts."""
+"""OpenAPI description of the HTTP routes, generated from the contracts."""

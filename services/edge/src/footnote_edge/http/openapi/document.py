@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the HTTP API, and a page that shows it without any network."""
+"""The OpenAPI 3.1 document of the HTTP API, and a page that shows it offline."""
 
 import base64
 import hashlib
@@ -41,7 +41,7 @@ _PROBLEM: Schema = {
 
 
 def document(version: str) -> dict[str, Any]:
-    """Return the OpenAPI document: the annotated RPCs and the routes that have no RPC of their own."""
+    """Return the OpenAPI document: the annotated RPCs and the routes without an RPC of their own."""
     schemas = Schemas()
     paths: dict[str, dict[str, Any]] = {}
     for rule in rules():
@@ -71,7 +71,7 @@ def document(version: str) -> dict[str, Any]:
 
 def routes(version: str) -> list[Route]:
     """Return the routes of the document and of the page."""
-    # Made once: anybody may ask for them.
+    # Built once, since both routes are public.
     content = document(version)
     text = _page(content)
     style = base64.b64encode(hashlib.sha256(text.partition("<style>")[2].partition("</style>")[0].encode()).digest())
@@ -124,13 +124,13 @@ def _content(rule: Rule, schemas: Schemas) -> dict[str, Any]:
         return {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
     schema = schemas.of(rule.method.output_type)
     if rule.method.server_streaming:
-        # Asked for as JSON, what the last message holds is the answer.
+        # As JSON, the response is the content of the last message.
         return {"text/event-stream": {"schema": _event(schema)}, "application/json": {}}
     return {"application/json": {"schema": schema}}
 
 
 def _event(message: Schema) -> Schema:
-    """Return the schema of one event: what its data holds, read as JSON."""
+    """Return the schema of one event: its data as JSON."""
     held = {"anyOf": [message, {"$ref": "#/components/schemas/Problem"}]}
     data = {"type": "string", "contentMediaType": "application/json", "contentSchema": held}
     named = {"type": "string", "description": "What came; `error` for a failure in the middle, as problem details."}

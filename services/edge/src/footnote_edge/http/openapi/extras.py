@@ -1,4 +1,4 @@
-"""OpenAPI of the routes that are not made from the contract's annotations: files, the wrapper's paths, OpenAI's."""
+"""OpenAPI of routes without annotations in the contract: files, the wrapper's paths, OpenAI's."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""JSON Schemas of the contract's messages, by protobuf's rules for JSON."""
+"""JSON Schemas of the contract's messages, by protobuf's JSON mapping."""
 
 from collections.abc import Collection
 from typing import Any
@@ -18,7 +18,7 @@ _WELL_KNOWN: dict[str, Schema] = {
 }
 
 _INT32 = {"type": "integer", "format": "int32", "minimum": -(2**31), "maximum": 2**31 - 1}
-# 64 bits do not fit a JavaScript number, so that protobuf writes them as text; it reads both.
+# 64 bits do not fit a JavaScript number, so protobuf writes them as text; it reads both.
 _INT64 = {"type": ["string", "integer"], "format": "int64", "pattern": r"^-?\d{1,18}$"}
 _NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["NaN", "Infinity", "-Infinity"]}]}
 
@@ -35,7 +35,7 @@ _SCALARS: dict[int, Schema] = {
 }
 
 
-# What the services accept of fields that mean the same wherever they stand.
+# Accepted values of fields with the same meaning in every message.
 _BOUNDS: dict[str, Schema] = {
     "page_size": {"minimum": 0},
     "offset": {"minimum": 0},
@@ -44,22 +44,22 @@ _NOT_EMPTY: dict[str, Schema] = {"string": {"minLength": 1}, "array": {"minItems
 
 
 class Schemas:
-    """Collects the schemas of messages and enums as they are referred to."""
+    """Collects the schemas of referenced messages and enums."""
 
     def __init__(self) -> None:
         self.components: dict[str, Schema] = {}
 
     def of(self, descriptor: Descriptor, without: Collection[str] = ()) -> Schema:
-        """Return a reference to a message's schema, adding it and what it refers to.
+        """Return a reference to a message's schema; adds the schema and all that it refers to.
 
-        `without` leaves out fields of a request that are given elsewhere than in its body.
+        `without` leaves out request fields that are given outside the body.
         """
         known = _WELL_KNOWN.get(descriptor.full_name)
         if known is not None:
             return known
         name = _name(descriptor.full_name)
         if name not in self.components:
-            self.components[name] = {}  # in place before its fields: messages may hold themselves
+            self.components[name] = {}  # present before its fields, as messages may be recursive
             fields = [field for field in descriptor.fields if field.name not in without]
             schema: Schema = {"type": "object", "properties": {field.name: self.field(field) for field in fields}}
             if required := [field for field in fields if is_required(field)]:
@@ -67,7 +67,7 @@ class Schemas:
                 for field in required:
                     schema["properties"][field.name] |= _NOT_EMPTY.get(schema["properties"][field.name].get("type"), {})
             if name.endswith("Request"):
-                schema["additionalProperties"] = False  # a misspelt field is refused; answers may grow
+                schema["additionalProperties"] = False  # a misspelt field is refused; responses may get new fields
             self.components[name] = schema
         return {"$ref": f"#/components/schemas/{name}"}
 
@@ -93,5 +93,5 @@ class Schemas:
 
 
 def _name(full_name: str) -> str:
-    """Return a short name: the contract's own prefix and version left out."""
+    """Return a short name, without the contract's prefix and version."""
     return full_name.removeprefix("footnote.").replace(".v1.", ".")

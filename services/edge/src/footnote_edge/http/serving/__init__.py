@@ -1,1 +1,1 @@
-"""What a request meets before it is read: connections, sizes, origins, credentials; and how it is refused."""
+"""Layers before a request is read: connections, sizes, origins, credentials; and refusals."""

@@ -1,4 +1,4 @@
-"""Accepts HTTP connections: counts and paces them by address before anything is built for them."""
+"""Accepts HTTP connections: counts and paces them by address before building anything for them."""
 
 import asyncio
 import contextlib
@@ -15,9 +15,9 @@ from footnote_edge.http.serving.connections import Connection, Connections
 from footnote_edge.http.serving.problems import raw
 
 ACCEPTED_AT_ONCE = 16
-"""Between two looks at all other connections."""
+"""Connections accepted per event loop iteration."""
 BEGIN_PART = 4.0
-"""A fourth of what an address may have open it may open in a second, and all of it at once after a pause."""
+"""An address may open a quarter of its maximum number of connections per second, and all at once after a pause."""
 _BACKLOG = 512
 _MOST_KNOWN = 4096
 _NO_MORE = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -28,7 +28,7 @@ _log = get_logger(__name__)
 
 
 class Acceptor:
-    """Gives each connection of a listening socket its protocol, when it is its address's turn."""
+    """Gives each connection of a listening socket its protocol, when its address has its turn."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Acceptor:
         self._loop.add_reader(listener, self._ready)
 
     async def close(self) -> None:
-        """Accept no more, and send away those that wait for their turn."""
+        """Stop accepting, and close waiting connections."""
         if self._paused is not None:
             self._paused.cancel()
         self._loop.remove_reader(self._listener)
@@ -65,7 +65,7 @@ class Acceptor:
         for _ in range(ACCEPTED_AT_ONCE):
             try:
                 connection, address = self._listener.accept()
-            except OSError as error:  # nobody is left, or whoever came has gone
+            except OSError as error:  # no connection waits, or the client has left
                 if error.errno in _NO_MORE:
                     self._pause()
                 return
@@ -79,7 +79,7 @@ class Acceptor:
                 self._refuse(connection)
 
     def _pause(self) -> None:
-        """Look again in a moment: until then those who come wait in the system's queue."""
+        """Pause accepting: until then, new connections wait in the system's queue."""
         self._loop.remove_reader(self._listener)
         self._paused = self._loop.call_later(_PAUSE_SECONDS, self._loop.add_reader, self._listener, self._ready)
 
@@ -96,7 +96,7 @@ class Acceptor:
             if wait := self._wait(peer):
                 await asyncio.sleep(wait)
             await self._loop.connect_accepted_socket(made, connection, ssl=self._tls() if self._tls else None)
-        except OSError:  # it does not speak TLS, or has gone
+        except OSError:  # the client does not speak TLS, or has left
             pass
         finally:
             if protocol is None or not protocol.counted:
@@ -105,7 +105,7 @@ class Acceptor:
                 connection.close()
 
     def _wait(self, peer: str) -> float:
-        """Return the seconds until a connection of this address is listened to."""
+        """Return the seconds until a connection of this address is served."""
         now = self._loop.time()
         bucket = self._begins.get(peer)
         if bucket is None:
@@ -117,14 +117,14 @@ class Acceptor:
         return max(0.0, -bucket.level / bucket.rate)
 
     def _forget(self, now: float) -> None:
-        """Forget addresses that have opened nothing lately."""
+        """Forget addresses without recent connections."""
         for peer, bucket in list(self._begins.items()):
             bucket.refill(now)
             if bucket.level >= bucket.burst:
                 del self._begins[peer]
 
     def _refuse(self, connection: socket.socket) -> None:
-        """Tell a connection too many so, where that needs no handshake."""
+        """Refuse an excess connection with a message, if no TLS handshake is needed."""
         if self._tls is None:
             with contextlib.suppress(OSError):
                 connection.send(_REFUSAL)

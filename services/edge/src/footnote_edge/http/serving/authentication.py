@@ -1,4 +1,4 @@
-"""Who calls, known before a byte of a request's body is read: one layer around every route."""
+"""Authenticates a request before a byte of its body is read: one layer around every route."""
 
 from collections.abc import Callable, Set
 from functools import partial
@@ -16,17 +16,17 @@ from footnote_edge.http.serving.caller import PASSED_ON, WAY
 from footnote_edge.http.serving.refusals import refuse
 
 WORKING = "footnote.working"
-"""Where a request's scope has what surrounds work on its body: the caller's turn."""
+"""Key in a request's scope for the context manager around work on its body: the caller's turn."""
 
 ActionOf = Callable[[str, str], str]
-"""The RPC that a method and a path mean, "" for none."""
+"""Returns the RPC of a method and a path, "" for none."""
 
 PUBLIC = frozenset({"/v1/health", "/openapi.json", "/docs"})
-"""Paths that need no identity."""
+"""Paths without authentication."""
 
 
 class AuthenticationLayer:
-    """An ASGI layer that lets in whom the authenticator knows. What the caller may do is decided per RPC behind it."""
+    """An ASGI layer that admits authenticated callers. Authorisation happens per RPC behind it."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class AuthenticationLayer:
 
 
 def _credentials(headers: Headers) -> dict[str, str]:
-    """Return the headers that say who calls; raises for one that cannot be passed on."""
+    """Return the headers with credentials; raises for one that cannot be forwarded."""
     found = {name: headers[name] for name in PASSED_ON if name in headers}
     for name, value in found.items():
         if not (value.isascii() and value.isprintable()):

@@ -1,4 +1,4 @@
-"""How long a request's body may be, and how long it may take: one layer around every route.
+"""Limits the size and the duration of request bodies: one layer around every route.
 
 Time counts only while the application waits for the caller, so that a caller is not blamed for a busy server.
 """
@@ -14,16 +14,16 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from footnote_edge.http.serving.refusals import refuse
 
 MAX_HELD = 256 * 1024 * 1024
-"""Bytes of bodies that are held at a time by all requests that are read whole."""
+"""Maximum bytes in memory of all bodies that are read whole."""
 
 LimitOf = Callable[[str, str], int | None]
-"""Longest body by method and path; None where the body is a stream that is never held."""
+"""Maximum body size by method and path; None for a streamed body."""
 
 
 class Bodies:
-    """An ASGI layer that ends requests whose bodies are too long (413) or too slow (408).
+    """An ASGI layer that ends requests with too long (413) or too slow (408) bodies.
 
-    A body gets `patience` seconds, and another second for every `rate` bytes that have arrived.
+    A body gets `patience` seconds, and another second for every `rate` bytes received.
     """
 
     def __init__(self, app: ASGIApp, limit_of: LimitOf, *, patience: float, rate: float) -> None:
@@ -65,13 +65,13 @@ class Bodies:
         try:
             await self._app(scope, watched, answered)
         except Exception:
-            if not refused:  # else the application stumbled over the end that we gave to the body
+            if not refused:  # otherwise the application failed on the truncated body
                 raise
         finally:
             self._held -= body.held
 
     def hold(self, size: int) -> None:
-        """Count bytes that a request holds; raises ResourceExhausted when all together hold too many."""
+        """Count bytes that a request holds; raises ResourceExhausted if all requests together hold too many."""
         if self._held + size > MAX_HELD:
             raise ResourceExhausted(
                 "Too many large requests at a time; try again.", reason="RATE_LIMITED", retry_after=1.0
@@ -79,12 +79,12 @@ class Bodies:
         self._held += size
 
     def allowed(self, received: int) -> float:
-        """Return the seconds that a body may have been waited for."""
+        """Return the seconds allowed for a body so far."""
         return self._patience + received / self._rate
 
 
 class _Body:
-    """One request's body on its way."""
+    """The body of one request in progress."""
 
     def __init__(self, bodies: Bodies, limit: int | None, receive: Receive) -> None:
         self._bodies = bodies
@@ -96,7 +96,7 @@ class _Body:
         self.held = 0
 
     async def receive(self) -> Message:
-        """Return the next part; raises InvalidArgument when there is too much, DeadlineExceeded when it is too slow."""
+        """Return the next part; raises InvalidArgument if the body is too long, DeadlineExceeded if too slow."""
         if self._ended:
             return await self._receive()
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""Calls of the edge's own gRPC API on behalf of an HTTP request: the one door for every way in."""
+"""Calls edge's own gRPC API on behalf of an HTTP request; every HTTP route goes through it."""
 
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -20,19 +20,19 @@ PASSED_ON = (
     "x-footnote-role",
     "x-footnote-groups",
 )
-"""Headers that say who calls."""
+"""Forwarded headers with the caller's identity."""
 
 WAY = "footnote.way"
-"""Where a request's scope has what is said of where it came from."""
+"""Key in a request's scope for its origin."""
 
 TIMEOUT_HEADER = "x-footnote-timeout"
-"""Seconds that the caller gives the request."""
+"""The caller's timeout for the request in seconds."""
 
 _TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument"})
 
 
 class Caller:
-    """Passes requests on with the caller's credentials and deadline."""
+    """Forwards requests with the caller's credentials and deadline."""
 
     def __init__(self, channel: Any, settings: Settings) -> None:
         self._stub = EdgeStub(channel)
@@ -69,6 +69,6 @@ class Caller:
 
 
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:
-    """Return the headers that say who calls, and from where, as metadata."""
+    """Return the headers with the caller's identity and origin, as metadata."""
     who = ((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
     return (*who, (WAY_HEADER, request.scope.get(WAY, "")))

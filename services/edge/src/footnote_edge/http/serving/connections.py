@@ -1,7 +1,7 @@
-"""HTTP connections with limits that uvicorn leaves to a proxy: how many, how long a head, how long each of it takes.
+"""HTTP connection limits that uvicorn leaves to a proxy: number of connections, size and duration of heads.
 
-A request's head is given to the parser when it is there whole, and the body piece by piece as the application asks for
-it: what has not shown who it is costs no more than its head.
+The parser gets a request's head once it is complete, and the body piece by piece as the application asks for it. So an
+unauthenticated request costs no more than its head.
 """
 
 import asyncio
@@ -19,19 +19,19 @@ from footnote_edge.http.serving.problems import raw
 MAX_HEAD_BYTES = 32 * 1024
 MAX_HEADERS = 100
 PIECE = 4096
-"""Bytes of a body in chunks that are parsed at once: they may be a thousand."""
+"""Bytes of a chunked body parsed at once; they may hold a thousand chunks."""
 LONG_PIECE = 64 * 1024
-"""The same of a body whose length is known."""
+"""Bytes parsed at once of a body with a known length."""
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 32 * 1024 * 1024
-"""What is still read, unseen, of a body that nobody wanted: a caller that is cut off would miss the answer."""
+"""Bytes of an unwanted body that are read and dropped; a caller cut off earlier would miss the response."""
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 
 
 @dataclass(slots=True)
 class Connections:
-    """The limits of a server, and how many connections it has: in all and by peer. Times in seconds."""
+    """A server's limits and its open connections, in total and by peer. Times in seconds."""
 
     most: int
     most_per_peer: int
@@ -40,7 +40,7 @@ class Connections:
     open: Counter[str] = field(default_factory=Counter)
 
     def enter(self, peer: str) -> bool:
-        """Count a connection of a peer; False when there are too many."""
+        """Count a peer's connection; False if there are too many."""
         if self.open.total() >= self.most or self.open[peer] >= self.most_per_peer:
             return False
         self.open[peer] += 1
@@ -54,26 +54,26 @@ class Connections:
 
 
 class _Flow(FlowControl):
-    """Flow control that tells when the application wants more of a body."""
+    """Flow control that reports when the application wants more of a body."""
 
     def __init__(self, transport: asyncio.Transport, protocol: "Connection") -> None:
         super().__init__(transport)
         self._protocol = protocol
 
     def resume_reading(self) -> None:
-        """Read on; uvicorn calls this whenever the application waits for the body, and after each response."""
+        """Resume reading; uvicorn calls this whenever the application waits for the body, and after each response."""
         super().resume_reading()
         self._protocol.wanted()
 
 
 class Connection(H11Protocol):
-    """One connection; `limits` are shared by all of a server."""
+    """One connection; all connections of a server share its `limits`."""
 
     def __init__(self, *arguments: Any, limits: Connections, **more: Any) -> None:
         super().__init__(*arguments, **more)
         self._limits = limits
         self.peer = ""
-        """Whose connection it is; counted for it already, and given back at the end."""
+        """The connection's peer; already counted, and released at the end."""
         self.counted = False
         self._arrived = bytearray()
         self._searched = 0
@@ -85,14 +85,14 @@ class Connection(H11Protocol):
         self._linger_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin."""
+        """Start the connection."""
         super().connection_made(transport)
         self.flow = _Flow(transport, self)
         self.counted = True
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
+        """Release the connection."""
         for timer in (self._head_timer, self._write_timer, self._linger_timer):
             if timer is not None:
                 timer.cancel()
@@ -102,7 +102,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in."""
+        """Take received bytes."""
         if self.transport.is_closing():
             return
         if self._lingering:
@@ -114,7 +114,7 @@ class Connection(H11Protocol):
         elif self._body_expected():
             self._pass_body()
         elif len(self._arrived) > MAX_HEAD_BYTES:
-            self.flow.pause_reading()  # further requests wait for the answer to this one
+            self.flow.pause_reading()  # pipelined requests wait for this response
 
     def wanted(self) -> None:
         """Pass on more of the body: the application waits for it."""
@@ -122,7 +122,7 @@ class Connection(H11Protocol):
             self._pass_body()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request, or see off a caller whose body nobody wanted."""
+        """Continue with the next request, or drop the rest of an unwanted body."""
         if self.transport.is_closing():
             super().on_response_complete()
         elif self._body_expected():
@@ -133,18 +133,18 @@ class Connection(H11Protocol):
             self.flow.resume_reading()
             self._discard(rest)
         elif self.conn.trailing_data[0]:
-            self.transport.close()  # a request in the tail of a chunked one, whose head we have not measured
+            self.transport.close()  # a request behind a chunked body, with a head of unknown size
         else:
             super().on_response_complete()
             self._next_request()
 
     def pause_writing(self) -> None:
-        """Give a caller that does not read its answer some time to begin again."""
+        """Limit the time for which a caller may stop reading its response."""
         super().pause_writing()
         self._write_timer = self.loop.call_later(self._limits.write_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Note that it reads."""
+        """Note that the caller reads again."""
         super().resume_writing()
         if self._write_timer is not None:
             self._write_timer.cancel()
@@ -175,7 +175,7 @@ class Connection(H11Protocol):
                 self._next_request()
 
     def _feed(self) -> None:
-        """Give the parser a piece of the body, and nothing of what may follow it."""
+        """Give the parser a piece of the body, without bytes of a following request."""
         size = PIECE if self._body_left is None else min(LONG_PIECE, self._body_left)
         piece = bytes(self._arrived[:size])
         del self._arrived[:size]
@@ -208,7 +208,7 @@ class Connection(H11Protocol):
                 self.flow.pause_reading()
 
     def _pass_body(self) -> None:
-        """Give the parser what the application has room for."""
+        """Give the parser as much as the application has room for."""
         while self._arrived and self._body_expected() and not self.cycle.message_event.is_set():
             self._feed()
         if self._arrived:
@@ -235,14 +235,14 @@ class Connection(H11Protocol):
         self._refuse(408, "REQUEST_TOO_SLOW", f"The headers did not come within {seconds} seconds; send them at once.")
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP; where an answer is on its way already, hang up."""
+        """Refuse a malformed request; close the connection if a response has started."""
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.close()
             return
         self._refuse(400, "INVALID_FIELD", "This is no request of HTTP/1.1; check the request line and the headers.")
 
     def _refuse(self, status: int, reason: str, detail: str) -> None:
-        """Answer without any of the application and hang up."""
+        """Respond without the application, and close the connection."""
         self._got_head()
         self._arrived.clear()
         self._body_left = None

@@ -1,4 +1,4 @@
-"""What surrounds every HTTP request: whether this page may send it, its id, its span, its metrics."""
+"""The outermost layer of every HTTP request: origin check, request id, span, metrics."""
 
 import re
 import time
@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 
 
 def _safely(send: Send) -> Send:
-    """Return a `send` that gives every answer the headers it lacks."""
+    """Return a `send` that adds missing security headers to every response."""
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -44,7 +44,7 @@ def _safely(send: Send) -> Send:
 
 
 class Entrance:
-    """An ASGI layer around everything else."""
+    """The outermost ASGI layer."""
 
     def __init__(self, app: ASGIApp, origins: Origins) -> None:
         self._app = app

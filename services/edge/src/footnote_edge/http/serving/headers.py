@@ -1,4 +1,4 @@
-"""Headers of every HTTP answer that tell browsers what not to do: guess its type, frame it, tell others where it is."""
+"""Security headers of every HTTP response: no type guessing, no framing, no referrer."""
 
 from collections.abc import Mapping
 
@@ -8,7 +8,7 @@ SAFE: Mapping[str, str] = {
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 }
-"""What an answer has unless it says otherwise; pages have a policy of their own."""
+"""Headers that a response gets unless it sets them itself; pages have their own policy."""
 
 LINES = "".join(f"{name}: {value}\r\n" for name, value in SAFE.items())
-"""The same as lines of a head."""
+"""The same headers as lines of a head."""

@@ -1,4 +1,4 @@
-"""Work for a client that may leave: it ends with the client, and with it what it called."""
+"""Cancels work, and the calls that it makes, when its client disconnects."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,9 +11,9 @@ T = TypeVar("T")
 
 
 async def while_here(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return what the work gives; its client gone, cancel it and raise ClientDisconnect.
+    """Return the result of the work; if the client disconnects, cancel it and raise ClientDisconnect.
 
-    The body of the request must have been read.
+    The request's body must have been read.
     """
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_gone(request))
@@ -36,7 +36,7 @@ async def _gone(request: Request) -> None:
 
 
 class EndsWithItsClient:
-    """An application whose calls by POST end when their client leaves, which it does not look after itself."""
+    """Wraps an application that ignores disconnects: its POST calls are cancelled when their client disconnects."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -50,7 +50,7 @@ class EndsWithItsClient:
 
         async def look() -> None:
             while (message := await receive())["type"] != "http.disconnect":
-                await messages.put(message)  # no more of the body than is asked for
+                await messages.put(message)  # read the body only as fast as the application asks for it
 
         async def serve() -> None:
             await self._app(scope, messages.get, send)

@@ -1,4 +1,4 @@
-"""Which pages and names a request may come by: a browser on this machine must not be made to speak for others."""
+"""Checks origins and host names: a foreign page must not use a browser on this machine to make calls."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -10,11 +10,11 @@ _KEYLESS_SITES = frozenset({"", "same-origin", "none"})
 
 
 class Origins:
-    """Keeps out pages of other origins; where callers show no key also foreign names that resolve to this machine.
+    """Refuses pages of other origins and, without authentication, foreign names that resolve to this machine.
 
-    `allowed` are the origins whose pages may call, "*" for all of them. With `keyless` being reached at all is all the
-    proof there is of who calls: only loopback names, addresses and `hosts` are answered, and nothing that a browser
-    says comes from another site, but for following a link.
+    `allowed` are the origins whose pages may call, "*" for all. With `keyless`, reachability is the only credential.
+    Then only loopback names, addresses and `hosts` are served, and no cross-site browser request except a followed
+    link.
     """
 
     def __init__(self, allowed: Iterable[str], *, keyless: bool, hosts: Iterable[str] = ()) -> None:
@@ -23,7 +23,7 @@ class Origins:
         self._hosts = frozenset(host.lower() for host in hosts)
 
     def refusal(self, method: str, headers: Headers) -> str:
-        """Return why a request is refused, in a sentence that says what to do; empty when it is not."""
+        """Return the reason for a refusal, with advice; empty if the request is allowed."""
         host = headers.get("host", "")
         if self._keyless and not self._known(host):
             return (
@@ -59,10 +59,10 @@ class Origins:
 
 
 def _name(host: str) -> str:
-    """Return the name or address in a Host header without its port; empty for what is none."""
+    """Return the name or address in a Host header without its port; empty if invalid."""
     try:
         parts = urlsplit(f"//{host}")
-        _ = parts.port  # raises for one that is no number
+        _ = parts.port  # raises if it is no number
     except ValueError:
         return ""
     return (parts.hostname or "").rstrip(".") if parts.netloc == host and "@" not in host else ""

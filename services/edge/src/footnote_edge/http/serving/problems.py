@@ -1,4 +1,4 @@
-"""Failures over HTTP: status codes, and problem details (RFC 9457) as bodies."""
+"""Errors over HTTP: status codes, and problem details (RFC 9457) as bodies."""
 
 import json
 import math
@@ -43,7 +43,7 @@ _log = get_logger(__name__)
 
 
 def status_of(error: FootnoteError) -> int:
-    """Return the HTTP status that says the same as the error."""
+    """Return the HTTP status of an error."""
     return _BY_REASON.get(error.reason) or STATUS.get(error.code, 500)
 
 
@@ -66,7 +66,7 @@ def problem(error: FootnoteError) -> dict[str, Any]:
 
 
 def openai_error(error: FootnoteError) -> dict[str, Any]:
-    """Return an error in OpenAI's form."""
+    """Return an error in OpenAI's format."""
     status = status_of(error)
     kind = _OPENAI_TYPES.get(status, "server_error" if status >= 500 else _OPENAI_TYPES[400])
     param = error.violations[0].field if error.violations else None
@@ -74,7 +74,7 @@ def openai_error(error: FootnoteError) -> dict[str, Any]:
 
 
 def headers_of(error: FootnoteError) -> dict[str, str]:
-    """Return the headers that belong to an error."""
+    """Return the response headers of an error."""
     headers = {}
     if error.retry_after is not None:
         headers["retry-after"] = str(max(1, math.ceil(error.retry_after)))
@@ -84,7 +84,7 @@ def headers_of(error: FootnoteError) -> dict[str, str]:
 
 
 def raw(status: int, reason: str, detail: str) -> bytes:
-    """Return a whole response with problem details, for connections that no application will serve; it ends them."""
+    """Return a complete response with problem details that ends a connection without an application."""
     body = json.dumps(
         {
             "type": f"urn:footnote:error:{reason}",
@@ -100,13 +100,13 @@ def raw(status: int, reason: str, detail: str) -> bytes:
 
 
 async def on_footnote_error(_: Request, error: Exception) -> Response:
-    """Answer a failure of ours."""
+    """Respond to a FootnoteError."""
     assert isinstance(error, FootnoteError)
     return JSONResponse(problem(error), status_of(error), headers_of(error), media_type=MEDIA_TYPE)
 
 
 async def on_http_exception(request: Request, error: Exception) -> Response:
-    """Answer what Starlette itself refuses: an unknown path, a method that is not served."""
+    """Respond to Starlette's own errors: an unknown path, a method that is not served."""
     assert isinstance(error, HTTPException)
     body = {"type": "about:blank", "title": error.detail, "status": error.status_code, "detail": error.detail}
     headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
@@ -114,21 +114,21 @@ async def on_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _allowed(request: Request) -> str:
-    """Return the methods of a path; Starlette names those of one of its routes only."""
+    """Return the methods of a path; Starlette reports those of one matching route only."""
     routes = [route for route in request.app.routes if isinstance(route, Route)]
     matching = [route for route in routes if route.matches(request.scope)[0] is not Match.NONE]
-    # "…/{id}:download" is a path of its own, though an id might end like that.
+    # "…/{id}:download" is a separate path, though an id might end like that.
     verbs = [route for route in matching if ":" in route.path.rsplit("/", 1)[-1]]
     return ", ".join(sorted({method for route in verbs or matching for method in route.methods or ()}))
 
 
 async def on_disconnect(_: Request, __: Exception) -> Response:
-    """Answer nobody: the caller went away, or was sent away, in the middle of its body."""
+    """Handle a disconnect during the request's body; the response reaches no client."""
     return Response(status_code=400)
 
 
 async def on_fault(_: Request, error: Exception) -> Response:
-    """Answer a fault of ours without telling anything of it but the request id."""
+    """Respond to an internal error, without details except the request id."""
     _log.error("http_failed", exc_info=error)
     body = {
         "type": "urn:footnote:error:INTERNAL",

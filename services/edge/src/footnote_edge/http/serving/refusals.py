@@ -1,4 +1,4 @@
-"""Answers to requests that no route has seen: in the form that the path's clients read."""
+"""Error responses before routing, in the format that the path's clients expect."""
 
 from footnote_kit.errors import FootnoteError
 from starlette.responses import JSONResponse
@@ -10,7 +10,7 @@ _OPENAI = ("/v1/chat/", "/v1/models")
 
 
 async def refuse(error: FootnoteError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request with an error."""
+    """Respond to a request with an error."""
     headers = headers_of(error)
     if scope["path"].startswith(_OPENAI):
         response = JSONResponse(openai_error(error), status_of(error), headers)

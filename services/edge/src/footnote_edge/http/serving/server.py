@@ -1,4 +1,4 @@
-"""Serves the HTTP application on a port of its own, in the loop that everything else runs in."""
+"""Serves the HTTP application on its own port, in the shared event loop."""
 
 import asyncio
 import contextlib
@@ -22,16 +22,16 @@ _log = get_logger(__name__)
 
 
 class _Server(uvicorn.Server):
-    """uvicorn without its hands on the signals: they belong to the launcher."""
+    """uvicorn without its signal handlers: the launcher handles signals."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Capture none."""
+        """Install no signal handlers."""
         yield
 
 
 class HttpServer:
-    """One listening HTTP server; `tls` is asked at each connection for what it is secured with."""
+    """One listening HTTP server; `tls` returns the TLS context for each connection."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HttpServer:
             timeout_keep_alive=cast(Any, keep_alive_seconds),
             log_config=None,
             access_log=False,
-            proxy_headers=False,  # anybody on this machine could name another address for the audit log
+            proxy_headers=False,  # any local process could forge an address for the audit log
             lifespan="on",
             server_header=False,
             timeout_graceful_shutdown=5,
@@ -98,7 +98,7 @@ class HttpServer:
         await asyncio.gather(self._task, return_exceptions=True)
 
     def _protocol(self) -> Connection:
-        """Return what a connection is served by, as uvicorn makes it."""
+        """Return the protocol of a connection, as uvicorn builds it."""
         return Connection(
             config=self._config,
             server_state=self._server.server_state,

@@ -1,1 +1,1 @@
-"""Requests over HTTP to the RPCs behind them, and their responses back."""
+"""Translates HTTP requests to RPCs, and their responses back."""

@@ -1,4 +1,4 @@
-"""From an HTTP request to a protobuf message and back to JSON, by the rules of google.api.http."""
+"""Converts HTTP requests to protobuf messages, and messages to JSON, by the rules of google.api.http."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ _TEXT_FORM = frozenset({"google.protobuf.Timestamp", "google.protobuf.Duration",
 
 
 def to_json(message: Message) -> dict[str, Any]:
-    """Return a message as JSON: the contract's own field names, every field present that can be absent of meaning."""
+    """Return a message as JSON: with the contract's field names, and fields without presence always included."""
     result: dict[str, Any] = whole(
         json_format.MessageToDict(message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True)
     )
@@ -38,7 +38,7 @@ def to_json(message: Message) -> dict[str, Any]:
 
 
 def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], body: Any) -> Message:
-    """Return the request message; raises InvalidArgument for a field that is unknown or of the wrong kind."""
+    """Return the request message; raises InvalidArgument for an unknown field or a value of the wrong type."""
     descriptor = rule.method.input_type
     values: dict[str, Any] = {}
     if rule.body == "*":
@@ -55,27 +55,27 @@ def bind(rule: Rule, path: Mapping[str, str], query: Iterable[tuple[str, str]], 
 
 
 def fill(values: Any, message: M) -> M:
-    """Return `message` with JSON values filled in; raises InvalidArgument for what does not fit.
+    """Return `message` filled with JSON values; raises InvalidArgument for invalid ones.
 
-    The parser's own errors are not all there are: odd values make it stumble over their kind, depth or encoding.
+    Besides its own errors, the parser raises others for values of odd types, depth or encoding.
     """
     try:
         return json_format.ParseDict(values, message)
     except (json_format.ParseError, ValueError, TypeError, AttributeError, RecursionError) as error:
-        # The parser's own sentence names the field; its tail may quote the whole value.
+        # The parser's sentence names the field; its tail may quote the whole value.
         said = str(error).split("\n", 1)[0].rstrip(".")
         problem = f"The request does not fit the contract: {said[:_SHOWN]}"
         raise InvalidArgument(problem, violations=_violations(said)) from None
 
 
 def field_of(descriptor: Descriptor, name: str) -> FieldDescriptor | None:
-    """Return a field by its name, as the contract writes it (page_size) or as protobuf's JSON does (pageSize)."""
+    """Return a field by its name, in the contract's form (page_size) or protobuf's JSON form (pageSize)."""
     found: FieldDescriptor | None = descriptor.fields_by_name.get(name)
     return found if found is not None else descriptor.fields_by_camelcase_name.get(name)
 
 
 def _named(descriptor: Descriptor, body: dict[str, Any]) -> dict[str, Any]:
-    """Return a body under the contract's names, so that what path and query say replaces the same fields."""
+    """Return a body with the contract's field names, so that path and query replace the same fields."""
     named: dict[str, Any] = {}
     for key, value in body.items():
         field = field_of(descriptor, key)
@@ -87,7 +87,7 @@ def _named(descriptor: Descriptor, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _put(descriptor: Descriptor, values: dict[str, Any], path: str, text: str, replace: bool = False) -> None:
-    """Put a query or path value where its dotted path says."""
+    """Set a query or path value at its dotted path."""
     names = path.split(".")
     target, level = values, descriptor
     for name in names[:-1]:
@@ -112,7 +112,7 @@ def _value(field: FieldDescriptor, path: str, text: str) -> Any:
     if field.message_type is not None:
         if field.message_type.full_name not in _TEXT_FORM:
             raise InvalidArgument.field(path, "cannot be given in the query")
-        # The parser takes masks in camelCase alone; ours name fields as the contract and our JSON do.
+        # The parser accepts only camelCase masks; ours use the field names of the contract and of our JSON.
         return re.sub("_([a-z])", lambda found: found[1].upper(), text) if _is_mask(field) else text
     if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL:
         if text not in ("true", "false"):
@@ -132,7 +132,7 @@ def _is_mask(field: FieldDescriptor) -> bool:
 
 
 def _violations(said: str) -> list[tuple[str, str]]:
-    """Return the field that the parser's sentence names: "… Invalid value at SearchRequest.filter.not"."""
+    """Return the field in the parser's sentence: "… Invalid value at SearchRequest.filter.not"."""
     problem, _, place = said.rpartition(" at ")
     unknown = problem.rpartition(' no field named "')[2].strip('"') if " no field named " in problem else ""
     named = place.strip('".').split(".")[1:] or re.findall(r"Failed to parse (\w+) field: ", said)

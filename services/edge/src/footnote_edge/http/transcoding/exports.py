@@ -1,4 +1,4 @@
-"""Lists as JSON lines: feedback for review and for training sets, the audit log for what keeps logs."""
+"""Exports as JSON lines: feedback for review and training sets, the audit log for log collectors."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -18,11 +18,11 @@ _EXPORTS = {
     "/v1/feedback.jsonl": ("feedback.export", "ListFeedback", "feedback"),
     "/v1/audit/events.jsonl": ("audit.export", "ListAuditEvents", "events"),
 }
-"""Names of the routes, their RPCs, and the lists in the responses, by path."""
+"""By path: the route's name, its RPC, and the list in the response."""
 
 
 def routes(caller: Caller) -> list[Route]:
-    """Return the routes of exports; the query is that of the RPC."""
+    """Return the export routes; the query has the RPC's fields."""
     known = {rule.method.name: rule for rule in rules()}
     return [
         Route(path, _export(caller, known[method], listed), methods=["GET"], name=name)

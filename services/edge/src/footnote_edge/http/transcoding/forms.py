@@ -1,4 +1,4 @@
-"""Multipart forms read as they arrive: first the fields, then one file, whose bytes are never held together."""
+"""Streams multipart forms: first the fields, then one file, which is never held whole."""
 
 from collections import deque
 from collections.abc import AsyncIterator
@@ -15,7 +15,7 @@ MAX_PARTS = 100
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A form whose file is still on its way."""
+    """A form whose file is still arriving."""
 
     fields: dict[str, list[str]]
     filename: str
@@ -23,7 +23,7 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    """Read up to the file and return it as a stream; raises InvalidArgument for a form that is broken or has no file.
+    """Read up to the file and return it as a stream; raises InvalidArgument for a broken form or a missing file.
 
     Fields must come before the file, because its bytes are passed on while they arrive.
     """
@@ -47,7 +47,7 @@ async def _content(reader: "_Reader", body: AsyncIterator[bytes]) -> AsyncIterat
             break
         if not await reader.feed(body):
             raise InvalidArgument("The form broke off in the middle of the file")
-    # To the end of the form: what follows the file must not be lost in silence.
+    # Read to the end of the form, so that parts after the file are not silently lost.
     while not reader.ended and await reader.feed(body):
         pass
     if reader.late:
@@ -55,7 +55,7 @@ async def _content(reader: "_Reader", body: AsyncIterator[bytes]) -> AsyncIterat
 
 
 class _Reader:
-    """Turns the parser's callbacks into state that can be asked for."""
+    """Stores the parser's callbacks as state."""
 
     def __init__(self, boundary: bytes) -> None:
         self.fields: dict[str, list[str]] = {}
@@ -82,7 +82,7 @@ class _Reader:
         )
 
     async def feed(self, body: AsyncIterator[bytes]) -> bool:
-        """Parse the next bytes; return False when there are none."""
+        """Parse the next bytes; return False at the end."""
         chunk = await anext(body, b"")
         if not chunk:
             return False

@@ -1,7 +1,7 @@
-"""JSON of callers, read within limits: its size, depth and number of values are known before anything is built of it.
+"""Parses callers' JSON within limits: size, depth and number of values are checked before objects are built.
 
-Bodies that take more than a moment are read in threads of their own. A thread holds the interpreter while it parses,
-except where it calls back into Python; so the numbers of long vectors are made by functions.
+Large bodies are parsed in threads. The parser holds the interpreter lock except where it calls back into Python; so
+functions convert the numbers of long vectors.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ T = TypeVar("T")
 MAX_DEPTH = 64
 MAX_VALUES = 50_000
 MAX_NUMBERS = 65_536
-"""In one list that holds nothing but numbers; such lists count as one value."""
+"""Maximum numbers in one list of numbers only; such a list counts as one value."""
 AT_ONCE = 8 * 1024
-"""Bytes of JSON that are read in well under two milliseconds, so that no thread is worth its while."""
+"""Bytes of JSON that parse in well under two milliseconds, so that a thread is not worth its cost."""
 
-# Every alternative begins with a byte of its own and never gives back what it took: one pass, whatever the text is.
+# Every alternative begins with a different byte and is possessive: one linear pass for any text.
 _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|\[[-+0-9.eE,\s]++\]|[\[{]|[\]}]|,', re.DOTALL)
 _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _TOO_LARGE = "The body must hold no number beyond what a double can be, about 1.8e308"
@@ -33,7 +33,7 @@ _threads = ThreadPoolExecutor(2, thread_name_prefix="http-json")
 
 
 def parse(body: bytes) -> Any:
-    """Return the JSON of a body, an empty object for none; raises InvalidArgument for what is not JSON or too much."""
+    """Return the JSON of a body, an empty object for none; raises InvalidArgument for invalid or excessive JSON."""
     if not body.strip():
         return {}
     check(body)
@@ -41,14 +41,14 @@ def parse(body: bytes) -> Any:
         text = body.decode("utf-8-sig")
         value = json.loads(text, parse_float=_real, parse_int=_whole, parse_constant=_constant)
         if _LONE_SURROGATE.search(text):
-            json.dumps(value, ensure_ascii=False).encode()  # half a character is no text in any contract
+            json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate is not valid text in any contract
     except (ValueError, RecursionError):
         raise InvalidArgument("The body must be valid JSON in UTF-8") from None
     return value
 
 
 def check(body: bytes) -> None:
-    """Raise InvalidArgument for JSON that is nested too deep or holds too many values; looks at no other rule of it."""
+    """Raise InvalidArgument for JSON that is nested too deep or holds too many values; checks nothing else."""
     depth = values = 0
     for token in _TOKEN.finditer(body):
         found = token.group()
@@ -73,7 +73,7 @@ def check(body: bytes) -> None:
 
 
 async def aside(size: int, work: Callable[[], T]) -> T:
-    """Return what `work` returns, done in a thread where `size` bytes of JSON would hold up everybody."""
+    """Return the result of `work`, in a thread if `size` bytes of JSON would block the event loop."""
     if size <= AT_ONCE:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_threads, copy_context().run, work)

@@ -1,4 +1,4 @@
-"""The HTTP routes that the contract's google.api.http annotations declare."""
+"""HTTP routes declared by google.api.http annotations in the contract."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from google.api import annotations_pb2
 from google.protobuf.descriptor import MethodDescriptor
 
 _VERBS = ("get", "post", "put", "patch", "delete")
-_VARIABLE = re.compile(r"\{([a-z_]+)(?:=(\*\*))?\}")  # with "=**" it takes slashes too
+_VARIABLE = re.compile(r"\{([a-z_]+)(?:=(\*\*))?\}")  # with "=**" it may contain slashes
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One route: `body` is "*", the name of a field, or empty; `variables` are fields of the request."""
+    """One route: `body` is "*", a field's name, or empty; `variables` are fields of the request."""
 
     method: MethodDescriptor
     verb: str
@@ -23,17 +23,17 @@ class Rule:
 
     @property
     def path(self) -> str:
-        """Return the template with variables that Starlette takes."""
+        """Return the path template in Starlette's syntax."""
         return _VARIABLE.sub(lambda match: "{" + match[1] + (":path" if match[2] else "") + "}", self.template)
 
     @property
     def documented_path(self) -> str:
-        """Return the template as OpenAPI wants it."""
+        """Return the path template in OpenAPI's syntax."""
         return _VARIABLE.sub(lambda match: "{" + match[1] + "}", self.template)
 
 
 def rules() -> list[Rule]:
-    """Return every annotated route, custom verbs (":watch") before the plainer paths that would match too."""
+    """Return every annotated route, custom verbs (":watch") before simpler paths that would match too."""
     found = []
     for method in METHODS:
         options = method.GetOptions()

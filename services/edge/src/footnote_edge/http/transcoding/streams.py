@@ -1,6 +1,6 @@
-"""Server-sent events: one per message, a comment now and then so that proxies keep the line, an `error` event at worst.
+"""Server-sent events: one per message, comments as keep-alive for proxies, and an `error` event on failure.
 
-Starlette's own StreamingResponse ends the generator, and with it the call to the model, when the reader goes away.
+Starlette's StreamingResponse closes the generator, and with it the model's call, when the client disconnects.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from footnote_edge.http.serving.problems import problem
 
 PING_SECONDS = 15.0
 FIRST_SECONDS = 1.0
-"""A watch of something quiet has nothing to say for long; its reader must know by then that it is being served."""
+"""Seconds to wait for the first event: the client of a quiet watch must then learn that it is served."""
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
@@ -32,16 +32,16 @@ def response(events: AsyncGenerator[str]) -> StreamingResponse:
 
 
 def problem_event(error: FootnoteError) -> str:
-    """Return a failure as an event named `error` that holds problem details."""
+    """Return an error as an event named `error` with problem details."""
     return encode(problem(error), "error")
 
 
 async def started(
     events: AsyncGenerator[str], on_error: Callable[[FootnoteError], str] = problem_event
 ) -> AsyncGenerator[str]:
-    """Wait a moment for the first event, so that what fails at once gets a status of its own; then return the stream.
+    """Wait briefly for the first event, so that an early failure gets its own status; then return the stream.
 
-    What fails later becomes the event that `on_error` makes of it, for the status line is long gone.
+    `on_error` turns a later failure into an event, as the status line has been sent.
     """
     first = asyncio.ensure_future(anext(events, None))
     done, _ = await asyncio.wait({first}, timeout=FIRST_SECONDS)

@@ -1,4 +1,4 @@
-"""JSON routes for every annotated RPC, made from the descriptors: unary as JSON, streams as server-sent events."""
+"""JSON routes for every annotated RPC, generated from the descriptors: unary as JSON, streams as server-sent events."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, nullcontext
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _ASKS = frozenset({"ReplayAnswer", "Search"})
 _PRIVATE = {"cache-control": "no-store"}
-"""What one caller is told, a key's secret among it, no cache between may keep for another."""
+"""Responses are private, and may hold a key's secret: no shared cache may store them."""
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -33,10 +33,10 @@ def routes(caller: Caller) -> list[Route]:
 
 
 async def read_json(request: Request, use: Callable[[Any], T]) -> T:
-    """Return what `use` makes of a request's JSON; raises InvalidArgument when it is not JSON or not declared as JSON.
+    """Return `use` of a request's JSON; raises InvalidArgument for invalid JSON or a missing JSON content type.
 
-    The declaration matters: without it a page of another site could post here from a browser unasked. Of what is large
-    also `use` runs in a thread.
+    The content type matters: without it, a page of another site could post here from a browser. For a large body, `use`
+    runs in a thread too.
     """
     body = b"".join([part async for part in request.stream()])
     declared = request.headers.get("content-type", "").split(";")[0].strip().lower()
@@ -57,7 +57,8 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         message = await _bound(rule, request)
         call = caller.unary(name, message, request)
-        # Of what only reads nothing is left undone when its client leaves; a model that it asks would go on for nobody.
+        # Reads can be cancelled without harm when the client disconnects; their model calls would otherwise run on
+        # unused.
         result = await (while_here(request, call) if name in _ASKS else call)
         return JSONResponse(to_json(result), headers=_PRIVATE)
 
@@ -84,7 +85,7 @@ def _download(rule: Rule, caller: Caller) -> Endpoint:
         parts = caller.stream(rule.method.name, message, request)
         first = await anext(parts)
         headers = {
-            # Never shown in place: an uploaded page must not run as one of ours.
+            # Always a download: an uploaded page must not run in this origin.
             "content-disposition": f"attachment; filename*=UTF-8''{quote(first.file.filename)}",
             "etag": f'"{first.file.sha256}"',
         }
@@ -126,13 +127,13 @@ async def _encoded(responses: AsyncGenerator[Any]) -> AsyncGenerator[str]:
 
 
 def _kind(response: Message) -> str:
-    """Return the name of the event in a message that has a oneof of them, else nothing."""
+    """Return the name of the set event in a message with a oneof of events, else nothing."""
     oneofs = response.DESCRIPTOR.oneofs_by_name
     return (response.WhichOneof("event") or "") if "event" in oneofs else ""
 
 
 def _inner(response: Message) -> Message:
-    """Return the message inside the last event: an answer rather than an event that holds it."""
+    """Return the message inside the last event: the answer itself instead of its event."""
     kind = _kind(response)
     inner = getattr(response, kind) if kind else response
     return inner if isinstance(inner, Message) else response

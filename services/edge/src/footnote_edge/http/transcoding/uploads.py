@@ -1,4 +1,4 @@
-"""Uploads over HTTP: as a form, or as bare bytes with the metadata in the query."""
+"""Uploads over HTTP: as a form, or as raw bytes with the metadata in the query."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -23,7 +23,7 @@ _REPLACE_FIELDS = frozenset({"filename", "etag", "request_id"})
 
 
 def routes(caller: Caller) -> list[Route]:
-    """Return the routes that take files."""
+    """Return the upload routes."""
 
     async def upload(request: Request) -> Response:
         fields, filename, content = await _read(request, pb.UploadMetadata.DESCRIPTOR)
@@ -63,7 +63,7 @@ def routes(caller: Caller) -> list[Route]:
 
 
 async def _read(request: Request, about: Descriptor) -> tuple[Mapping[str, Sequence[str]], str, AsyncIterator[bytes]]:
-    """Return fields by the contract's names, name of the file and its bytes as they come."""
+    """Return the fields by the contract's names, the file's name, and its bytes as a stream."""
     if request.headers.get("content-type", "").startswith("multipart/form-data"):
         form = await read_form(request)
         return _named(form.fields, about), form.filename, form.content

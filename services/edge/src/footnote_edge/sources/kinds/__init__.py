@@ -1,1 +1,1 @@
-"""The kinds of sources that Footnote brings, a module each, behind `ports.Connection`."""
+"""Footnote's own kinds of sources, one module each, behind `ports.Connection`."""

@@ -1,7 +1,7 @@
 """Buckets of S3, Google Cloud Storage and Azure, by obstore.
 
-Only the source's own credentials are used: never those that the deployment itself has. An address of a server other
-than the provider's own must be one that the operator has named, since obstore resolves names by itself.
+Only the source's own credentials are used, never the deployment's. Endpoints other than the provider's own need the
+operator's permission, since obstore resolves names by itself.
 """
 
 import os
@@ -29,13 +29,13 @@ from footnote_edge.sources.ports import (
 
 _PAGE = 1000
 _OWN = {"gcs": ("GOOGLE_", "GCS_", "GCLOUD_"), "azure": ("AZURE_", "AZURITE_", "MSI_", "IDENTITY_")}
-"""Beginnings of variables of the environment that obstore reads."""
+"""Prefixes of environment variables that obstore reads."""
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,100}")
 _PLAIN = r"^[a-z0-9-]{1,40}$"
 
 
 class BucketSettings(Selecting):
-    """What a bucket source is told. `include` and `exclude` match keys."""
+    """Settings of a bucket source. `include` and `exclude` match keys."""
 
     provider: Literal["s3", "gcs", "azure"] = Field(description="Whose bucket it is.")
     bucket: str = Field(min_length=2, max_length=101, description="Name of the bucket, or of Azure's container.")
@@ -61,7 +61,7 @@ class BucketSettings(Selecting):
 
 
 class BucketSecrets(BaseModel):
-    """What opens a bucket; without it the bucket must be public."""
+    """Credentials of a bucket; without them the bucket must be public."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -81,7 +81,7 @@ class BucketConnection:
         self._opened: ObjectStore | None = None
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the objects, from the key in `cursor` on: a crash costs at most a page."""
+        """Yield the objects, from the key in `cursor` on: a crash repeats at most a page."""
         prefix = self._settings.prefix.strip("/")
         try:
             stream = self._store().list(prefix or None, offset=cursor or None, chunk_size=_PAGE)
@@ -104,7 +104,7 @@ class BucketConnection:
             raise _told(error) from None
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def _wanted(self, key: str, size: int) -> bool:
         folder = key.endswith("/") and not size
@@ -136,7 +136,7 @@ class BucketConnection:
             if settings.endpoint:
                 self._check_endpoint()
                 client["allow_http"] = settings.endpoint.startswith("http://")
-            # All said here, since what is not is taken from the environment of the deployment.
+            # Every option is explicit, since obstore takes missing ones from the deployment's environment.
             return S3Store(
                 settings.bucket,
                 region=settings.region,
@@ -162,7 +162,7 @@ class BucketConnection:
         return {**keys, "token": None, "expires_at": None}
 
     def _check_environment(self) -> None:
-        """Refuse where obstore would mix the deployment's own credentials or addresses into the source's."""
+        """Refuse if obstore would mix the deployment's own credentials or endpoints into the source's."""
         own = sorted(name for name in os.environ if name.startswith(_OWN[self._settings.provider]))
         if own:
             raise SourceRefused(
@@ -187,7 +187,7 @@ def _told(error: Exception) -> Exception:
         return SourceRefused("The bucket refuses the credentials, or has none of this name.")
     if isinstance(error, NotFoundError | FileNotFoundError):
         return SourceAway("There is no bucket of this name.")
-    # What obstore says may quote addresses with their parameters.
+    # obstore's message may quote addresses with their parameters.
     return SourceAway(f"The bucket does not answer: {type(error).__name__}.")
 
 

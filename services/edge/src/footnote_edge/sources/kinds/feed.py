@@ -1,4 +1,4 @@
-"""Feeds, RSS and Atom: an entry is a document. What has left the feed stays, since feeds show their newest entries."""
+"""RSS and Atom feeds: an entry is a document. Entries that left the feed stay, since feeds show only their newest."""
 
 import json
 from collections.abc import AsyncIterator, Mapping
@@ -33,7 +33,7 @@ Entries = list[dict[str, str]]
 
 
 class FeedSettings(Selecting):
-    """What a feed source is told. `include` and `exclude` match titles."""
+    """Settings of a feed source. `include` and `exclude` match titles."""
 
     url: str = Field(min_length=8, max_length=1000, description="Address of the feed: https://…")
     text: str = Field(
@@ -71,7 +71,7 @@ class FeedConnection:
         yield Page(items, keeps_others=self._settings.keep)
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield the page that an entry links to, or the entry's own text from the feed."""
+        """Yield the page that an entry links to, or the entry's own text in the feed."""
         if self._settings.text == "page" and item.memo.get("link"):
             found = await self._pages.ask(str(item.memo["link"]), None)
             if found.item is None or found.item.body is None:
@@ -102,7 +102,7 @@ class FeedConnection:
         )  # fmt: skip
 
     async def _entries(self) -> Entries:
-        """Return the entries; those of the last time where the server says that the feed has not changed."""
+        """Return the entries; the cached ones if the server reports the feed as unchanged."""
         cached: dict[str, Any] = {}
         path = self._opening.folder / _CACHE
         if path.exists():

@@ -1,4 +1,4 @@
-"""Folders of the server that the operator allows. Links are not followed: they would lead out of the folder."""
+"""Server folders that the operator allows. Links are not followed: they would lead out of the folder."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 class FolderSettings(Selecting):
-    """What a folder source is told."""
+    """Settings of a folder source."""
 
     path: str = Field(min_length=1, max_length=1000, description="Absolute path of the folder on the server.")
     hidden: bool = Field(default=False, description="Also files and folders whose names begin with a dot.")
@@ -49,7 +49,7 @@ class FolderConnection:
         self._links = 0
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the files of the folder; a subfolder that cannot be read makes the listing partial."""
+        """Yield the files of the folder; an unreadable subfolder makes the listing partial."""
         root = await asyncio.to_thread(self._root)
         walk = self._walk(root, "")
         while items := await asyncio.to_thread(_some, walk):
@@ -66,7 +66,7 @@ class FolderConnection:
                 yield part
 
     async def close(self) -> None:
-        """Nothing is kept open."""
+        """Nothing to close."""
 
     def _root(self) -> Path:
         root = self._opening.policy.folder_for(self._opening.tenant_id, self._settings.path)
@@ -97,7 +97,7 @@ class FolderConnection:
                 try:
                     yield self._item(path, entry.stat(follow_symlinks=False))
                 except OSError:
-                    continue  # deleted while the folder was read
+                    continue  # deleted during the listing
                 except UnicodeError:
                     self._unread.append(below or ".")
 
@@ -108,7 +108,7 @@ class FolderConnection:
         return Item(path, version, file_name(path), size=found.st_size, address=address)
 
     def _open(self, path: str) -> int:
-        """Open a file below the folder, one part of its path after the other, through no link."""
+        """Open a file below the folder, one path component after the other, without following links."""
         parts = path.split("/")
         if any(part in ("", ".", "..") for part in parts):
             raise ItemFailed("ADDRESS", "It is no file of the folder.", permanent=True)

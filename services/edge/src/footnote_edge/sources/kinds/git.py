@@ -1,8 +1,8 @@
-"""Git repositories over HTTPS and SSH, and those of the server that the operator allows, by dulwich.
+"""Git repositories over HTTPS and SSH, and on the server where the operator allows it, by dulwich.
 
-One commit is fetched without its history, and of that only what the last fetch did not bring. An item is a file; its
-version is the id of its blob, so that equal versions are equal bytes. Its address is the file at the commit that had
-this version first, and stays while the file does.
+A fetch takes one commit without its history, and only objects missing from the last fetch. An item is a file; its
+version is the id of its blob, so that equal versions are equal bytes. Its address is the file at the commit that first
+had this version, and stays while the file is unchanged.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ from footnote_edge.sources.ports import (
 
 _PAGE = 500
 _MOST_PACKS = 30
-"""Packs of a cache; with more it is fetched anew, which also frees what no commit needs any more."""
+"""Maximum packs in a cache; beyond that the repository is cloned again, which also frees unneeded objects."""
 _FILE_MODES = frozenset({0o100644, 0o100755, 0o100664})
 _HEAD = b"refs/heads/footnote"
 _FORGES = {
@@ -51,7 +51,7 @@ _FORGES = {
 
 
 class GitSettings(Selecting):
-    """What a Git source is told. `include` and `exclude` match paths, as `docs/*.md`."""
+    """Settings of a Git source. `include` and `exclude` match paths, as `docs/*.md`."""
 
     url: str = Field(
         min_length=1,
@@ -79,7 +79,7 @@ class GitSettings(Selecting):
 
 
 class GitSecrets(BaseModel):
-    """What lets a reader in."""
+    """Credentials of a reader."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -104,7 +104,7 @@ class GitConnection:
         self._commit = b""
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the files of the branch's last commit."""
+        """Yield the files of the branch's latest commit."""
         await self._ready(fresh=True)
         files = await asyncio.to_thread(lambda: list(self._files()))
         for start in range(0, len(files), _PAGE):
@@ -113,7 +113,7 @@ class GitConnection:
             yield Page([self._item(path, blob, before.get(path)) for path, blob in part])
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield a file's bytes; they came with the commit, unless the cache was lost since."""
+        """Yield a file's bytes, from the fetched commit; fetches again if the cache was lost."""
         await self._ready(fresh=False)
         try:
             yield await asyncio.to_thread(self._blob, item.version)
@@ -127,7 +127,7 @@ class GitConnection:
             self._repo.close()
 
     async def _ready(self, *, fresh: bool) -> None:
-        """Have the repository, with the branch as it is now where that is wanted."""
+        """Open the repository, with the branch up to date if `fresh`."""
         async with self._opened:
             if self._repo is not None and not fresh:
                 return
@@ -192,7 +192,7 @@ class GitConnection:
         except (GitProtocolError, OSError, EOFError) as error:
             raise SourceAway(f"The repository does not answer as it should: {type(error).__name__}.") from None
         finally:
-            await asyncio.to_thread(ssh.close)  # which ends the program, and with it the thread that reads from it
+            await asyncio.to_thread(ssh.close)  # ends the program, and with it the thread that reads from it
             await asyncio.wait([fetching])
 
     def _fetch_into(self, client: Any, folder: Path, path: str = "") -> None:
@@ -231,7 +231,7 @@ class GitConnection:
             entries = list(iter_tree_contents(self._repo.object_store, commit.tree))
         for entry in entries:
             if entry.mode not in _FILE_MODES:
-                continue  # links, which may lead anywhere, and other repositories
+                continue  # links, which may lead anywhere, and submodules
             path = entry.path.decode("utf-8", "replace")
             if wanted(path, self._settings.include, self._settings.exclude):
                 yield path, entry.sha.decode("ascii")
@@ -258,7 +258,7 @@ class GitConnection:
 
 
 def checked_url(url: str) -> None:
-    """Raise SourceRefused for an address that is not one of the web."""
+    """Raise SourceRefused for an address that is not a web address."""
     try:
         checked(url)
     except ItemFailed as error:
@@ -266,7 +266,7 @@ def checked_url(url: str) -> None:
 
 
 def _cache(folder: Path) -> Repo:
-    """Return the bare repository that keeps what was fetched; a damaged or overgrown one is begun anew."""
+    """Return the bare repository that caches fetched objects; a damaged or overgrown one is created again."""
     try:
         repo = Repo(str(folder))
         if sum(1 for _ in (folder / "objects" / "pack").glob("*.pack")) <= _MOST_PACKS:

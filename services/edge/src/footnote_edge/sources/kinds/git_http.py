@@ -1,6 +1,6 @@
-"""Git's HTTP over our own client, so that its requests keep to the same addresses and limits as all others.
+"""Git's HTTP transport over our own client, so that its requests obey the same address checks and limits.
 
-dulwich is written for threads: it runs in one, and each request is made on the event loop.
+dulwich is synchronous: it runs in a thread, and each request runs on the event loop.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
 
 _MEMORY = 4 * 1024 * 1024
 PATIENCE = 900.0
-"""Seconds that a fetch may take."""
+"""Timeout of a fetch in seconds."""
 
 
 class HeldBack(Exception):
-    """One of our own errors, on its way through dulwich."""
+    """Carries one of our own errors through dulwich."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -32,7 +32,7 @@ class HeldBack(Exception):
 
 @dataclass
 class Response:
-    """What dulwich wants to know of an answer."""
+    """The response interface that dulwich expects."""
 
     content_type: str | None
     redirect_location: str
@@ -40,7 +40,7 @@ class Response:
     status: int = 200
 
     def close(self) -> None:
-        """Let go of the body."""
+        """Release the body."""
         self.body.close()
 
 
@@ -60,12 +60,12 @@ class GitHttp(AbstractHttpGitClient):
         self._basic = f"Basic {base64.b64encode(pair.encode()).decode()}" if password else ""
 
     def drop(self) -> None:
-        """Close what the answers were kept in."""
+        """Close the files that hold responses."""
         for body in self._bodies:
             body.close()
 
     def get_url(self, path: Any) -> str:
-        """Return the repository's address: there is one for each client."""
+        """Return the repository's address: each client has only one."""
         return self._base_url
 
     def _get_url(self, path: Any) -> str:

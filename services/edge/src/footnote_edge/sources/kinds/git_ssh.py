@@ -1,6 +1,6 @@
-"""Git's protocol over SSH, by OpenSSH's program: the host's key is pinned, and nothing of the account is used.
+"""Git's protocol over SSH, by the OpenSSH program: the host key is pinned, and the account's SSH files are not used.
 
-The address is checked as for the web; `ssh` connects to the very address that was checked.
+The address is checked as for the web; `ssh` connects to exactly that address.
 """
 
 import os
@@ -20,7 +20,7 @@ from dulwich.protocol import Protocol
 from footnote_edge.sources.ports import SourceRefused
 
 PORTS = (22,)
-"""Of SSH, among the reserved ones."""
+"""SSH's ports below 1024."""
 _HOST_KEY = re.compile(r"(ssh-ed25519|ecdsa-sha2-nistp(?:256|384|521)|ssh-rsa) [A-Za-z0-9+/]{32,4000}={0,3}")
 _OPTIONS = {
     "BatchMode": "yes", "StrictHostKeyChecking": "yes", "GlobalKnownHostsFile": "/dev/null", "UpdateHostKeys": "no",
@@ -32,7 +32,7 @@ _OPTIONS = {
 
 
 class SshPlace:
-    """The parts of `ssh://user@host:port/path`; ValueError for what is none."""
+    """The parts of `ssh://user@host:port/path`; ValueError for an invalid one."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
@@ -47,7 +47,7 @@ class SshPlace:
 
 
 def checked_host_key(text: str) -> str:
-    """Return a host's public key in one line; ValueError for what is none."""
+    """Return a host's public key on one line; ValueError for an invalid one."""
     words = text.split()[:2]
     found = " ".join(words)
     if not _HOST_KEY.fullmatch(found):
@@ -69,13 +69,13 @@ class GitSsh(SSHGitClient):
         super().__init__(place.host, vendor=self._vendor, username=place.user, port=place.port, ssh_command="")
 
     def _connect(self, *arguments: Any, **more: Any) -> Any:
-        # dulwich leaves the protocol open where the host breaks off.
+        # dulwich leaves the protocol open if the host breaks off.
         made = super()._connect(*arguments, **more)
         self._protocols.append(made[0])
         return made
 
     def close(self) -> None:
-        """End what still runs."""
+        """End running programs."""
         self._vendor.end()
         for protocol in self._protocols:
             protocol.close()
@@ -99,7 +99,7 @@ class _Pinned(SSHVendor):
         self._options = {**_OPTIONS, **named, **times}
 
     def run_command(self, host: str, command: bytes, *arguments: Any, **more: Any) -> Any:
-        """Run a command of Git's on the host."""
+        """Run a Git command on the host."""
         if self._program is None:
             raise SourceRefused("The server has no program ssh, which Git over SSH needs (openssh-client).")
         options = [part for name, value in self._options.items() for part in ("-o", f"{name}={value}")]
@@ -113,14 +113,14 @@ class _Pinned(SSHVendor):
         return _Bounded(process, self._limit)
 
     def end(self) -> None:
-        """End every program that was begun."""
+        """End every program that was started."""
         for process in self._processes:
             process.kill()
             process.wait()
 
 
 class _Bounded(SubprocessWrapper):
-    """The pipes of `ssh`, of which only so many bytes are read."""
+    """The pipes of `ssh`, with a limit on the bytes read."""
 
     def __init__(self, process: subprocess.Popen[bytes], limit: int) -> None:
         super().__init__(process)
@@ -136,7 +136,7 @@ class _Bounded(SubprocessWrapper):
 
 
 def refusal(said: Sequence[bytes]) -> SourceRefused | None:
-    """Return what lines of the program mean that a reader has to act on; None for others."""
+    """Return the error behind the program's output that a reader must resolve; None for other output."""
     text = b"\n".join(said)
     if b"Host key verification failed" in text:
         return SourceRefused("The host shows another key than the source's host_key.")

@@ -1,4 +1,4 @@
-"""Mailboxes of mail servers, by IMAP over TLS. A mail never changes under its number: only new ones are asked for."""
+"""Mailboxes of mail servers, by IMAP over TLS. A mail never changes under its number: only new ones are fetched."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ _MAIL_PORTS = (993,)
 
 
 class ImapSettings(Selecting):
-    """What an IMAP source is given. `include` and `exclude` match subjects."""
+    """Settings of an IMAP source. `include` and `exclude` match subjects."""
 
     host: str = Field(
         min_length=1, max_length=253, pattern=r"^[A-Za-z0-9.:-]+$", description="Name of the mail server."
@@ -40,7 +40,7 @@ class ImapSettings(Selecting):
 
 
 class ImapSecrets(BaseModel):
-    """What opens a mailbox."""
+    """Credentials of a mailbox."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +58,7 @@ class ImapConnection:
         self._lock = asyncio.Lock()
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the mails; of those that are known nothing is asked for."""
+        """Yield the mails; known ones need no request."""
         folder = await self._folder()
         numbers = await self._blocking(folder.numbers)
         validity, _, last = cursor.partition(":")
@@ -76,7 +76,7 @@ class ImapConnection:
             yield Page(chosen, cursor=f"{folder.validity}:{part[-1]}")
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield a mail; raises ItemGone when the server has numbered its mails anew."""
+        """Yield a mail; raises ItemGone if the server has renumbered its mails."""
         folder = await self._folder()
         validity, _, number = item.id.partition("/")
         if validity != str(folder.validity):

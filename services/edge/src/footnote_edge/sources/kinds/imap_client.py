@@ -1,6 +1,6 @@
-"""IMAP over TLS, read only: connected to the address that was checked, with bounds on what a server may send.
+"""Read-only IMAP over TLS: connects to the checked address, with bounds on the server's data.
 
-The standard library's client blocks, so that it runs in a thread.
+The standard library's client blocks, so it runs in a thread.
 """
 
 import base64
@@ -18,7 +18,7 @@ from footnote_edge.sources.ports import SourceAway, SourceRefused
 _BATCH = 200
 _SLACK = 1024 * 1024
 _LONGEST_LINE = 64 * 1024 * 1024
-"""Bytes of one line of an answer: a search names every mail of a folder in one."""
+"""Maximum bytes of one response line: a search lists every mail of a folder in one line."""
 _UID = re.compile(rb"\bUID (\d{1,10})\b")
 _SIZE = re.compile(rb"\bRFC822\.SIZE (\d{1,12})\b")
 _HEADERS = "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID SUBJECT FROM)]"
@@ -26,7 +26,7 @@ _FAILURES = (imaplib.IMAP4.error, OSError, EOFError)
 
 
 class _Pinned(imaplib.IMAP4_SSL):
-    """Connects to one address, and proves the host's name by its certificate."""
+    """Connects to one address, and verifies the host's name by its certificate."""
 
     def __init__(self, host: str, port: int, address: str, timeout: float, most: int) -> None:
         self._address = address
@@ -45,7 +45,7 @@ class _Pinned(imaplib.IMAP4_SSL):
         return super().read(size)
 
     def readline(self) -> bytes:
-        """Read a line of an answer."""
+        """Read a response line."""
         line: bytes = self.file.readline(_LONGEST_LINE + 1)
         if len(line) > _LONGEST_LINE:
             raise self.abort("the server sends a line without an end")
@@ -60,7 +60,7 @@ class Folder:
         self._timeout, self._most = timeout, most + _SLACK
         self._client: _Pinned | None = None
         self.validity = 0
-        """UIDVALIDITY: mails keep their numbers while it is the same."""
+        """UIDVALIDITY: mails keep their numbers while it stays the same."""
 
     def open(self, username: str, password: str, folder: str) -> None:
         """Log in and open the folder; raises SourceAway and SourceRefused."""
@@ -83,7 +83,7 @@ class Folder:
         self.validity = int(found[-1]) if found and found[-1].isdigit() else 0
 
     def numbers(self) -> list[int]:
-        """Return the numbers of the mails that are not marked as deleted, in order."""
+        """Return the numbers of mails without a deletion mark, in order."""
         data = self._asked("SEARCH", None, "UNDELETED")
         return sorted(int(word) for part in data if isinstance(part, bytes) for word in part.split() if word.isdigit())
 
@@ -98,7 +98,7 @@ class Folder:
                     yield int(number[1]), int(size[1]) if size else 0, known
 
     def mail(self, number: int) -> bytes | None:
-        """Return a whole mail; None when it is not there any more."""
+        """Return a whole mail; None if it no longer exists."""
         for line, body in _literals(self._asked("FETCH", str(number), "(UID BODY.PEEK[])")):
             found = _UID.search(line)
             if found is not None and int(found[1]) == number:
@@ -106,7 +106,7 @@ class Folder:
         return None
 
     def close(self) -> None:
-        """Close the connection without a word: nothing is to be written."""
+        """Close the connection without a logout: there is nothing to write."""
         client, self._client = self._client, None
         if client is not None:
             client.shutdown()
@@ -134,7 +134,7 @@ class Folder:
 
 
 def _literals(data: Sequence[Any]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield what stands before a literal, or beside it, and the literal; a number may stand behind it."""
+    """Yield the text before or beside a literal, and the literal; a number may follow it."""
     for part, following in zip(data, [*data[1:], b""], strict=True):
         if isinstance(part, tuple):
             rest = following if isinstance(following, bytes) else b""
@@ -142,7 +142,7 @@ def _literals(data: Sequence[Any]) -> Iterator[tuple[bytes, bytes]]:
 
 
 def quoted_folder(folder: str) -> str:
-    """Return a folder's name as IMAP wants it: modified UTF-7, quoted."""
+    """Return a folder's name in IMAP's encoding: modified UTF-7, quoted."""
     encoded = ""
     for printable, run in groupby(folder, lambda one: " " <= one <= "~"):
         text = "".join(run)
@@ -152,5 +152,5 @@ def quoted_folder(folder: str) -> str:
 
 
 def _away(error: Exception) -> SourceAway:
-    # What the server says may quote the mail or the user name.
+    # The server's message may quote the mail or the user name.
     return SourceAway(f"The mail server does not answer as it should: {type(error).__name__}.")

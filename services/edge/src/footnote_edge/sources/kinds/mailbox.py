@@ -1,4 +1,4 @@
-"""Mailboxes on the server: mbox files and Maildir folders that the operator allows. Mails are read as eml files."""
+"""Server mailboxes: mbox files and Maildir folders that the operator allows. Mails become eml files."""
 
 import asyncio
 import hashlib
@@ -32,7 +32,7 @@ _PART = 256 * 1024
 
 
 class MailboxSettings(Selecting):
-    """What a mailbox source is told. `include` and `exclude` match subjects."""
+    """Settings of a mailbox source. `include` and `exclude` match subjects."""
 
     path: str = Field(min_length=1, max_length=1000, description="Absolute path of the mbox file or Maildir folder.")
     format: Literal["mbox", "maildir"] = Field(description="How the mailbox is kept.")
@@ -49,17 +49,17 @@ class MailboxConnection:
         self._seen: set[str] = set()
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the mails. One that is too long is listed without being read."""
+        """Yield the mails. An oversized one is listed without being read."""
         before = await asyncio.to_thread(self._state)
         walk = self._walk()
         while items := await asyncio.to_thread(_some, walk):
             yield Page(items)
-        # A mailbox that is written to while it is read may have shown a mail in half, or not at all.
+        # A mailbox written during the read may have shown half a mail, or missed one.
         changed = await asyncio.to_thread(self._state) != before
         yield Page(partial="The mailbox changed while it was read." if changed else "")
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield a mail; raises ItemGone when another stands in its place."""
+        """Yield a mail; raises ItemGone if another one has taken its place."""
         body = await asyncio.to_thread(self._read, str(item.memo["key"]))
         if body is None or _version(body) != item.version:
             raise ItemGone
@@ -93,7 +93,7 @@ class MailboxConnection:
         return self._box
 
     def _state(self) -> tuple[int, int]:
-        """Return what changes when mails are added to or taken from the mailbox."""
+        """Return a state that changes when mails are added or removed."""
         path = self._path()
         parts = [path / "cur", path / "new"] if path.is_dir() else [path]
         found = [part.stat() for part in parts if part.exists()]
@@ -114,7 +114,7 @@ class MailboxConnection:
         with self._lock:
             box = self._open()
             try:
-                # An mbox calls its mails by numbers, which the types of the library do not say.
+                # An mbox numbers its mails, contrary to the library's type hints.
                 name: Any = key if isinstance(box, mailbox.Maildir) else int(key)
                 return bytes(box.get_bytes(name))
             except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What mailboxes of every kind make of a mail's headers."""
+"""Reads mail headers, for mailboxes of every kind."""
 
 from email.header import decode_header, make_header
 from email.message import Message
@@ -9,7 +9,7 @@ _LONGEST_SUBJECT = 80
 
 
 def headers(head: bytes) -> Message:
-    """Return the headers of a mail; bytes that no header should have are read as UTF-8, which most are."""
+    """Return a mail's headers; illegal bytes are read as UTF-8, the most common encoding."""
     return _PARSER.parsestr(head.decode("utf-8", "replace"))
 
 

@@ -1,4 +1,4 @@
-"""The kinds of sources that Footnote brings."""
+"""Footnote's own kinds of sources."""
 
 from footnote_edge.sources.kinds.bucket import BUCKET
 from footnote_edge.sources.kinds.feed import FEED

@@ -1,4 +1,4 @@
-"""What the settings of several kinds have in common."""
+"""Settings shared by several kinds."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ Pattern = Annotated[str, Field(min_length=1, max_length=500)]
 
 
 class Selecting(BaseModel):
-    """Settings of which names a source takes."""
+    """Settings that select items by name."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -21,5 +21,5 @@ class Selecting(BaseModel):
 
 
 def file_name(path: str) -> str:
-    """Return the last part of a path, as a document's file name."""
+    """Return the last component of a path, as a document's file name."""
     return path.rstrip("/").rpartition("/")[2][:200] or "item"

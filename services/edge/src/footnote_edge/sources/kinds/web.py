@@ -1,4 +1,4 @@
-"""Web sites: one page, the pages of a sitemap, or a site by its links, asked for politely."""
+"""Web sites: one page, the pages of a sitemap, or a site by its links, requested politely."""
 
 from collections.abc import AsyncIterator
 from typing import Literal
@@ -25,7 +25,7 @@ from footnote_edge.sources.reading.reader import Reader
 
 
 class WebSettings(Selecting):
-    """What a web source is told. `include` and `exclude` match paths with their queries, as `/docs/*`."""
+    """Settings of a web source. `include` and `exclude` match paths with their queries, as `/docs/*`."""
 
     url: str = Field(min_length=8, max_length=1000, description="Where to begin: https://…")
     mode: Literal["site", "sitemap", "page"] = Field(
@@ -62,7 +62,7 @@ class WebConnection:
         self._pages = Pages(self._asking, self._reader, opening.policy, self._settings.languages)
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the pages, each asked for once and not sent again where it has not changed."""
+        """Yield the pages, with one request each; unchanged pages are not transferred."""
         settings = self._settings
         await self._asking.begin(settings.url)
         if settings.mode == "sitemap":
@@ -73,7 +73,7 @@ class WebConnection:
             yield page
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield the main text of a page, or the bytes of a file that the site has."""
+        """Yield the main text of a page, or the bytes of a file on the site."""
         await self._asking.begin(self._settings.url)
         try:
             if item.memo.get("file"):

@@ -1,4 +1,4 @@
-"""Asks one web site politely: robots.txt first, a pause between requests, patience where it asks for some."""
+"""Requests to one web site: robots.txt first, a pause between requests, backoff if the site asks for it."""
 
 import asyncio
 import time
@@ -15,14 +15,14 @@ from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
 from footnote_edge.sources.robots import CLOSED, NOTHING_SAID, Robots
 
 LONGEST_PAUSE = 30.0
-"""Seconds that a site may ask to be left alone for within a run; one that asks for more is away."""
+"""Longest pause in seconds that a run grants a site; a site that asks for more counts as away."""
 
 _MOST_HOSTS = 20
 _BUSY = (429, 503)
 
 
 class Asking:
-    """Requests of one run, to the hosts that its pages lead to."""
+    """Requests of one run, to the hosts of its pages."""
 
     def __init__(self, client: Client, policy: Policy, delay: float) -> None:
         self._client = client
@@ -34,11 +34,11 @@ class Asking:
 
     @property
     def requests(self) -> int:
-        """Requests made so far."""
+        """Number of requests made so far."""
         return self._client.requests
 
     async def begin(self, url: str) -> Robots:
-        """Read the site's robots.txt; raises SourceRefused where it closes the site, SourceAway where it fails."""
+        """Read the site's robots.txt; raises SourceRefused if it closes the site, SourceAway if it fails."""
         try:
             rules = await self.rules(url)
         except ItemFailed as error:
@@ -48,7 +48,7 @@ class Asking:
         return rules
 
     async def rules(self, url: str) -> Robots:
-        """Return what robots.txt of an address' site says; raises ItemFailed(ADDRESS) where it must not be reached."""
+        """Return robots.txt of an address's site; raises ItemFailed(ADDRESS) for an unreachable address."""
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._robots:
@@ -58,16 +58,16 @@ class Asking:
         return self._robots[origin]
 
     async def allowed(self, url: str) -> bool:
-        """Tell whether robots.txt allows to ask for an address."""
+        """Tell whether robots.txt allows an address."""
         parts = urlsplit(url)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         return (await self.rules(url)).allows(path or "/")
 
     @asynccontextmanager
     async def ask(self, url: str, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
-        """Ask for an address and follow its redirects; each hop must be allowed. A busy site is asked once more.
+        """Request an address and follow its redirects; each hop must be allowed. A busy site gets one retry.
 
-        Raises ItemFailed(ROBOTS) for what robots.txt forbids, SourceAway for a site that stays busy.
+        Raises ItemFailed(ROBOTS) if robots.txt forbids it, SourceAway for a site that stays busy.
         """
         await self._wait(url)
         async with self._client.follow(url, headers, allow=self._check) as answer:
@@ -88,7 +88,7 @@ class Asking:
             raise ItemFailed("ROBOTS", "The site's robots.txt forbids to read it.", permanent=True)
 
     async def _wait(self, url: str) -> None:
-        """Wait for this request's turn: as long after the last one as we want, or as robots.txt asks."""
+        """Wait for this request's turn: the pause after the last one is ours, or robots.txt's."""
         async with self._turn:
             delay = max(self._delay, (await self.rules(url)).delay)
             now = time.monotonic()
@@ -97,7 +97,7 @@ class Asking:
             self._next = time.monotonic() + delay
 
     async def _read(self, origin: str) -> Robots:
-        # RFC 9309: without the file all is allowed; where it cannot be had nothing is.
+        # RFC 9309: without the file everything is allowed; while it is unreachable nothing is.
         try:
             async with self._client.follow(f"{origin}/robots.txt") as answer:
                 if 400 <= answer.head.status < 500 and answer.head.status not in _BUSY:

@@ -1,4 +1,4 @@
-"""A site by its links: breadth first, below the address where it begins."""
+"""Crawls a site by its links: breadth first, below the start address."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -14,17 +14,17 @@ _PAGE = 100
 _PAGE_BYTES = 8 * 1024 * 1024
 _MOST_WAITING = 100_000
 _KNOWN = 200
-"""Waiting addresses that are looked up at once."""
+"""Queued addresses looked up at once."""
 _MOST_AWAY = 10
-"""Pages in a row that a site may leave unanswered before the listing is given up."""
+"""Consecutive pages without an answer before the listing is given up."""
 
 
 class Limits(Protocol):
-    """The settings that a crawl keeps to."""
+    """The settings of a crawl."""
 
     @property
     def url(self) -> str:
-        """Where it begins."""
+        """The start address."""
 
     @property
     def mode(self) -> str:
@@ -32,11 +32,11 @@ class Limits(Protocol):
 
     @property
     def depth(self) -> int:
-        """Links from the beginning to a page, at most."""
+        """Maximum links from the start to a page."""
 
     @property
     def max_pages(self) -> int:
-        """Most pages."""
+        """Maximum number of pages."""
 
     @property
     def include(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Limits(Protocol):
 
 
 class Gathered:
-    """Items on their way into pages of a listing, and what is to be said of those left out."""
+    """Items collected for pages of a listing, and warnings about those left out."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -57,7 +57,7 @@ class Gathered:
         self.partial = ""
 
     def add(self, found: Found) -> None:
-        """Take an item, unless another address led to the same one before."""
+        """Add an item, unless another address led to the same one before."""
         if found.left_out:
             self._left_out[found.left_out] += 1
         if found.item is not None and found.item.id not in self._ids:
@@ -65,7 +65,7 @@ class Gathered:
             self.items.append(found.item)
 
     def keep(self, url: str, known: Known | None, error: ItemFailed) -> None:
-        """Show an item as failed: one that is known keeps its document."""
+        """List an item as failed: a known one keeps its document."""
         if url not in self._ids:
             self._ids.add(url)
             memo = known.memo if known is not None else {}
@@ -75,15 +75,15 @@ class Gathered:
             self.items.append(Item(url, version, name, address=url, memo=memo, skip=error))
 
     def leave_out(self, why: str) -> None:
-        """Count what is left out for a reason."""
+        """Count an item left out, by reason."""
         self._left_out[why] += 1
 
     def full(self) -> bool:
-        """Tell whether there is enough for a page."""
+        """Tell whether a page is full."""
         return len(self.items) >= _PAGE or sum(len(item.body or b"") for item in self.items) >= _PAGE_BYTES
 
     def page(self) -> Page:
-        """Return what was gathered since the last page."""
+        """Return the items since the last page."""
         items, self.items = self.items, []
         return Page(items)
 
@@ -106,7 +106,7 @@ class Crawl:
         self._depth = limits.depth if limits.mode == "site" else 0
 
     async def list(self, known: Remember) -> AsyncIterator[Page]:
-        """Yield the pages that the links lead to."""
+        """Yield the pages reached by links."""
         start = self._limits.url
         gathered, seen, waiting = Gathered(), {start}, [(start, 0)]
         asked = away = 0
@@ -167,7 +167,7 @@ class Crawl:
             gathered.keep(url, before, error)
 
     def _known_links(self, gathered: Gathered, before: Known | None) -> tuple[str, ...]:
-        """Return the links that a page had when it was last read; without them what lies behind it is not seen."""
+        """Return a page's links from its last read; without them the pages behind it would be missed."""
         links: Any = before.memo.get("links") if before is not None else None
         if links is None:
             gathered.partial = gathered.partial or "A page could not be read, so that what it leads to is not known."

@@ -1,4 +1,4 @@
-"""One address of a web site: asked for, told from what is known, and read down to its main text."""
+"""One address of a web site: requested, compared with its known state, and reduced to its main text."""
 
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -16,7 +16,7 @@ from footnote_edge.sources.reading.reader import Reader
 from footnote_edge.sources.transfer import digest
 
 PAGE_BYTES = 10 * 1024 * 1024
-"""Longest page of HTML."""
+"""Maximum bytes of an HTML page."""
 
 _HTML = frozenset({"text/html", "application/xhtml+xml"})
 _FILES = {
@@ -28,24 +28,24 @@ _FILES = {
     "application/vnd.oasis.opendocument.text": ".odt", "application/vnd.oasis.opendocument.spreadsheet": ".ods",
     "application/vnd.oasis.opendocument.presentation": ".odp",
 }  # fmt: skip
-"""Media types that are taken besides pages, with the suffix of their files."""
-_MOST_LINKS_KEPT = 40_000  # characters; with more a page is read anew each time
+"""Accepted media types beside pages, with the suffix of their files."""
+_MOST_LINKS_KEPT = 40_000  # characters; a page with more is read again each time
 _SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,5}")
 GONE = (404, 410)
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What an address turned out to be."""
+    """The result of requesting an address."""
 
     url: str
-    """Where its redirects ended."""
+    """The address after redirects."""
     item: Item | None = None
     links: tuple[str, ...] = ()
     more_links: bool = False
-    """It has more links than are read."""
+    """The page has more links than are read."""
     left_out: str = ""
-    """Why it is no item, in the words of a warning; "" where it is one, or is simply not there."""
+    """Reason why it is no item, as a warning; "" if it is one, or does not exist."""
 
 
 class Pages:
@@ -58,7 +58,7 @@ class Pages:
         self._languages = tuple(one.lower() for one in languages)
 
     async def ask(self, url: str, known: Known | None) -> Found:
-        """Return what an address is; raises SourceAway, and ItemFailed for what is there but cannot be had."""
+        """Return the result of an address; raises SourceAway, and ItemFailed for an existing but unavailable one."""
         memo = dict(known.memo) if known is not None else {}
         conditions = {
             name: str(memo[key])
@@ -114,7 +114,7 @@ class Pages:
 
 
 def known_item(url: str, known: Known) -> Found:
-    """Return a page that has not changed since it was listed."""
+    """Return a page that is unchanged since it was listed."""
     links = tuple(known.memo.get("links") or ())
     if known.memo.get("file"):
         return Found(url, file_item(url, known.version, known.memo))
@@ -122,7 +122,7 @@ def known_item(url: str, known: Known) -> Found:
 
 
 def _file(asked: str, head: Head) -> Found:
-    """Return a file, whose body is fetched in its turn."""
+    """Return a file, whose body is fetched later."""
     url = normal(head.url)
     suffix = _FILES.get(head.media_type)
     if suffix is None:
@@ -153,7 +153,7 @@ def _charset(head: Head) -> str:
 
 
 def _named(url: str, suffix: str) -> str:
-    """Return a file name for an address: its last part, with a suffix that tells the format."""
+    """Return a file name for an address: its last component, with a suffix for the format."""
     parts = urlsplit(url)
     name = file_name(unquote(parts.path)) if parts.path.strip("/") else parts.hostname or "page"
     stem, dot, end = name.rpartition(".")

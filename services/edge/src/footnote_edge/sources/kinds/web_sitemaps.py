@@ -1,4 +1,4 @@
-"""The pages that a site's sitemap names. One whose last change is known to have been read is not asked for."""
+"""Lists the pages in a site's sitemap. A page whose last change was already read is not requested."""
 
 import asyncio
 import zlib
@@ -15,7 +15,7 @@ from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceAway, 
 from footnote_edge.sources.reading.reader import Reader
 
 SITEMAP_BYTES = 50 * 1024 * 1024
-"""What the protocol of sitemaps allows for one."""
+"""Maximum bytes of a sitemap, from the sitemap protocol."""
 
 _MOST_SITEMAPS = 200
 _DEEPEST = 3
@@ -25,7 +25,7 @@ Named = tuple[list[tuple[str, str]], list[str]]
 
 
 class Sitemaps:
-    """Lists what sitemaps name."""
+    """Lists pages of sitemaps."""
 
     def __init__(self, asking: Asking, reader: Reader, pages: Pages, limits: Limits) -> None:
         self._asking = asking
@@ -34,7 +34,7 @@ class Sitemaps:
         self._limits = limits
 
     async def list(self, known: Remember) -> AsyncIterator[Page]:
-        """Yield the pages; a sitemap among several that cannot be read makes the listing partial."""
+        """Yield the pages; an unreadable sitemap among several makes the listing partial."""
         gathered = Gathered()
         named = await self._named(gathered)
         addresses = list(named)[: self._limits.max_pages]
@@ -66,7 +66,7 @@ class Sitemaps:
         yield gathered.last()
 
     async def _named(self, gathered: Gathered) -> dict[str, str]:
-        """Return the addresses that the sitemaps name, of this site only, with their last changes."""
+        """Return the addresses in the sitemaps, of this site only, with their last changes."""
         begin = self._limits.url
         origin = urlsplit(begin)[:2]
         first = [begin] if urlsplit(begin).path.endswith((".xml", ".xml.gz", ".txt")) else await self._announced(begin)

@@ -1,1 +1,1 @@
-"""How sources reach other machines: which addresses they may, and with which limits."""
+"""Network access of sources: permitted addresses, and limits."""

@@ -1,6 +1,6 @@
-"""Which addresses sources may reach: a name is resolved once, its addresses are checked, one of them is connected to.
+"""Addresses that sources may reach: a name is resolved once, and the connection uses a checked address.
 
-A name that leads to a public and a private address at once is refused: it would lead to either.
+A name that resolves to both public and private addresses is refused: the connection might go to either.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ _INSIDE = tuple(
     ipaddress.ip_network(text)
     for text in ("192.0.0.0/24", "192.88.99.0/24", "168.63.129.16/32", "2001::/23", "5f00::/16", "3fff::/20")
 )
-"""What some versions of Python, or the registries, call public: protocol assignments, relays, Azure's own address."""
+"""Addresses that some Python versions or registries call public: protocol assignments, relays, Azure's own address."""
 _COMPATIBLE = ipaddress.IPv6Network("::/96")
 _LEAST_PORT = 1024
 _WEB_PORTS = (80, 443)
 
 
 class AddressRefused(Exception):
-    """A host that sources may not reach; the message says why and names no address that it was resolved to."""
+    """A host that sources may not reach; the message gives the reason without the resolved address."""
 
 
 def is_public(address: Address) -> bool:
@@ -53,7 +53,7 @@ def _embedded(address: ipaddress.IPv6Address) -> Iterable[ipaddress.IPv4Address]
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """Return the addresses of a host, in whatever notation it is written."""
+    """Return a host's addresses, in any notation."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(info[4][0]) for info in found))
 
@@ -61,9 +61,9 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 async def permitted(
     host: str, port: int, policy: Policy, resolving: Resolve = resolve, ports: Sequence[int] = _WEB_PORTS
 ) -> Sequence[str]:
-    """Return the addresses of a host that may be connected to; raises AddressRefused or SourceAway.
+    """Return a host's permitted addresses; raises AddressRefused or SourceAway.
 
-    `ports` are those below 1024 that the protocol has.
+    `ports` are the protocol's ports below 1024.
     """
     if not policy.allows_name(host):
         raise AddressRefused(f"{host} is not among the hosts that the operator allows.")
@@ -91,7 +91,7 @@ def _allowed(text: str, networks: Sequence[Network]) -> bool:
 
 
 class PinnedBackend(httpcore2.AsyncNetworkBackend):
-    """Connects to the very address that was checked: nothing resolves the name a second time."""
+    """Connects to exactly the checked address: the name is not resolved a second time."""
 
     def __init__(self, policy: Policy, resolving: Resolve = resolve) -> None:
         self._policy = policy
@@ -102,7 +102,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
         self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.AsyncNetworkStream:  # fmt: skip
-        """Connect to one of the permitted addresses of a host, in their order."""
+        """Connect to one of a host's permitted addresses, in order."""
         failure: Exception | None = None
         for address in await permitted(host, port, self._policy, self._resolving):
             try:
@@ -115,7 +115,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
     async def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        """Refuse: sources reach no sockets of this machine."""
+        """Refuse: sources may not use sockets of this machine."""
         raise AddressRefused("Sources reach no local sockets.")
 
     async def sleep(self, seconds: float) -> None:

@@ -1,7 +1,7 @@
-"""HTTP for sources: no cookies, no proxies, no redirects on its own, bounded in bytes and time.
+"""HTTP for sources: no cookies, no proxies, no automatic redirects, bounded in bytes and time.
 
-Addresses are checked where the connection is made. Compressed answers are unpacked here, so that a small answer cannot
-become a large one.
+Addresses are checked when connecting. Compressed responses are unpacked here, so that a small response cannot become a
+large one.
 """
 
 import asyncio
@@ -29,11 +29,11 @@ _SAFE_PATH = "/:;@!$&'()*+,=-._~%?[]"
 
 
 Allow = Callable[[str], Awaitable[None]]
-"""Asked before each hop; raises ItemFailed for an address that is not to be asked for."""
+"""Called before each hop; raises ItemFailed for a forbidden address."""
 
 
 class TooLarge(ItemFailed):
-    """An answer has more bytes than it may, as sent or unpacked."""
+    """A response exceeds its limit in bytes, as sent or unpacked."""
 
     def __init__(self, limit: int) -> None:
         super().__init__("TOO_LARGE", f"It has more than {limit} bytes.", permanent=True)
@@ -41,7 +41,7 @@ class TooLarge(ItemFailed):
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The beginning of an answer: names of headers are in lower case."""
+    """The status and headers of a response: header names are in lower case."""
 
     url: str
     status: int
@@ -49,19 +49,19 @@ class Head:
 
     @property
     def media_type(self) -> str:
-        """The media type without its parameters, in lower case; "" where none is given."""
+        """The media type without its parameters, in lower case; "" if missing."""
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 class Answer:
-    """An answer whose body is read once."""
+    """A response whose body is read once."""
 
     def __init__(self, head: Head, response: httpcore2.Response) -> None:
         self.head = head
         self._response = response
 
     async def parts(self, limit: int) -> AsyncIterator[bytes]:
-        """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceAway where it breaks off."""
+        """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceAway if it breaks off."""
         encoding = self.head.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
             said = f"It is encoded as {encoding[:40]!r}, which was not asked for."
@@ -97,7 +97,7 @@ def _unpacked(unpack: "zlib._Decompress", raw: bytes) -> "list[bytes] | _Pieces"
 
 
 class _Pieces:
-    """Unpacked pieces of bounded length, made one at a time."""
+    """Unpacked pieces of bounded length, produced lazily."""
 
     def __init__(self, unpack: "zlib._Decompress", raw: bytes) -> None:
         self._unpack = unpack
@@ -115,13 +115,13 @@ class _Pieces:
 
 
 class Client:
-    """Asks web servers; one for each run of a source."""
+    """An HTTP client for one run of a source."""
 
     def __init__(self, policy: Policy, resolving: Resolve = resolve, total_seconds: float = TOTAL_SECONDS) -> None:
         self._policy = policy
         self._total = total_seconds
         self.requests = 0
-        """Requests made so far, redirects counted."""
+        """Number of requests so far, redirects included."""
         self._pool = httpcore2.AsyncConnectionPool(
             ssl_context=ssl.create_default_context(),
             max_connections=_CONNECTIONS,
@@ -137,9 +137,9 @@ class Client:
     async def open(
         self, url: str, headers: Mapping[str, str] | None = None, *, method: str = "GET", content: bytes | None = None
     ) -> AsyncIterator[Answer]:
-        """Ask once, without following a redirect; the answer is closed at the end of the block.
+        """Send one request, without following a redirect; the response closes at the end of the block.
 
-        Raises ItemFailed(ADDRESS) for what must not be reached, SourceAway where nobody answers in time.
+        Raises ItemFailed(ADDRESS) for a forbidden address, SourceAway if no server answers in time.
         """
         parts = checked(url)
         host, port = str(parts.hostname), parts.port or _DEFAULT_PORTS[parts.scheme]
@@ -180,9 +180,9 @@ class Client:
     async def follow(
         self, url: str, headers: Mapping[str, str] | None = None, *, allow: Allow | None = None
     ) -> AsyncIterator[Answer]:
-        """Ask and follow redirects, each checked as if it were asked for; `allow` is asked before each hop.
+        """Send a request and follow redirects, each checked like a new request; `allow` is called before each hop.
 
-        Headers with credentials go to the first host only.
+        Credential headers go to the first host only.
         """
         seen: set[str] = set()
         origin = _origin(checked(url))
@@ -208,7 +208,7 @@ class Client:
 
 
 def joined(base: str, reference: str) -> str:
-    """Return the normal form of an address that a page at `base` names; "" for what is no address."""
+    """Return the normal form of a link on a page at `base`; "" for an invalid one."""
     try:
         found = normal(urljoin(base, reference))
         urlsplit(found)
@@ -228,7 +228,7 @@ def _origin(parts: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def checked(url: str) -> SplitResult:
-    """Return the parts of an address that may be asked for; raises ItemFailed(ADDRESS)."""
+    """Return the parts of a permitted address; raises ItemFailed(ADDRESS)."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -248,7 +248,7 @@ def checked(url: str) -> SplitResult:
 def normal(url: str) -> str:
     """Return an address in its normal form: host in lower case and ASCII, no fragment, no default port.
 
-    What is no address at all is returned as it is; `checked` refuses it.
+    An invalid address is returned unchanged; `checked` refuses it.
     """
     try:
         parts = urlsplit(url.strip())

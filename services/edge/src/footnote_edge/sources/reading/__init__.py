@@ -1,1 +1,1 @@
-"""Pages and feeds of strangers, read in a process of their own that has no secrets and can be killed."""
+"""Parses untrusted pages and feeds in a separate process that has no secrets and can be killed."""

@@ -1,6 +1,6 @@
-"""Feeds and sitemaps of strangers. Runs in the reading process.
+"""Parses untrusted feeds and sitemaps. Runs in the reading process.
 
-Neither may have a document type: what entities would stand for is never looked at.
+Document types are refused, so that entities are never expanded.
 """
 
 from typing import Any

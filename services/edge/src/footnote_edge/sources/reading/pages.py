@@ -1,4 +1,4 @@
-"""HTML of a stranger: its main text without menus, its links, its directives. Runs in the reading process."""
+"""Parses untrusted HTML: its main text without menus, its links, its directives. Runs in the reading process."""
 
 from typing import Any
 from urllib.parse import urljoin
@@ -6,23 +6,23 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 MOST_LINKS = 20_000
-"""Links of one page; the listing of a page with more is not complete."""
+"""Maximum links of one page; the listing of a page with more is incomplete."""
 _DROPPED = (
     "script", "style", "noscript", "template", "iframe", "object", "embed", "svg", "canvas", "form", "dialog", "link",
     "nav", "aside", "[role=navigation]", "[role=banner]", "[role=contentinfo]", "[role=search]",
     "[role=complementary]", "[aria-hidden=true]", "[hidden]",
 )  # fmt: skip
 _OUTER = ("header", "footer")
-"""Of the page; those inside its main part are the text's own."""
+"""Of the whole page; inside the main part they belong to the text."""
 _MAIN = ("main", "[role=main]", "article", "#content", "#main")
 _LEAST = 40
-"""Characters that a main part has at least; a page with less of it is taken whole."""
+"""Minimum characters of a main part; a page with less of it is taken whole."""
 
 
 def read_page(html: bytes, encoding: str, base: str) -> dict[str, Any]:
     """Return `title`, `body` (HTML of the main text), `links`, `canonical`, `language`, `noindex` and `nofollow`.
 
-    `more_links` says that the page has more than `MOST_LINKS`, and that the rest is not among `links`.
+    `more_links` says that the page has more than `MOST_LINKS`, and that `links` lacks the rest.
     """
     tree = LexborHTMLParser(_decoded(html, encoding))
     root = tree.root
@@ -39,7 +39,7 @@ def read_page(html: bytes, encoding: str, base: str) -> dict[str, Any]:
 
 
 def _decoded(html: bytes, encoding: str) -> str | bytes:
-    # Without a word from the server the parser looks for one in the page itself.
+    # Without an encoding from the server, the parser detects one in the page itself.
     try:
         return html.decode(encoding or "utf-8")
     except (UnicodeDecodeError, LookupError):

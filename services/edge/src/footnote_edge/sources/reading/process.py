@@ -1,7 +1,7 @@
-"""The reading process: takes requests, each a line and the bytes that it announces, and answers each with a line.
+"""The reading process: each request is a line and the bytes that it announces, each response a line.
 
-It has no secrets, little memory, and writes no files. Each request has processor time of its own: the kernel ends the
-process beyond it, so that a busy machine makes reading slow but fails nothing.
+It has no secrets, little memory, and writes no files. Each request has its own processor time, beyond which the kernel
+ends the process; so a busy machine makes reading slow, but no request fails.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Has pages, feeds and sitemaps read in the reading process; one that takes too long or dies costs its item only."""
+"""Parses pages, feeds and sitemaps in the reading process; a slow or crashed parse fails only its item."""
 
 import asyncio
 import contextlib
@@ -12,15 +12,15 @@ from typing import Any
 from footnote_edge.sources.ports import ItemFailed
 
 SECONDS = 5.0
-"""Processor time of one reading."""
+"""Processor seconds of one request."""
 _WAIT = 120.0
-"""Seconds until a reading that uses no processor time is given up: the machine is busy, and it is tried again."""
+"""Seconds until a request without processor use is given up: the machine is busy, and the item is retried."""
 _LINE = 256 * 1024 * 1024
 _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
 
 
 class Reader:
-    """One process, begun when it is first needed and again after it was killed."""
+    """One reading process, started on demand and again after it was killed."""
 
     def __init__(self, seconds: float = SECONDS, wait: float = _WAIT) -> None:
         self._seconds = seconds
@@ -29,9 +29,9 @@ class Reader:
         self._lock = asyncio.Lock()
 
     async def read(self, task: str, data: bytes, *, base: str = "", encoding: str = "") -> dict[str, Any]:
-        """Return what a task makes of some bytes; raises ItemFailed(INVALID) with what is wrong with them.
+        """Return a task's result for some bytes; raises ItemFailed(INVALID) with the problem in them.
 
-        A failure that the bytes did not cause is not permanent: the machine has too much to do, or too little memory.
+        A failure not caused by the bytes is not permanent: the machine is overloaded or out of memory.
         """
         request = {"task": task, "base": base, "encoding": encoding, "bytes": len(data), "seconds": self._seconds}
         async with self._lock:
@@ -73,7 +73,7 @@ class Reader:
         return found
 
     async def _kill(self) -> int:
-        """End the process; return its exit status, negative for the signal that had ended it before."""
+        """End the process; return its exit status, negative for a signal that had ended it before."""
         process, self._process = self._process, None
         if process is None:
             return 0
