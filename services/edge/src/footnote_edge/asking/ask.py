@@ -217,7 +217,7 @@ class Run:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _computed(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
-        """Yield an answer that was computed, as if a model had said it at once."""
+        """Yield a computed answer as if a model had produced it at once."""
         assert self._answered is not None
         answer = self._answered.answer
         lead_to_origins(answer.citations, request.sources)

@@ -1,4 +1,4 @@
-"""Answers that were computed from tables: the text with its markers, and the cells that went in as footnotes."""
+"""Builds answers computed from tables: the text with its markers, and the used cells as footnotes."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from footnote_text.locators import label
 MOST_DOCUMENTS = 20
 PROVIDER, MODEL = "tables", "question-forms"
 _SHEETS = frozenset({"csv", "tsv", "xlsx", "xlsm", "xlsb", "xls", "ods"})
-"""Types of documents whose places are cells of sheets; of others rows count from their table's first."""
+"""Document types whose places are sheet cells; in other types, rows count from the start of their table."""
 
 
 def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
-    """Return the documents with tables that the best passages are from, the best first."""
+    """Return the documents with tables behind the best passages, the best first."""
     found = dict.fromkeys(one.chunk.document_id for one in chunks if one.chunk.tables)
     return list(found)[:MOST_DOCUMENTS]
 
@@ -35,7 +35,7 @@ def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
 def answer_of(
     computed: TableComputation, sources: Sequence[Source], chunks: Sequence[ScoredChunk], locale: str
 ) -> tuple[Answer, list[Source]]:
-    """Return the answer, and the sources that it needs beside those given: one a document that has none yet."""
+    """Return the answer, and the extra sources that it needs: one for each document without a source yet."""
     known = {source.document_id: source.number for source in reversed(sources)}
     added: list[Source] = []
     by_document = {one.chunk.document_id: one.chunk for one in reversed(chunks)}

@@ -111,7 +111,7 @@ class Recall:
         )
 
     async def _readable(self, scope: Scope, found: retrieval.SearchMemoryResponse) -> retrieval.SearchMemoryResponse:
-        """Drop messages outside conversations and unreadable answers, and report the latter."""
+        """Drop messages that are no longer current, then unreadable answers, and report the latter."""
         found = await self._current(found)
         answers = [one.message_id for one in found.source_messages if one.role == MESSAGE_ROLE_ASSISTANT]
         if not answers:

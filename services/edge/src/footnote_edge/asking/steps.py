@@ -48,7 +48,7 @@ from footnote_edge.asking.windows import Windows
 _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0
 _MOST_COMPUTED = 2000
-"""Characters of the longest question that tables are asked."""
+"""Maximum characters of a question that is computed from tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,9 @@ class Steps:
         return Found(list(found.chunks), list(found.named_document_ids), blind)
 
     async def compute(self, question: str, found: Found, locale: str) -> TableComputation:
-        """Return what tables of the documents found say to a question; empty where that is nothing.
+        """Return the answer that the found documents' tables give to a question; empty if there is none.
 
-        A stage of another make may have no tables, and passages answer as well as they can: nothing is degraded.
+        A third-party stage may have no tables. Then passages answer the question without a degradation.
         """
         documents = computed.documents_of(found.chunks)
         if not documents or len(question) > _MOST_COMPUTED:

@@ -1,7 +1,7 @@
 """Compares ingestion's documents with indexing's, both ways, and repairs differences.
 
-A database older than the other service's (after a power cut, or restored from a backup) leaves documents without
-chunks, and chunks without a document.
+A power cut or a restored backup can leave one database older than the other. Then there are documents without chunks,
+and chunks without a document.
 """
 
 import time

@@ -192,7 +192,7 @@ class Watch:
 
 
 class _Teller:
-    """Turns changes into events without repetition; remembers only what the latest changes could repeat."""
+    """Turns changes into events without repetition; remembers only as much as the latest changes could repeat."""
 
     def __init__(self, bus: ProgressBus) -> None:
         self._bus = bus
@@ -204,7 +204,7 @@ class _Teller:
         """Name of the documents' collection."""
 
     def tell(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
-        """Return events for what is new in the changes and in the progress of unfinished documents."""
+        """Return events for changes, and for progress of unfinished documents, that were not reported yet."""
         events = []
         named = {document.id for document in changes.documents}
         moving = [document for key, document in self._documents.items() if key in self.at_work and key not in named]

@@ -50,8 +50,8 @@ class RequestIds:
     async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> Claim | None:
         """Return the call that a request's id stands for, None without an id; fields `apart` may differ each time.
 
-        Raises InvalidArgument for an id that is not 1 to 64 printable ASCII characters, and REQUEST_ID_REUSED for one
-        that this user has used for another request within 24 hours.
+        Raises InvalidArgument for an id that is not 1 to 64 printable ASCII characters. Raises REQUEST_ID_REUSED if
+        this user used the id for another request within 24 hours.
         """
         if not request.request_id:
             return None

@@ -74,7 +74,7 @@ class Chores:
             self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
             title = response.title
         except FootnoteError as error:
-            # If the model refuses, the conversation still gets a name.
+            # Without a model's title the conversation gets the beginning of its question.
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
             title = ""
         title = title.strip() or shortened(question)

@@ -31,7 +31,7 @@ _log = get_logger(__name__)
 
 
 class Leases:
-    """This replica's lease, and a view of the others; `told` gets the number of live replicas at each check."""
+    """This replica's lease, and a view of the others; the callback gets the number of live replicas at each check."""
 
     def __init__(
         self,

@@ -201,7 +201,7 @@ class Processor:
             raise Unavailable(error.message, reason="PROVIDER_FAILED", metadata=waits) from error
 
     async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest | None) -> str:
-        """Record how it ended and return "INDEXED", "ERROR", "SUPERSEDED" or "DELETED"; chunks of a deleted one go."""
+        """Record the end and return "INDEXED", "ERROR", "SUPERSEDED" or "DELETED"; purges a deleted one's chunks."""
         ended: Document | None = None
         try:
             if move is None:

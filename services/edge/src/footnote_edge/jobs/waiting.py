@@ -71,7 +71,7 @@ async def until_available(
         try:
             return await operation()
         except Exception as error:
-            known = error if isinstance(error, FootnoteError) else transient_errors.read(error)  # our own database, say
+            known = error if isinstance(error, FootnoteError) else transient_errors.read(error)  # our own database
             if known is None or not (is_passing(known) or (also_timeouts and isinstance(known, DeadlineExceeded))):
                 raise
             pause = backoff.pause(attempt, known.retry_after or 0.0)

@@ -45,7 +45,7 @@ class Outcome:
 
     state: SourceState.ValueType
     gone: bool
-    """Items missing from the listing are deleted at the source."""
+    """Whether items missing from the listing no longer exist at the source."""
     error: bytes = b""
     warnings: Sequence[str] = ()
 
@@ -157,7 +157,7 @@ class SourceBook:
             return list(await session.scalars(query))
 
     async def oldest(self) -> datetime | None:
-        """Return since when the most overdue source is out of step; None if there is none."""
+        """Return the time since which the most outdated source is out of step; None without active sources."""
         when = func.min(func.coalesce(SourceRow.in_step_time, SourceRow.create_time))
         mine = (SourceRow.paused.is_(False), SourceRow.deleting.is_(False))
         async with self._sessions() as session:

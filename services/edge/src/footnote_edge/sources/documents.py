@@ -56,7 +56,7 @@ class Content:
     async def parts(self) -> AsyncIterator[bytes]:
         """Yield the bytes in parts of at most 256 KiB.
 
-        Each part opens the file anew: a failed call abandons the generator halfway and would leave the file open.
+        Each part opens the file again: a failed call abandons the generator halfway and would leave the file open.
         """
 
         def read(start: int) -> bytes:

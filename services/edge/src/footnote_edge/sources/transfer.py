@@ -57,7 +57,7 @@ class Run:
     tally: Tally
     content_versions: bool
     complete: bool
-    """The listing was complete: items missing from it are deleted."""
+    """Whether the listing was complete: then items missing from it no longer exist."""
 
 
 class Transfer:

@@ -1,4 +1,4 @@
-"""Callers' storage and usage today, and who may see it."""
+"""Callers' storage and usage today, and access to these figures."""
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta

@@ -138,7 +138,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
 
 
 async def _told(call: Awaitable[T]) -> T:
-    """Return a call's result; on failure the model gets our message, which says what to do."""
+    """Return a call's result; on failure the model gets our message with advice."""
     try:
         return await call
     except FootnoteError as error:

@@ -39,7 +39,7 @@ from footnote_edge.sources.ports import (
 
 _PAGE = 500
 _MOST_PACKS = 30
-"""Maximum packs in a cache; beyond that the repository is cloned again, which also frees unneeded objects."""
+"""Maximum packs in a cache; beyond that everything is fetched again, which also frees unneeded objects."""
 _FILE_MODES = frozenset({0o100644, 0o100755, 0o100664})
 _HEAD = b"refs/heads/footnote"
 _FORGES = {

@@ -136,7 +136,7 @@ class _Bounded(SubprocessWrapper):
 
 
 def refusal(said: Sequence[bytes]) -> SourceRefused | None:
-    """Return the error behind the program's output that a reader must resolve; None for other output."""
+    """Return the error that the program's output reports, if the user can resolve it; None for other output."""
     text = b"\n".join(said)
     if b"Host key verification failed" in text:
         return SourceRefused("The host shows another key than the source's host_key.")

@@ -48,7 +48,7 @@ class Asking:
         return rules
 
     async def rules(self, url: str) -> Robots:
-        """Return robots.txt of an address's site; raises ItemFailed(ADDRESS) for an unreachable address."""
+        """Return robots.txt of an address's site; raises ItemFailed(ADDRESS) for a forbidden address."""
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"
         if origin not in self._robots:
