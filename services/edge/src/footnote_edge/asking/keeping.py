@@ -179,7 +179,7 @@ def _message(completed: AskCompleted, ledger: QuestionTimings) -> ConversationMe
 
 
 def _stays(bounds: TextBounds) -> bool:
-    """Tell whether texts about the reachable collections stay on this machine."""
+    """Tell whether texts about the collections stay on this machine; false if these could not be looked up."""
     return bounds.local_only and bounds != UNKNOWN
 
 

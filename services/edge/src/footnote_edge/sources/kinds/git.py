@@ -113,7 +113,7 @@ class GitConnection:
             yield Page([self._item(path, blob, before.get(path)) for path, blob in part])
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield a file's bytes, from the fetched commit; fetches again if the cache was lost."""
+        """Yield a file's bytes, fetched with the commit; raises ItemGone if the cache has lost them."""
         await self._ready(fresh=False)
         try:
             yield await asyncio.to_thread(self._blob, item.version)
