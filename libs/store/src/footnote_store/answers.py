@@ -1,7 +1,7 @@
-"""Reads of the database, column by column: the request as pymilvus makes it, the answer turned into hits.
+"""Reads from the database column by column: builds requests as pymilvus does, and turns responses into hits.
 
-pymilvus wraps each value of an answer in objects of its own, on the event loop: for a search of 60 passages that took
-as long as the engine took to find them. Its handler's stub gives the answer as it came over the wire.
+pymilvus wraps each value of a response in objects, on the event loop. For a search of 60 passages that took as long
+as the engine's search. Its handler's stub returns the raw response.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ async def search(
     client: AsyncMilvusClient, space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int,
     output: Sequence[str], timeout: float,
 ) -> tuple[Columns, Sequence[float]]:  # fmt: skip
-    """Search one vector column; returns the columns, the ids among them, and the engine's scores, best first."""
+    """Search one vector column; return the columns including the ids, and the engine's scores, best first."""
     request = search_request(space, field, query, expr, limit, output)
     handler = await client._get_connection()
-    # A connection that is being made again is waited for, within the timeout.
+    # Waits for a reconnecting channel, within the timeout.
     response: SearchResults = await handler._async_stub.Search(request, timeout=timeout, wait_for_ready=True)
     check_status(response.status)
     columns = _columns(response.results.fields_data)
@@ -44,7 +44,7 @@ async def search(
 async def query(
     client: AsyncMilvusClient, space: str, expr: str, limit: int, offset: int, output: Sequence[str], timeout: float
 ) -> Columns:
-    """Read the columns of rows that pass a filter, in no order."""
+    """Return the columns of the rows that pass a filter, in no order."""
     request = Prepare.query_request(space, expr, list(output), None, limit=limit, offset=offset)
     handler = await client._get_connection()
     response: QueryResults = await handler._async_stub.Query(request, timeout=timeout, wait_for_ready=True)
@@ -53,7 +53,7 @@ async def query(
 
 
 def hits(columns: Columns, scores: Sequence[float]) -> list[Hit]:
-    """Return rows that were read with CHUNK_OUTPUT as hits; with the column "dense" they carry their vectors."""
+    """Return rows read with CHUNK_OUTPUT as hits; with the column "dense" they include their vectors."""
     vectors: Sequence[NDArray[np.float32] | None] = columns.get("dense") or [None] * len(scores)
     rows = zip(*(columns[name] for name in HIT_COLUMNS), scores, vectors, strict=True)
     return [Hit(*row) for row in rows]
@@ -62,9 +62,9 @@ def hits(columns: Columns, scores: Sequence[float]) -> list[Hit]:
 def search_request(
     space: str, field: str, query: NDArray[np.float32] | str, expr: str, limit: int, output: Sequence[str]
 ) -> SearchRequest:
-    """Return the request that searches one vector column, a dense one by a vector or a sparse one by search terms.
+    """Return the request that searches a dense column by a vector, or a sparse one by search terms.
 
-    As pymilvus would make it, which packs a vector number by number.
+    It equals pymilvus's request, but pymilvus packs a vector number by number.
     """
     group = PlaceholderGroup()
     if isinstance(query, str):
@@ -86,7 +86,7 @@ def _columns(fields: Sequence[FieldData]) -> dict[str, Sequence[Any]]:
 
 def _values(field: FieldData) -> Sequence[Any]:
     if field.vectors.HasField("float_vector"):
-        # The floats end the serialised message as they are in memory; taking them one by one costs a millisecond.
+        # The serialised message ends with the floats as in memory; reading them one by one costs a millisecond.
         count = len(field.vectors.float_vector.data)
         packed = field.vectors.float_vector.SerializeToString()[-4 * count :] if count else b""
         return list(np.frombuffer(packed, dtype="<f4").reshape(-1, max(1, field.vectors.dim)))

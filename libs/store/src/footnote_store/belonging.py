@@ -1,7 +1,7 @@
-"""Whether an engine's folder is sound, and of the data folder that it stands in: told before the engine touches it.
+"""Checks, before the engine opens its folder, that the folder is sound and belongs to the data folder.
 
-Each of the two folders has a file with a name that no other installation has, made at the first start. A folder that
-was put in the place of another's has that one's, and what it holds would be taken for rows of nobody and removed.
+Both folders have a file with the installation's unique name, created at the first start. A folder copied from another
+installation has that one's name. Its rows would belong to no known collection and would be removed.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ _REPAIR = (
 
 
 def check(folder: Path, database: Path, parts: Parts | None = None) -> None:
-    """Raise FailedPrecondition, in a sentence, for a missing or damaged file, or a folder of another installation.
+    """Raise FailedPrecondition for a missing or damaged file, or a folder of another installation.
 
-    A folder without a name, new or of an earlier release, gets that of the data folder. Only with `parts` is a file
-    missed that was there before.
+    A folder without a name, new or from an earlier release, gets that of the data folder. Only with `parts` does the
+    check detect that an earlier file is missing.
     """
     if parts is not None:
         parts.check(PART, f"store's file {database}", database.exists(), RESTORE)
@@ -50,7 +50,7 @@ def foreign(folder: Path) -> FailedPrecondition:
 
 
 def is_of(folder: Path) -> bool:
-    """Tell whether a folder may be of the data folder that it stands in."""
+    """Return whether a folder may belong to the data folder that contains it."""
     return len({_read(folder), _read(folder.parent)} - {""}) <= 1
 
 
@@ -62,6 +62,6 @@ def _read(folder: Path) -> str:
 
 
 def _write(folder: Path, name: str) -> None:
-    with contextlib.suppress(OSError):  # a data folder that is not ours to write to
+    with contextlib.suppress(OSError):  # a data folder that this user may not write to
         (folder / NAME).write_text(name + "\n", "utf-8")
         (folder / NAME).chmod(0o600)

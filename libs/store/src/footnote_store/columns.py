@@ -1,8 +1,8 @@
-"""Rows to a write request, column by column.
+"""Builds write requests from rows, column by column.
 
-pymilvus takes dicts and packs them value by value on the event loop, looking at every character of every string; for
-chunks of 800 characters that took longer than the engine needs to store them. Its handler also takes a request made
-elsewhere, which is what this makes: off the loop and some ten times as fast. Values were checked when encoded.
+pymilvus takes dicts and packs them value by value on the event loop, and inspects every character of every string.
+For chunks of 800 characters that took longer than the engine needs to store them. Its handler also accepts a finished
+request. This module builds one off the loop, about ten times as fast; the encoder has validated the values.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Request = TypeVar("Request", UpsertRequest, InsertRequest)
 
 
 def write_request(kind: type[Request], space: str, rows: Sequence[Mapping[str, Any]]) -> Request:
-    """Return the request that writes rows, all of the same columns; a column is of the type of its first value."""
+    """Return the request that writes rows with equal columns; a column's first value determines its type."""
     request = kind(collection_name=space, num_rows=len(rows))
     for name in rows[0]:
         _fill(request.fields_data.add(field_name=name), [row[name] for row in rows])
@@ -47,12 +47,12 @@ def _fill(field: FieldData, values: Sequence[Any]) -> None:
         field.type = DataType.FLOAT_VECTOR
         vectors = np.asarray(values, dtype="<f4")
         field.vectors.dim = vectors.shape[1]
-        # Packed floats are these very bytes; one by one they would each become a Python object on the way.
+        # Packed floats are exactly these bytes; adding them one by one would create a Python object for each.
         field.vectors.float_vector.MergeFromString(_packed(vectors.tobytes()))
 
 
 def _packed(data: bytes) -> bytes:
-    """Return field 1 of a message as protobuf writes it: tag, length, bytes."""
+    """Return protobuf's encoding of a bytes field with number 1: tag, length, bytes."""
     length, head = len(data), bytearray(b"\x0a")
     while length > 0x7F:
         head.append(length & 0x7F | 0x80)

@@ -1,7 +1,7 @@
-"""Rewriting the embedded engine's file, so that nothing of deleted rows is left in it.
+"""Compacts the embedded engine's file, so that no data of deleted rows remains in it.
 
-The engine leaves deleted rows in free pages of its SQLite file. It may not run meanwhile: it takes a locked file for
-a write that was done, so nobody else may as much as read the file while it runs.
+The engine leaves deleted rows in free pages of its SQLite file. It must not run during compaction: it treats a write
+to a locked file as done. For the same reason no other process may even read the file while the engine runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _log = get_logger("footnote.store.compaction")
 
 
 def needs_compaction(database: Path) -> bool:
-    """Whether the file was written to since it was last rewritten."""
+    """Return whether the file was written since its last compaction."""
     try:
         written = database.stat().st_mtime_ns
     except OSError:
@@ -30,7 +30,7 @@ def needs_compaction(database: Path) -> bool:
 
 
 def age(database: Path) -> float:
-    """Return the seconds since the file was last rewritten; infinite when it never was."""
+    """Return the seconds since the last compaction; infinity when there was none."""
     try:
         return time.time() - _marker(database).stat().st_mtime
     except OSError:
@@ -38,9 +38,9 @@ def age(database: Path) -> float:
 
 
 def compact(database: Path) -> bool:
-    """Rewrite the file without its free pages, if it was written to since; return whether it was done.
+    """Compact the file if it was written since the last time; return whether that happened.
 
-    The engine must not be running. A file that cannot be rewritten stays as it is.
+    The engine must not be running. After a failure the file stays as it is.
     """
     if not needs_compaction(database):
         return False

@@ -1,4 +1,4 @@
-"""Filters compiled to Milvus expressions, every name and literal written here and none pasted."""
+"""Compiles filters to Milvus expressions; every name and literal is escaped here, none is copied unchecked."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from footnote_store.fields import (
     value_key,
 )
 
-# The engine knows no constants; no row's primary key is empty.
+# The engine has no constants; no row's primary key is empty.
 TRUE = 'id != ""'
 FALSE = 'id == ""'
 
@@ -32,26 +32,26 @@ _INT64 = 2**63
 
 
 def quote(text: str) -> str:
-    """Write a text literal. The engine undoes `\\\\` and `\\"` and takes every other character as it is."""
+    """Return a text literal. The engine unescapes `\\\\` and `\\"` and takes every other character as it is."""
     if "\n" in text or "\r" in text:
         raise InvalidArgument("names and ids must not hold line breaks")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def literal(value: Scalar) -> str:
-    """Write any literal."""
+    """Return a literal of any type."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return quote(value) if isinstance(value, str) else repr(normal(value))
 
 
 def compile_expr(expr: Expr) -> str:
-    """Compile a filter for Milvus, negation pushed inwards to the single comparisons."""
+    """Compile a filter for Milvus, with negation pushed down to the comparisons."""
     return _compile(expr, negated=False)
 
 
 def conjunction(parts: Sequence[str]) -> str:
-    """Join compiled filters by AND, leaving out those that are always true."""
+    """Join compiled filters by AND, without those that are always true."""
     kept = [part for part in parts if part != TRUE]
     return " and ".join(f"({part})" for part in kept) if kept else TRUE
 
@@ -109,12 +109,13 @@ def _comparison(field: str, op: Op, value: Scalar, negated: bool) -> str:
     if op == "eq":
         in_list = f"{_path(item_key(name, value))} {symbol} true"
         return f"{comparison} {'and' if negated else 'or'} {in_list}"
-    # A value of another type fails the comparison and its opposite alike, so the negation asks for the type too.
+    # With a value of another type, both the comparison and its opposite are false, so the negation checks the type
+    # too.
     return f"{comparison} or {_path(type_key(name))} != {quote(kind_of(value))}" if negated else comparison
 
 
 def _integer_comparison(column: str, op: Op, value: int | float | None, negated: bool) -> str:
-    """Compare an integer column, which takes integer literals only, with any number."""
+    """Compare an integer column with any number; the column accepts integer literals only."""
     if value is None or (op == "eq" and value != math.floor(value)):
         return _constant(negated)
     bound = math.floor(value) if op in {"eq", "gt", "lte"} else math.ceil(value)
@@ -133,7 +134,7 @@ def _membership(field: str, values: Sequence[Scalar], negated: bool) -> str:
         parts = [_comparison(field, "eq", value, negated) for value in values]
         return conjunction(parts) if negated and FALSE not in parts else FALSE if negated else _disjunction(parts)
     name = metadata_name(field)
-    # A list literal may hold one type only, integers and fractions counting as two.
+    # A list literal may contain one type only; integers and fractions count as two.
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     lists = [texts]
     if all(isinstance(normal(number), int) for number in numbers):

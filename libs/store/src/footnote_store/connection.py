@@ -1,4 +1,4 @@
-"""The connection to the vector database: made when needed, every call under a deadline, a span and our errors."""
+"""The connection to the vector database: opened on demand; each call has a deadline, a span and typed errors."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from pymilvus.exceptions import MilvusException
 from footnote_store import tls
 
 _CONNECT_TIMEOUT = 5.0
-# It logs every failed call with a stack trace, and ours are reported by the callers.
+# pymilvus logs every failed call with a stack trace; callers report these failures themselves.
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 
 
 class SpaceMissing(Unavailable):
-    """Nothing was ever written to this physical collection, so a reader finds nothing in it."""
+    """This physical collection was never written, so a reader finds no rows."""
 
     default_reason = "STORE_UNAVAILABLE"
 
 
 class Connection:
-    """A client of the database, connected at the first call, again after a break, and anew with other certificates.
+    """A client of the database that connects at the first call, after a break, and after a change of certificates.
 
-    Raises FailedPrecondition for an address that asks for TLS that cannot be.
+    Raises FailedPrecondition for an address with unusable TLS parameters.
     """
 
     def __init__(self, uri: str, token: str = "") -> None:
@@ -49,7 +49,7 @@ class Connection:
         self._spaces: set[str] = set()
 
     async def health(self, timeout: float = 3.0) -> dict[str, Any]:
-        """Ask the store for its collections and their sizes; raises Unavailable when it does not answer."""
+        """Return the store's collections and their sizes; raises Unavailable when it does not respond."""
 
         async def look(client: AsyncMilvusClient) -> dict[str, int]:
             names = await client.list_collections(timeout=timeout)
@@ -67,7 +67,7 @@ class Connection:
         }
 
     async def close(self) -> None:
-        """Close the connection, and those that calls in flight are on."""
+        """Close the connection, and older ones with calls in flight."""
         left = {*self._calls, *([self._client] if self._client is not None else ())}
         self._client = None
         self._calls.clear()
@@ -81,10 +81,10 @@ class Connection:
         if self._client is None:
             async with self._connecting:
                 if self._client is None:
-                    # pymilvus would try until its time is up, and not say why.
+                    # pymilvus would retry until its timeout and not report the reason.
                     if why := await self._address.refusal():
                         raise _unavailable(f"the vector store is not reached: {why}")
-                    # Dedicated: the shared ones of pymilvus outlive their event loop.
+                    # Dedicated, because pymilvus's shared clients outlive their event loop.
                     client = AsyncMilvusClient(
                         self._address.uri, token=self._token, timeout=_CONNECT_TIMEOUT, dedicated=True,
                         **self._address.options,
@@ -101,7 +101,7 @@ class Connection:
         return self._client
 
     async def _close_unused(self, client: AsyncMilvusClient) -> None:
-        """Close a client that new calls do not use, unless one in flight does: the last of them closes it."""
+        """Close a replaced client, unless it has calls in flight: the last of them closes it."""
         if client is not self._client and not self._calls[client]:
             self._calls.pop(client, None)
             await client.close()
@@ -119,7 +119,7 @@ class Connection:
         self, operation: str, space: str, timeout: float, function: Callable[[AsyncMilvusClient], Awaitable[Any]],
         channel: str = "", empty: Any = (),
     ) -> Any:  # fmt: skip
-        """Run a call that finds nothing where nothing was ever written."""
+        """Run a call that returns `empty` when the space was never written."""
         try:
             return await self._call(operation, space, timeout, function, channel)
         except SpaceMissing:
@@ -133,7 +133,7 @@ class Connection:
         function: Callable[[AsyncMilvusClient], Awaitable[Any]],
         channel: str = "",
     ) -> Any:
-        """Run one call of the client under a deadline, a span and our errors."""
+        """Run one call of the client with a deadline, a span and typed errors."""
         attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
         label = f"milvus {operation} {channel}".rstrip()
         started = time.perf_counter()
@@ -155,7 +155,7 @@ class Connection:
                 histogram("footnote.store.duration").record(
                     time.perf_counter() - started, {names.DB_OPERATION: operation}
                 )
-                # pymilvus waits with asyncio.wait_for, which in Python 3.11 can swallow a cancellation.
+                # pymilvus uses asyncio.wait_for, which can swallow a cancellation in Python 3.11.
                 if task and task.cancelling() > cancels:
                     raise asyncio.CancelledError
 
@@ -163,11 +163,11 @@ class Connection:
         text = str(error.message)
         lowered = text.lower()
         if "not found" in lowered and "collection" in lowered:
-            # Made again by whoever writes next; a reader sees an empty store.
+            # The next writer creates it again; a reader sees an empty store.
             self._spaces.clear()
             return SpaceMissing("the vector store does not have this collection")
         if operation == "search" and "invalid sparse row" in lowered:
-            # The embedded engine has no statistics for BM25 before the first row.
+            # Before the first row, the embedded engine has no statistics for BM25.
             return SpaceMissing("the vector store holds no text yet")
         return _unavailable(
             f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"

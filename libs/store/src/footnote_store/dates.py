@@ -1,4 +1,4 @@
-"""Dates in filters: what is compared with a date must be one."""
+"""Validates dates in filters: a value compared with a date field must be a date."""
 
 from footnote_store import expr
 from footnote_store.expr import And, Compare, Exists, Expr, In, Or, invalid
@@ -6,7 +6,7 @@ from footnote_store.fields import DATE_COLUMNS, to_millis
 
 
 def parse_where(json_text: str) -> Expr:
-    """Parse a filter as `expr.parse_where` does; raises InvalidArgument for a date that is none, too."""
+    """Parse a filter as `expr.parse_where` does; also raises InvalidArgument for an invalid date."""
     parsed = expr.parse_where(json_text)
     _check(parsed)
     return parsed
@@ -25,5 +25,5 @@ def _check(part: Expr) -> None:
 
 
 def no_date(field: str) -> str:
-    """Say what a field takes that holds dates."""
+    """Return the message that explains which values a date field accepts."""
     return f"'{field}' takes dates in ISO 8601, such as \"2026-11-22\", or Unix milliseconds"

@@ -1,4 +1,4 @@
-"""Where the embedded engine listens: a Unix socket that only this user reaches, or a port of loopback."""
+"""The embedded engine's address: a Unix socket that only this user can reach, or a loopback port."""
 
 import asyncio
 import hashlib
@@ -19,76 +19,76 @@ class Endpoint(Protocol):
 
     @property
     def uri(self) -> str:
-        """As pymilvus takes it."""
+        """The address in pymilvus's form."""
         ...
 
     @property
     def listen(self) -> str:
-        """As the engine takes it."""
+        """The address in the engine's form."""
         ...
 
     def prepare(self) -> None:
-        """Make way for an engine that starts."""
+        """Make the address usable for an engine that starts."""
         ...
 
     async def connect(self) -> Streams:
-        """Connect to it; OSError when nobody listens."""
+        """Connect to the engine; OSError when it does not listen."""
         ...
 
 
 class Socket:
-    """A socket in the engine's folder; where that path is too long, in a private folder of this user's elsewhere."""
+    """A socket in the engine's folder; when that path is too long, in a private folder of this user."""
 
     def __init__(self, folder: Path) -> None:
         self.path = socket_path(folder)
 
     @property
     def uri(self) -> str:
-        """As pymilvus takes it."""
+        """The address in pymilvus's form."""
         return f"unix:{self.path}"
 
     @property
     def listen(self) -> str:
-        """As the engine takes it."""
+        """The address in the engine's form."""
         return self.uri
 
     def prepare(self) -> None:
-        """Let only this user into the folder, and take away what a killed engine has left."""
-        # The engine's folder may be a link to a larger disk; one where everybody can write may not.
+        """Restrict the folder to this user, and remove the socket of a killed engine."""
+        # The engine's folder may be a link to a larger disk; a link in a world-writable folder may not be followed.
         make_private(self.path.parent.resolve() if self.path.name == _NAME else self.path.parent)
         self.path.unlink(missing_ok=True)
 
     async def connect(self) -> Streams:
-        """Connect to it; OSError when nobody listens."""
+        """Connect to the engine; OSError when it does not listen."""
         return await asyncio.open_unix_connection(self.path)
 
 
 class Loopback:
-    """A port of 127.0.0.1, where nothing keeps other users of the machine out; 0 for a free one."""
+    """A port of 127.0.0.1, open to all users of the machine; 0 for a free one."""
 
     def __init__(self, port: int) -> None:
         self._port = port or _free_port()
 
     @property
     def uri(self) -> str:
-        """As pymilvus takes it."""
+        """The address in pymilvus's form."""
         return f"http://127.0.0.1:{self._port}"
 
     @property
     def listen(self) -> str:
-        """As the engine takes it."""
+        """The address in the engine's form."""
         return f"127.0.0.1:{self._port}"
 
     def prepare(self) -> None:
-        """Nothing stands in the way that could be removed."""
+        """Do nothing: a port needs no preparation."""
 
     async def connect(self) -> Streams:
-        """Connect to it; OSError when nobody listens."""
+        """Connect to the engine; OSError when it does not listen."""
         return await asyncio.open_connection("127.0.0.1", self._port)
 
 
 def socket_path(folder: Path) -> Path:
-    """Return where the engine over a folder listens; the same in every process of this user."""
+    """Return the path of the socket for an engine's folder; equal in every process of this user."""
     path = folder.absolute() / _NAME
     if len(os.fsencode(path)) <= MAX_SOCKET_PATH:
         return path
@@ -97,7 +97,7 @@ def socket_path(folder: Path) -> Path:
 
 
 def socket_uri(folder: Path) -> str:
-    """Return the address of the engine over a folder, as pymilvus takes it, whether one runs or not."""
+    """Return the address for an engine's folder in pymilvus's form, whether the engine runs or not."""
     return Socket(folder).uri
 
 

@@ -1,10 +1,11 @@
 """The embedded vector engine: the Milvus Lite C++ core as a supervised child process on a Unix socket.
 
-It asks nobody who they are: what keeps the other users of the machine out is the folder of the socket, which only this
-user may enter. Processes of the same user can read the database's files anyway.
-The `milvus_lite` package is located, not imported: its `__init__` needs a module that Python no longer ships, and only
-its binary is wanted. Started with an address it takes no lock on its file, so the launcher takes one, and the child
-inherits it: the lock is free only when both are gone, however they ended.
+It does not authenticate callers. The socket's folder, which only this user may enter, keeps out the machine's other
+users. Processes of the same user can read the database's files anyway.
+
+The `milvus_lite` package is located, not imported: its `__init__` needs a module that Python no longer ships, and
+only the binary is needed. When started with an address, the engine takes no lock on its file. The launcher therefore
+takes one and the child inherits it, so the lock is free only when both processes have ended.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ _LOCK_WAIT = 10.0  # an engine orphaned by kill -9 needs a moment to die
 _BACKOFF = Backoff(first=0.25, longest=12.5, least=0.6)
 _STABLE_AFTER = 60.0
 _LOG_LIMIT = 10 * 1024 * 1024
-_SMALL = 64 * 1024 * 1024  # what takes well under a second
+_SMALL = 64 * 1024 * 1024  # bytes; compaction takes well under a second
 
-# Run by a bare interpreter in the child before it becomes the engine: asks the kernel to kill it when its parent dies
-# (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and leaves at once if the parent died in between. The engine's
-# library folder is set only here: with it the interpreter itself would load the wrong C library.
+# A bare interpreter runs this in the child before it becomes the engine. It asks the kernel to kill the child when
+# the parent dies (PR_SET_PDEATHSIG = 1, SIGKILL = 9; it survives exec), and exits if the parent has died already. The
+# engine's library folder is set only here, because with it the interpreter itself would load the wrong C library.
 _TRAMPOLINE = (
     "import ctypes,os,sys\n"
     "if sys.platform=='linux':\n"
@@ -54,7 +55,7 @@ _TRAMPOLINE = (
 
 
 def engine_folder() -> Path | None:
-    """Return the folder with the engine's binary and libraries, or None where it is not installed."""
+    """Return the folder with the engine's binary and libraries; None when it is not installed."""
     spec = importlib.util.find_spec("milvus_lite")
     for location in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(location) / "lib"
@@ -64,15 +65,15 @@ def engine_folder() -> Path | None:
 
 
 class EmbeddedEngine:
-    """One engine process over one folder, restarted when it crashes, ended when this process ends.
+    """One engine process for one folder: restarted when it crashes, ended when this process ends.
 
-    A file that was written to is compacted at the start and the end where it is small, and where it was not for
-    `compact_after` seconds: at the start, or in between, which takes the engine away for a moment; 0 means never then,
-    and at every start.
+    A small file that was written to is compacted at start and stop. Any written file is also compacted
+    `compact_after` seconds after the last time, at a start or in between, which stops the engine for a moment. 0
+    means at every start and never in between.
 
-    `data_dir` holds the database and the socket, whose address is the same at every start. With a `port` it listens on
-    loopback instead, where every process of this machine can read and change what it holds; 0 picks a free one.
-    With the `parts` of the installation a file that was there before is missed.
+    `data_dir` holds the database and the socket, whose address stays the same. With a `port` the engine listens on
+    loopback, where every process of this machine can read and change its data; 0 picks a free port. With `parts`, a
+    missing file that existed before is an error.
     """
 
     def __init__(
@@ -92,20 +93,20 @@ class EmbeddedEngine:
 
     @property
     def uri(self) -> str:
-        """Address of the engine, as pymilvus takes it."""
+        """The engine's address in pymilvus's form."""
         return self._endpoint.uri
 
     @property
     def pid(self) -> int | None:
-        """Process id of the running engine; None when there is none just now."""
+        """Process id of the running engine; None when it is not running."""
         process = self._process
         return process.pid if process is not None and process.returncode is None else None
 
     async def start(self) -> str:
         """Start the engine, wait until it serves, and return its address.
 
-        Raises FailedPrecondition when another process uses the folder, when its file is damaged, missing or another
-        installation's; Unavailable when the engine does not come up.
+        Raises FailedPrecondition when another process uses the folder, or when the file is damaged, missing or
+        another installation's. Raises Unavailable when the engine does not start.
         """
         folder = engine_folder()
         if folder is None:
@@ -124,7 +125,7 @@ class EmbeddedEngine:
                     await self._spawn(folder)
                     break
                 except Unavailable:
-                    # Somebody may have taken the free port first; an address that was asked for is not exchanged.
+                    # Another process may have taken the free port first; a requested port is never replaced.
                     if self._wanted_port != 0 or attempt == 2:
                         raise
             if self._parts is not None and self._database.exists():
@@ -136,7 +137,7 @@ class EmbeddedEngine:
         return self.uri
 
     async def stop(self) -> None:
-        """End the engine and release the folder. Safe to call twice."""
+        """Stop the engine and release the folder. Safe to call twice."""
         self._stopping = True
         if self._supervisor is not None:
             self._supervisor.cancel()
@@ -185,7 +186,8 @@ class EmbeddedEngine:
         self._endpoint.prepare()
         log = self._open_log()
         try:
-            # A session of its own: Ctrl-C goes to the whole process group, and the services must drain before it ends.
+            # Its own session, because Ctrl-C reaches the whole process group, and the services must drain before the
+            # engine ends.
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-I", "-S", "-c", _TRAMPOLINE, str(os.getpid()), str(folder),
                 str(folder / "milvus"), str(self._database), self._endpoint.listen, "ERROR",
@@ -214,7 +216,7 @@ class EmbeddedEngine:
             writer.close()
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
-            # Another program on our port would answer too: then our own child is about to give up.
+            # Another program on the port would respond too; in that case the child is about to exit.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(0.05):
                     await process.wait()
@@ -226,7 +228,7 @@ class EmbeddedEngine:
         return Unavailable(f"the vector engine {problem}; see {self._dir / 'engine.log'}", reason="STORE_UNAVAILABLE")
 
     async def _supervise(self, folder: Path) -> None:
-        """Wait for the process to end and start it again at the same port, more slowly each time in a row."""
+        """Wait for the process to end and restart it at the same address, with backoff."""
         failures = 0
         while True:
             process = self._process
@@ -257,7 +259,7 @@ class EmbeddedEngine:
         return self._database.exists() and self._database.stat().st_size <= _SMALL
 
     async def _pause(self, folder: Path) -> None:
-        """Take the engine away, compact its file, and start it again; a failed start is left to the supervision."""
+        """Stop the engine, compact its file, and restart it; the supervisor handles a failed start."""
         began = time.monotonic()
         await self._end_process()
         await asyncio.to_thread(compact, self._database)

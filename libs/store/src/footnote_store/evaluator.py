@@ -1,4 +1,4 @@
-"""Filters evaluated in plain Python: the meaning that the compiled form must have."""
+"""Evaluates filters in plain Python: the reference semantics for the compiled form."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
 
 
 def evaluate(expr: Expr, chunk: Chunk) -> bool:
-    """Tell whether a chunk passes a filter."""
+    """Return whether a chunk passes a filter."""
     match expr:
         case And(children):
             return all(evaluate(child, chunk) for child in children)

@@ -1,8 +1,8 @@
-"""The filter language: its types, and how JSON text becomes one.
+"""The filter language: its expression types, and the parser for JSON text.
 
-The language: `{"k": v}`, several keys meaning AND, with `$and $or $not $in $nin $eq $ne $gt $gte $lt $lte $exists`.
-A comparison with a field that is missing, or of another type, is false, and its negation true; equality with a list
-field means that the list holds the value.
+The language is `{"k": v}`, several keys meaning AND, with `$and $or $not $in $nin $eq $ne $gt $gte $lt $lte $exists`.
+A comparison with a missing field, or one of another type, is false, and its negation true. Equality with a list field
+means that the list contains the value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from footnote_kit.errors import InvalidArgument
 
 Refuse = Callable[[str], InvalidArgument]
-"""From what is wrong to the error that says so, and where."""
+"""Turns a description of the problem into the error, with its location."""
 
 Scalar = str | bool | int | float
 Op = Literal["eq", "gt", "gte", "lt", "lte"]
@@ -29,28 +29,28 @@ _COMPARISONS: dict[str, Op] = {"$gt": "gt", "$gte": "gte", "$lt": "lt", "$lte": 
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """True when all children are; with none, always."""
+    """True when all children are true; always true without children."""
 
     children: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """True when a child is; with none, never."""
+    """True when any child is true; never true without children."""
 
     children: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """True when the child is not."""
+    """True when the child is false."""
 
     child: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """A field against a value; "eq" against a list field means that the list holds the value."""
+    """Compares a field with a value; "eq" on a list field means that the list contains the value."""
 
     field: str
     op: Op
@@ -59,7 +59,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """A field equal to one of several values."""
+    """True when a field equals one of several values."""
 
     field: str
     values: tuple[Scalar, ...]
@@ -67,7 +67,7 @@ class In:
 
 @dataclass(frozen=True, slots=True)
 class Exists:
-    """A field that is there and not empty."""
+    """True when a field exists and is not empty."""
 
     field: str
 
@@ -77,17 +77,17 @@ ALL: Expr = And(())
 
 
 def invalid(problem: str) -> InvalidArgument:
-    """Return the error for a filter that is not valid."""
+    """Return the error for an invalid filter."""
     return InvalidArgument(
         f"Invalid 'where' filter: {problem}", reason="INVALID_FILTER", violations=[("filter.json", problem)]
     )
 
 
 def parse_where(json_text: str) -> Expr:
-    """Parse a filter; an empty text means all.
+    """Parse a filter; an empty text means ALL.
 
-    Raises InvalidArgument with reason INVALID_FILTER, for text that is not JSON with exactly the message
-    `Invalid 'where' filter: must be valid JSON`.
+    Raises InvalidArgument with reason INVALID_FILTER. For text that is not JSON, its message is exactly `Invalid
+    'where' filter: must be valid JSON`.
     """
     if not json_text.strip():
         return ALL
@@ -103,7 +103,7 @@ def parse_where(json_text: str) -> Expr:
 
 
 def measured(expr: Expr) -> tuple[int, int]:
-    """Return how many conditions and values an expression has, and how many levels."""
+    """Return an expression's number of conditions and values, and its depth."""
     if isinstance(expr, Compare | Exists):
         return 1, 1
     if isinstance(expr, In):
@@ -121,7 +121,7 @@ def fields_of(expr: Expr) -> set[str]:
 
 
 def check_name(field: str, refuse: Refuse) -> None:
-    """Raise what `refuse` returns for a name that no field can have."""
+    """Raise the result of `refuse` for a name that no field can have."""
     if field.startswith("$"):
         raise refuse(f"unknown operator '{field[:32]}'")
     if not field or len(field) > 256:
@@ -203,12 +203,12 @@ class _Parser:
 
 
 def one_line(text: str) -> str:
-    """Replace line breaks, which the engine takes in no literal, by their pictures; on both sides of a comparison."""
+    """Replace line breaks by visible symbols on both sides of a comparison: engine literals cannot contain them."""
     return text.replace("\n", "␊").replace("\r", "␍") if "\n" in text or "\r" in text else text
 
 
 def scalar_of(value: Any, refuse: Refuse) -> Scalar:
-    """Return a value that can be compared with; raises what `refuse` returns for any other."""
+    """Return a value that is valid in a comparison; raises the result of `refuse` for any other."""
     if isinstance(value, str):
         if "\x00" in value or any(0xD800 <= ord(char) <= 0xDFFF for char in value):
             raise refuse("strings must not hold null characters or lone surrogates")
@@ -222,18 +222,18 @@ def scalar_of(value: Any, refuse: Refuse) -> Scalar:
             number = math.inf
         if not math.isfinite(number):
             raise refuse("numbers must be finite")
-        # Metadata travels as double precision, so an integer beyond it is compared as what it would have become.
+        # Metadata travels in double precision, so a larger integer is compared as the double it would have become.
         return number if abs(number) > 2**53 else value
     raise refuse("values must be strings, numbers or true or false; use $in for lists")
 
 
 def any_of(field: str, values: Sequence[str]) -> Expr:
-    """Return the filter for a field equal to one of several texts; with none, no limit."""
+    """Return the filter for a field that equals one of several texts; without texts, ALL."""
     return In(field, tuple(values)) if values else ALL
 
 
 def both(left: Expr, right: Expr) -> Expr:
-    """Return the filter that holds when both do."""
+    """Return the filter that is true when both filters are."""
     if left == ALL:
         return right
     return left if right == ALL else And((left, right))

@@ -1,8 +1,8 @@
-"""What can be filtered on, and how a chunk's free metadata is laid out for the engine.
+"""The filterable fields, and the layout of a chunk's free metadata for the engine.
 
-The engine knows no `not (…)`, no `exists`, and compares only scalars at a JSON path. So beside each value its type is
-kept, which answers `$exists` and the negation of a comparison, and each element of a list gets a key of its own, which
-answers "the list holds". Keys are encoded to letters, digits and underscores, so no name can break out of a path.
+The engine has no `not (…)` and no `exists`, and compares only scalars at a JSON path. The layout therefore stores
+each value's type, for `$exists` and negated comparisons. It also gives each element of a list its own key, for "the
+list contains". Keys are encoded as letters, digits and underscores, so no name can escape from a path.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DATE_COLUMNS = {"created_at": "created_at", "create_time": "created_at"}
 """Filter names of columns in Unix milliseconds; filters give dates as ISO 8601 text or milliseconds."""
 
 _OURS = ("title", "mime_type", "sha256", "heading", "heading_path", "page", "slide", "sheet", "tags")
-"""Further names that every chunk may have; the uploader's own keys win over them."""
+"""Further names that every chunk may have; the uploader's own keys take precedence."""
 
 NUMBER, TEXT, BOOL, LIST = "n", "s", "b", "l"
 _MAX_BYTES = 60_000  # the engine's limit for a JSON value is 65 536
@@ -51,24 +51,24 @@ Field = Scalar | list[Scalar]
 
 
 def metadata_name(field: str) -> str:
-    """Return the name of a metadata field: "metadata.language" reaches a key that a column of the same name hides."""
+    """Return a metadata field's name: "metadata.language" addresses a key hidden by a column of the same name."""
     return field[len(_PREFIX) :] if field.startswith(_PREFIX) else field
 
 
 def is_given(field: str) -> bool:
-    """Tell whether a name is one that Footnote gives, and no key of the uploader's metadata."""
+    """Return whether a name is one of Footnote's own, not a key of the uploader's metadata."""
     return field in TEXT_COLUMNS or field in NUMBER_COLUMNS or field in DATE_COLUMNS or field in _OURS
 
 
 def encode(name: str) -> str:
-    """Encode any text to ASCII letters, digits and underscores, different texts differently."""
+    """Encode any text as ASCII letters, digits and underscores, without collisions."""
     if name.isascii() and name.isalnum():
         return name
     return "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)
 
 
 def normal(value: Scalar) -> Scalar:
-    """Return numbers without a fraction as integers, and texts on one line; everything else as it is."""
+    """Return numbers without a fraction as integers, texts on one line, and other values unchanged."""
     if isinstance(value, str):
         return one_line(value)
     if isinstance(value, float) and value.is_integer() and abs(value) <= 2**53:
@@ -82,12 +82,12 @@ def value_key(field: str) -> str:
 
 
 def type_key(field: str) -> str:
-    """Return the key of a field's type: NUMBER, TEXT, BOOL or LIST; missing with the field."""
+    """Return the key of a field's type, NUMBER, TEXT, BOOL or LIST; it is missing when the field is."""
     return "t" + encode(field)
 
 
 def item_key(field: str, value: Scalar) -> str:
-    """Return the key that is true when a list field holds the value."""
+    """Return the key that is true when a list field contains the value."""
     text = f"{field}\0{json.dumps(normal(value), ensure_ascii=False)}"
     return "i" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:20]
 
@@ -117,9 +117,9 @@ def _flatten(prefix: str, data: Mapping[str, Any], out: dict[str, Field]) -> Non
 
 
 def metadata_fields(chunk: Chunk) -> dict[str, Field]:
-    """Return what can be filtered on besides the columns: tags, where the chunk stands, and the free metadata.
+    """Return the filterable fields besides the columns: tags, the chunk's location, and the free metadata.
 
-    Nested objects give dotted names; the uploader's own keys win over ours.
+    Nested objects become dotted names; the uploader's own keys take precedence.
     """
     place = chunk.locator.WhichOneof("place")
     fields: dict[str, Field] = {}
@@ -142,7 +142,7 @@ def metadata_fields(chunk: Chunk) -> dict[str, Field]:
 
 
 def facets(chunk: Chunk) -> dict[str, Scalar]:
-    """Return the JSON column of a chunk; raises InvalidArgument when its metadata is larger than the store takes."""
+    """Return the JSON column of a chunk; raises InvalidArgument when its metadata exceeds the store's limit."""
     result: dict[str, Scalar] = {}
     for name, value in metadata_fields(chunk).items():
         if isinstance(value, list):
@@ -164,7 +164,7 @@ def kind_of(value: Scalar) -> str:
 
 
 def to_millis(value: Scalar) -> int | float | None:
-    """Bring a date to Unix milliseconds: ISO 8601 text (UTC unless it says otherwise) or a number of milliseconds."""
+    """Convert a date to Unix milliseconds: ISO 8601 text (UTC by default) or a number of milliseconds."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -186,7 +186,7 @@ def text_column(chunk: Chunk, column: str) -> str:
 
 
 def strategy_name(chunk: Chunk) -> str:
-    """Return the name of the strategy that a chunk was cut by, without its prefix; "" for none."""
+    """Return the name of the strategy that cut a chunk, without its prefix; "" for none."""
     value = chunk.chunking_strategy
     return ChunkingStrategy.Name(value).removeprefix("CHUNKING_STRATEGY_") if value else ""
 
@@ -197,12 +197,12 @@ def number_column(chunk: Chunk, column: str) -> int:
 
 
 def created_millis(chunk: Chunk) -> int:
-    """Return when the chunk's document was uploaded, in Unix milliseconds."""
+    """Return the upload time of the chunk's document, in Unix milliseconds."""
     return int(chunk.create_time.ToMilliseconds())
 
 
 def unique(values: Sequence[Scalar]) -> list[Scalar]:
-    """Return the values once each, in order; true is not 1 here."""
+    """Return the distinct values, in order; true differs from 1."""
     seen: dict[tuple[bool, Scalar], Scalar] = {}
     for value in values:
         seen.setdefault((isinstance(value, bool), value), value)

@@ -1,4 +1,4 @@
-"""The filter language in one import: parse, compile for Milvus, evaluate in plain Python, and the scope of a search."""
+"""The filter language in one import: parser, Milvus compiler, evaluator in plain Python, and search scope."""
 
 from footnote_store.compiler import TRUE, compile_expr, conjunction, quote
 from footnote_store.dates import parse_where

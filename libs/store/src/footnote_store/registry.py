@@ -1,7 +1,7 @@
-"""Which vector stores there are, and which one this deployment uses.
+"""The available vector stores, and the choice of this deployment.
 
-Other packages add theirs in the entry-point group `footnote.stores`: a `Registration`, or a `StoreRegistration` where
-it keeps a file in the data folder or brings a process of its own.
+Other packages add stores in the entry-point group `footnote.stores`: a `Registration`, or a `StoreRegistration` for a
+store with a file in the data folder or a process of its own.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _CAPABILITIES = ("collections", "search", "full_text", "metadata_filtering", "tt
 
 @dataclass(frozen=True, slots=True)
 class StoreLocation:
-    """Where an engine keeps its data and listens; `compact_after` is seconds, `parts` are those of the installation.
+    """Where an engine keeps its data and listens.
 
-    With a `port` it listens on loopback, 0 for a free one; without, on a socket in the folder.
+    `compact_after` is in seconds; `parts` are those of the installation. With a `port` it listens on loopback, 0 for
+    a free one; otherwise on a socket in the folder.
     """
 
     folder: Path
@@ -39,14 +40,14 @@ class StoreLocation:
 
 @dataclass(frozen=True, slots=True)
 class StoreRegistration(Registration[NoSettings, Store]):
-    """A store that this deployment itself keeps: `found_at` says its address by the folder, `engine` runs it there."""
+    """A store that the deployment itself runs: `found_at` returns its address for a folder, `engine` runs it there."""
 
     found_at: Callable[[Path], str] | None = None
     engine: Callable[[StoreLocation], Engine] | None = None
 
 
 def _milvus(wanted: Wanted[NoSettings]) -> Store:
-    from footnote_store.store import VectorStore  # with its client, when first asked for
+    from footnote_store.store import VectorStore  # imported with its client on first use
 
     return VectorStore(wanted.address, wanted.token)
 
@@ -97,10 +98,10 @@ def stores() -> Registry[Store]:
 
 
 def chosen(settings: KitSettings) -> Registration[BaseModel, Store]:
-    """Return the store of a deployment; raises InvalidArgument(PROVIDER_INVALID) when there is no such one."""
+    """Return the store of a deployment; raises InvalidArgument(PROVIDER_INVALID) for an unknown one."""
     return stores().require(settings.vector_store or (SERVER if settings.vector_store_uri else EMBEDDED))
 
 
 def open_store(runtime: Runtime) -> Store:
-    """Return the deployment's store for one service; connections are made at the first call."""
+    """Return the deployment's store for one service; it connects at the first call."""
     return chosen(runtime.settings).build(address=runtime.vector_store_uri, token=runtime.vector_store_token)

@@ -1,4 +1,4 @@
-"""Rows of the two physical schemas, chunks and messages, and what comes back from them."""
+"""Rows of the two physical schemas, chunks and messages: encoding, decoding and hits."""
 
 from __future__ import annotations
 
@@ -30,29 +30,30 @@ Vector = Sequence[float] | NDArray[np.float32]
 FAR_FUTURE = 2**62
 """`expires_at` of rows that never expire, in Unix milliseconds."""
 
-_LAYOUT = "l2"  # to be raised when older rows cannot be searched any more
+_LAYOUT = "l2"  # raise it when rows of the old layout are no longer searchable
 
 
 MAX_TEXT_BYTES = 65_535
 """The engine's limit for a text value."""
 
-_COMPRESSED = "z:"  # no base64 begins so
+_COMPRESSED = "z:"  # no base64 text begins like this
 _WORTH_COMPRESSING, _MOST_UNPACKED = 1_000, 2**20
 
 HIT_COLUMNS = (
     "id", "text", "extra", "tenant_id", "collection_key", "revision_key", "created_at", "expires_at", "lexical_text",
 )  # fmt: skip
-"""What a hit is made of, in the order of its fields."""
+"""The columns of a hit, in the order of its fields."""
 
-CHUNK_OUTPUT = list(HIT_COLUMNS[1:])  # the id comes by itself
+CHUNK_OUTPUT = list(HIT_COLUMNS[1:])  # the engine returns the id by itself
 MESSAGE_OUTPUT = ["text", "extra", "tenant_id", "user_id"]
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A chunk to store: `vector` is None for parents, which are never searched; `lexical_text` are its search terms.
+    """A chunk to store; `vector` is None for parents, which are never searched.
 
-    `owner_key` is what its revision is of, where that is not the chunk's document: see `own_key`.
+    `lexical_text` are its search terms. `owner_key` identifies the owner of the revision when that is not the chunk's
+    document; see `own_key`.
     """
 
     chunk: Chunk
@@ -66,9 +67,9 @@ class Row:
 class Hit:
     """A row that a channel found, with the engine's own score: cosine -1 to 1, or BM25 from 0 up.
 
-    Times are Unix milliseconds. `lexical_text` are the search terms that it was indexed by; `vector`, shape
-    (dimensions,) and of length 1, is there where the search was asked to bring it. The columns are enough to rank by:
-    of some hundred hits only the few that are shown have their chunk decoded.
+    Times are Unix milliseconds. `lexical_text` are the search terms that the row is indexed by. `vector`, of shape
+    (dimensions,) and length 1, is present when the search requested it. The columns suffice for ranking: of some
+    hundred hits, only the few shown have their chunk decoded.
     """
 
     id: str
@@ -86,35 +87,35 @@ class Hit:
 
     @property
     def chunk(self) -> Chunk:
-        """The chunk itself; raises InvalidArgument when the row cannot be read."""
+        """The chunk itself; raises InvalidArgument when the row is unreadable."""
         return self.decode()
 
     def decode(self) -> Chunk:
-        """Decode the chunk where that was not done yet; raises InvalidArgument when the row cannot be read."""
+        """Return the chunk, decoded once; raises InvalidArgument when the row is unreadable."""
         if self._chunk is None:
             self._chunk = decode_chunk(self.id, self.text, self.extra)
         return self._chunk
 
     @property
     def document_id(self) -> str:
-        """The document that it is of, or the id of its row of own vectors: what the column of that name holds."""
+        """The id of the document, or of the row of own vectors, as in the column of that name."""
         collection_id = self.collection_key.rpartition(":")[0]
         return self.owner_key.removeprefix(own_key(collection_id, ""))
 
     @property
     def owner_key(self) -> str:
-        """What its revision is of; unlike ids that callers give, one of its kind."""
+        """The owner of the revision; unlike ids from callers, it is unique across collections."""
         return self.revision_key.rpartition(":")[0]
 
     @property
     def revision(self) -> int:
-        """The revision of the document that it is of."""
+        """The revision of the document."""
         return int(self.revision_key.rpartition(":")[2])
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRow:
-    """A message to remember for one user."""
+    """A message to store for one user."""
 
     message: MemoryMessage
     tenant_id: str
@@ -123,16 +124,16 @@ class MessageRow:
 
 
 def space_name(dimensions: int, variant: int = 0) -> str:
-    """Return the physical collection for chunks with vectors of a length; variants keep generations of one apart.
+    """Return the physical collection for chunks with vectors of a length; variants separate its generations.
 
-    Its name also says the layout of the rows: under a new one the chunks of an older layout are missed, and what the
-    store misses is written again.
+    The name also contains the layout of the rows. After a change of layout, chunks of the old one count as missing,
+    and indexing writes missing chunks again.
     """
     return f"chunks_{_LAYOUT}{f'_v{variant + 1}' if variant else ''}_{dimensions}"
 
 
 def dimensions_of(space: str) -> int:
-    """Return the length of the vectors in a physical collection, which its name says."""
+    """Return the vector length of a physical collection, which is part of its name."""
     return int(space.rsplit("_", 1)[-1])
 
 
@@ -142,7 +143,7 @@ def revision_key(document_id: str, revision: int) -> str:
 
 
 def own_key(collection_id: str, row_id: str) -> str:
-    """Return what the revisions of a row of own vectors are of: its caller's id is unique in its collection only."""
+    """Return the owner key of a row of own vectors: the caller's id is unique within its collection only."""
     return f"{collection_id}/{row_id}"
 
 
@@ -153,14 +154,15 @@ def _bounded(text: str, limit: int, field: str) -> str:
 
 
 def _shortened(text: str, limit: int) -> str:
-    """Cut a text that is only filtered on, such as a file name, to the column's width."""
+    """Cut a text that only serves filters, such as a file name, to the column's width."""
     return one_line(text).encode("utf-8", "replace")[:limit].decode("utf-8", "ignore")
 
 
 def unit(vector: Vector | None, dimensions: int) -> list[float] | NDArray[np.float32]:
-    """Return a vector at length 1, so that the engine's inner products are cosines; of nothing, all zero.
+    """Return the vector scaled to length 1, so that the engine's inner products are cosines; zeros for None.
 
-    The cosine metric says the same and takes the engine a quarter longer: it measures every row in every search.
+    The cosine metric gives the same result, but takes the engine a quarter longer, because it measures every row in
+    every search.
     """
     if vector is None:
         return [0.0] * dimensions
@@ -174,7 +176,7 @@ def unit(vector: Vector | None, dimensions: int) -> list[float] | NDArray[np.flo
 
 
 def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
-    """Return a row as the engine takes it; raises InvalidArgument for what does not fit."""
+    """Return a row in the engine's form; raises InvalidArgument for values that do not fit."""
     chunk = row.chunk
     extra = Chunk()
     extra.CopyFrom(chunk)
@@ -207,7 +209,7 @@ def encode_chunk(row: Row, dimensions: int) -> dict[str, Any]:
 
 
 def _packed(data: bytes) -> str:
-    """Return bytes as text for a column; many places of cells are alike, and are compressed to half."""
+    """Return bytes as text for a column; compression halves long ones, whose many cell locations are alike."""
     if len(data) < _WORTH_COMPRESSING:
         return base64.b64encode(data).decode()
     return _COMPRESSED + base64.b64encode(zlib.compress(data, 1)).decode()
@@ -220,7 +222,7 @@ def _unpacked(text: str) -> bytes:
 
 
 def decode_chunk(id_: str, text: str, extra: str) -> Chunk:
-    """Return the chunk that a stored row holds."""
+    """Return the chunk in a stored row."""
     chunk = Chunk()
     try:
         chunk.ParseFromString(_unpacked(extra))
@@ -231,13 +233,13 @@ def decode_chunk(id_: str, text: str, extra: str) -> Chunk:
 
 
 def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
-    """Return a message as the engine takes it."""
+    """Return a message in the engine's form."""
     extra = MemoryMessage()
     extra.CopyFrom(row.message)
     extra.ClearField("text")
     extra.ClearField("score")
     return {
-        # Ids of messages are unique for their user: nobody overwrites another's by naming it.
+        # Message ids are unique per user, so a user cannot overwrite another's message by its id.
         "id": _bounded(message_key(row.tenant_id, row.user_id, row.message.message_id), 512, "message id"),
         "tenant_id": row.tenant_id,
         "user_id": row.user_id,
@@ -251,13 +253,13 @@ def encode_message(row: MessageRow, dimensions: int) -> dict[str, Any]:
 
 
 def message_key(tenant_id: str, user_id: str, message_id: str) -> str:
-    """Return the id that a user's message has in the store."""
+    """Return the id of a user's message in the store."""
     whose = hashlib.sha256(f"{tenant_id}\0{user_id}".encode()).hexdigest()[:32]
     return f"{whose}:{message_id}"
 
 
 def decode_message(entity: Mapping[str, Any], score: float) -> MemoryMessage:
-    """Return a stored message with its similarity to the query, 0..1."""
+    """Return a stored message with its similarity to the query, 0 to 1."""
     message = MemoryMessage()
     message.ParseFromString(base64.b64decode(entity["extra"]))
     message.text = entity["text"]

@@ -1,4 +1,4 @@
-"""Which rows a caller may reach, written for the engine: once for reading, once for searching."""
+"""The rows that a caller may access, as engine filters: one for reads, one for searches."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from functools import lru_cache
 from footnote_store.compiler import FALSE, quote
 
 NEVER_FOUND = 0
-"""`search_key` of rows that are read but never found by a search."""
+"""The `search_key` of rows that reads return but searches never find."""
 
 
 @lru_cache(maxsize=65_536)
 def search_key(tenant_id: str, collection_key: str) -> int:
-    """Return the number, 1 to 2**63 - 1, that the rows of a collection carry so that a search can tell them by it.
+    """Return the number, 1 to 2**63 - 1, by which a search recognises the rows of a collection.
 
-    The engine compares numbers many at a time and texts one by one: with 10 000 rows a search whose filter compares
-    tenant, collection and level spends a quarter of its time there. Should two collections ever share a number, the
-    check of each hit by its own tenant and collection keeps them apart.
+    The engine compares numbers in bulk and texts one by one. With 10 000 rows, a search that filters by tenant,
+    collection and level spends a quarter of its time on that. If two collections ever share a number, a check of each
+    hit's tenant and collection keeps them apart.
     """
     name = f"{len(tenant_id)}:{tenant_id}{collection_key}".encode(errors="surrogatepass")
     return max(1, int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()) >> 1)
@@ -27,9 +27,9 @@ def search_key(tenant_id: str, collection_key: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowScope:
-    """The part of every read and search that no caller can change: tenant, collections, revisions, expiry.
+    """The part of every read and search that a caller cannot change: tenant, collections, revisions, expiry.
 
-    `now` is Unix seconds. Without tenant or collection nothing passes.
+    `now` is Unix seconds. Without a tenant or collections, no row passes.
     """
 
     tenant_id: str
@@ -38,13 +38,13 @@ class RowScope:
     now: float
 
     def rows(self) -> str:
-        """Write the filter of reads, by the columns that say it in words."""
+        """Return the filter of reads, which uses the columns' plain values."""
         if not self.tenant_id or not self.collection_keys:
             return FALSE
         return _all(self._tenant(), _one_of("collection_key", self.collection_keys, "in"), *self._current())
 
     def searched(self, *, by_tenant: bool) -> str:
-        """Write the filter of searches; `by_tenant` where each tenant's rows lie apart and only those need be seen."""
+        """Return the filter of searches; `by_tenant` is set when each tenant has its own partition."""
         if not self.tenant_id or not self.collection_keys:
             return FALSE
         keys = [search_key(self.tenant_id, key) for key in self.collection_keys]

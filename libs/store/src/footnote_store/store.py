@@ -1,4 +1,4 @@
-"""The vector store behind an async interface: Milvus by address, or the embedded engine, which talks alike."""
+"""The vector store as an async interface: a Milvus server, or the embedded engine with the same protocol."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class VectorStore(Connection):
     """Chunks and messages in a vector database.
 
     `uri` is "http://host:port". Every method takes `timeout` in seconds and raises Unavailable with reason
-    STORE_UNAVAILABLE when the store does not answer in time; connections are made at the first call and again after a
-    break, so that a store may be down at the start and come back.
+    STORE_UNAVAILABLE when the store does not respond in time. Connections open at the first call and again after a
+    break, so a store may be down at the start and come back.
     """
 
     def __init__(self, uri: str, token: str = "") -> None:
@@ -62,7 +62,7 @@ class VectorStore(Connection):
     # -- spaces ---------------------------------------------------------------------------------------------------
 
     async def ensure_space(self, dimensions: int, variant: int = 0, timeout: float = 30.0) -> str:
-        """Make a physical chunk collection for a dimension if it is not there; return its name.
+        """Create the physical chunk collection for a dimension if it is missing; return its name.
 
         Variants hold the same ids under different models of one dimension, while a collection moves between them.
         """
@@ -71,7 +71,7 @@ class VectorStore(Connection):
         return name
 
     async def ensure_message_space(self, dimensions: int, timeout: float = 30.0) -> str:
-        """Make the physical message collection for a dimension if it is not there; return its name."""
+        """Create the physical message collection for a dimension if it is missing; return its name."""
         name = f"messages_{dimensions}"
         await self._ensure(name, dimensions, timeout, message_schema, lexical=False)
         return name
@@ -91,7 +91,8 @@ class VectorStore(Connection):
                 if await client.has_collection(name, timeout=timeout):
                     description = await client.describe_collection(name, timeout=timeout)
                     self._check_dimension(name, description, dimensions)
-                    # An engine that dies while it makes a space leaves one without indexes, which no search can use.
+                    # An engine that dies while it creates a space leaves one without indexes, which no search can
+                    # use.
                     there = set(await client.list_indexes(name, timeout=timeout))
                     if missing := _indexes(self._embedded, wanted - there):
                         await client.create_index(name, missing, timeout=timeout)
@@ -119,14 +120,14 @@ class VectorStore(Connection):
     # -- chunks ---------------------------------------------------------------------------------------------------
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
-        """Write rows, replacing those of the same ids; returns how many the store confirmed."""
+        """Write rows, replacing rows with the same ids; return how many the store confirmed."""
         return await self._write_chunks(space, rows, timeout, new=False)
 
     async def insert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
-        """Write rows of which the store holds none; returns how many it confirmed.
+        """Write rows whose ids are all new; return how many the store confirmed.
 
-        The cost does not grow with the store, where `upsert` looks for every id among all. It is tried once: what
-        failed may have been written all the same, so that only `upsert` may write it again.
+        The cost does not grow with the store, whereas `upsert` looks up every id. There is one attempt: a failed
+        write may have succeeded all the same, so only `upsert` may repeat it.
         """
         return await self._write_chunks(space, rows, timeout, new=True)
 
@@ -155,7 +156,7 @@ class VectorStore(Connection):
     async def search_dense(
         self, space: str, vector: Vector, scope: RowScope, limit: int, timeout: float = 10.0, *, where: str = TRUE
     ) -> list[Hit]:
-        """Find the chunks nearest to a vector by cosine, best first; parents are never found."""
+        """Return the chunks nearest to a vector by cosine, best first; parents are never found."""
         query = np.asarray(unit(vector, len(vector)), dtype=np.float32)
         return await self._search(space, "dense", query, scope, where, limit, timeout, CHUNK_OUTPUT)
 
@@ -163,7 +164,7 @@ class VectorStore(Connection):
         self, space: str, lexical_query: str, scope: RowScope, limit: int, timeout: float = 10.0, *,
         where: str = TRUE, vectors: bool = False,
     ) -> list[Hit]:  # fmt: skip
-        """Find the chunks that match search terms best by BM25; without terms, none. `vectors` come if wanted."""
+        """Return the chunks that match search terms best by BM25, none without terms; with vectors if requested."""
         if not lexical_query.strip():
             return []
         output = [*CHUNK_OUTPUT, "dense"] if vectors else CHUNK_OUTPUT
@@ -184,21 +185,21 @@ class VectorStore(Connection):
         return found
 
     async def query(self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0) -> list[Chunk]:
-        """Read chunks by a filter in order of their ids, which is reading order."""
+        """Return the chunks that pass a filter, in order of their ids, which is reading order."""
         return [hit.chunk for hit in await self.read(space, expr, limit, offset, timeout)]
 
     async def read(
         self, space: str, expr: str, limit: int, offset: int = 0, timeout: float = 10.0, *, vectors: bool = False
     ) -> list[Hit]:
-        """Read chunks as `query` does, with the columns that say whether a caller may see them; scores are 0.
+        """Return rows as `query` does, with the columns that decide a caller's access; scores are 0.
 
-        `vectors` come if wanted.
+        Vectors are included if requested.
         """
         if limit <= 0:
             return []
         last_id = ""
         hits: list[Hit] = []
-        # The engine looks at a window from the first row on, so a far offset is walked to by key.
+        # The engine's window is counted from the first row, so a far offset is reached by key.
         while offset + limit > _MAX_WINDOW and offset > 0:
             step = min(offset, _PAGE)
             ids = await self.ids(space, _after(expr, last_id), step, timeout=timeout)
@@ -224,7 +225,7 @@ class VectorStore(Connection):
         return hits
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
-        """Return the ids of rows that pass a filter, in order, at most 16 384."""
+        """Return the ids of the rows that pass a filter, in order, at most 16 384."""
 
         async def query(client: AsyncMilvusClient) -> Any:
             return await client.query(
@@ -234,7 +235,7 @@ class VectorStore(Connection):
         return sorted(entity["id"] for entity in await self._read("query", space, timeout, query))
 
     async def filenames(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> dict[str, str]:
-        """Return document id to file name for the rows that pass a filter; ask for one row a document."""
+        """Return a mapping of document id to file name for the rows that pass a filter; select one row per document."""
 
         async def query(client: AsyncMilvusClient) -> Any:
             return await client.query(
@@ -246,7 +247,7 @@ class VectorStore(Connection):
         return {entity["document_id"]: entity["filename"] for entity in entities}
 
     async def vectors(self, space: str, ids: Sequence[str], timeout: float = 10.0) -> dict[str, NDArray[np.float32]]:
-        """Return the vectors of rows by id, shape (dimensions,) each; ids that are not there are left out."""
+        """Return the vectors of rows by id, shape (dimensions,) each; missing ids are left out."""
         found: dict[str, NDArray[np.float32]] = {}
         for start in range(0, len(ids), _BATCH):
             part = list(ids[start : start + _BATCH])
@@ -262,7 +263,7 @@ class VectorStore(Connection):
         return found
 
     async def count(self, space: str, expr: str, timeout: float = 10.0) -> int:
-        """Count the rows that pass a filter."""
+        """Return the number of rows that pass a filter."""
 
         async def query(client: AsyncMilvusClient) -> Any:
             return await client.query(space, filter=expr, output_fields=["count(*)"], timeout=timeout)
@@ -271,8 +272,8 @@ class VectorStore(Connection):
         return int(result[0]["count(*)"])
 
     async def delete(self, space: str, expr: str, timeout: float = 60.0) -> int:
-        """Remove the rows that pass a filter, chunks or messages; returns how many there were."""
-        # Counted first: what delete itself reports differs between server versions.
+        """Delete the rows that pass a filter, chunks or messages; return how many there were."""
+        # Counted first, because the number that delete reports differs between server versions.
         count = await self.count(space, expr, timeout)
         if count:
             await self._call("delete", space, timeout, lambda c: c.delete(space, filter=expr, timeout=timeout))
@@ -281,7 +282,7 @@ class VectorStore(Connection):
     # -- messages -------------------------------------------------------------------------------------------------
 
     async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = 30.0) -> int:
-        """Remember messages, replacing those of the same ids; returns how many the store confirmed."""
+        """Store messages, replacing those with the same ids; return how many the store confirmed."""
         dimensions = dimensions_of(space)
         written = 0
         for start in range(0, len(rows), _BATCH):
@@ -293,7 +294,7 @@ class VectorStore(Connection):
         self, space: str, vector: Vector, tenant_id: str, user_id: str, limit: int,
         exclude_conversation_id: str = "", timeout: float = 5.0,
     ) -> list[MemoryMessage]:  # fmt: skip
-        """Find a user's own messages most similar to a vector, best first."""
+        """Return the user's messages most similar to a vector, best first."""
         if not tenant_id or not user_id:
             return []
         expr = f"tenant_id == {quote(tenant_id)} and user_id == {quote(user_id)}"
@@ -324,9 +325,9 @@ def _after(expr: str, last_id: str) -> str:
 
 
 def _indexes(embedded: bool, fields: AbstractSet[str]) -> IndexParams:
-    """Return the indexes of these columns of a space; one without any is false."""
+    """Return the indexes for these columns of a space; an empty result is false."""
     index = MilvusClient.prepare_index_params()
-    if "dense" in fields:  # of vectors at length 1: cosines
+    if "dense" in fields:  # inner products of vectors of length 1 are cosines
         index.add_index("dense", index_type="FLAT" if embedded else "AUTOINDEX", metric_type="IP")
     if "sparse" in fields:
         index.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")

@@ -1,7 +1,7 @@
-"""Conformance suite for vector stores, to be run in the pytest of whoever writes one.
+"""Conformance suite for vector stores, to run in the pytest of a store's package.
 
-`STORE` is a tuple of checks; a check is an async function that raises AssertionError with what came back. Each writes
-under a tenant of its own and takes away what it wrote.
+`STORE` is a tuple of checks. A check is an async function that raises AssertionError with the store's actual result.
+Each check writes under a tenant of its own and deletes its rows.
 
     @pytest.mark.parametrize("check", testing.STORE)
     async def test_it_conforms(check):
@@ -36,11 +36,11 @@ _TEXTS = (
     "Bread needs flour, water and time.",
     "员工每年享有二十五天带薪年假。",
 )
-_RELATED = "Water laps at the rock below."  # a word of each of the first two
+_RELATED = "Water laps at the rock below."  # shares a word with each of the first two
 
 
 class _Shelf:
-    """Rows of a tenant of its own: made here, written and read through the store."""
+    """Rows of a tenant of its own: created here, written and read through the store."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -85,7 +85,7 @@ class _Shelf:
         return RowScope(self.tenant, keys or ("c1:1",), hidden, now)
 
     async def found(self, scope: RowScope, text: str = _TEXTS[0]) -> tuple[list[str], list[str], list[str]]:
-        """Return what the two channels find, and what is read, each in its order."""
+        """Return the results of dense search, lexical search and read, each in its order."""
         dense = await self.store.search_dense(self.space, _vector(text), scope, 100)
         lexical = await self.store.search_lexical(self.space, lexical_text(text, "en"), scope, 100)
         read = await self.store.read(self.space, scope.rows(), 100)
@@ -93,7 +93,7 @@ class _Shelf:
 
 
 def _vector(text: str) -> NDArray[np.float32]:
-    """Return a unit vector that says nothing of the text's meaning, shape (16,)."""
+    """Return a unit vector unrelated to the text's meaning, shape (16,)."""
     seed = int.from_bytes(text.encode("utf-8", "replace")[:32], "big")
     vector = np.random.default_rng(seed).normal(size=_DIMENSIONS).astype(np.float32)
     unit: NDArray[np.float32] = vector / np.linalg.norm(vector)
@@ -101,7 +101,7 @@ def _vector(text: str) -> NDArray[np.float32]:
 
 
 async def tells_how_it_is(store: Store) -> None:
-    """Check that health says so in words that can be sent, and how long it took."""
+    """Check that health is JSON-serialisable, and includes the latency."""
     health = await store.health()
     assert health.get("healthy") is True and health.get("engine"), f"health is {health}"
     json.dumps(health)
@@ -109,7 +109,7 @@ async def tells_how_it_is(store: Store) -> None:
 
 
 async def gives_back_what_was_written(store: Store) -> None:
-    """Check that a chunk comes back field for field, whatever its text and metadata, and its vector at length 1."""
+    """Check that a chunk of any text and metadata returns unchanged, and its vector scaled to length 1."""
     async with _Shelf(store) as shelf:
         metadata = {"n": 1, "deep": {"x": [True, "y"]}, "odd key \"'\\": _ODD}
         row = shelf.row(_ODD, metadata=metadata, title="T", tags=["a b"], vector=_vector(_ODD) * np.float32(3))
@@ -127,7 +127,7 @@ async def gives_back_what_was_written(store: Store) -> None:
 
 
 async def finds_the_nearest_and_the_best_worded_first(store: Store) -> None:
-    """Check order, scores and limit of both channels, and that a query without terms finds nothing."""
+    """Check order, scores and limit of both channels, and that a query without terms returns no hits."""
     async with _Shelf(store) as shelf:
         await shelf.put(*(shelf.row(text, at) for at, text in enumerate((*_TEXTS, _RELATED))))
         for text in _TEXTS:
@@ -147,7 +147,7 @@ async def finds_the_nearest_and_the_best_worded_first(store: Store) -> None:
 
 
 async def replaces_and_inserts(store: Store) -> None:
-    """Check that a row of the same id takes the other's place, and that new ones are added."""
+    """Check that a row replaces one with the same id, and that new rows are added."""
     async with _Shelf(store) as shelf:
         await shelf.put(shelf.row(_TEXTS[0]))
         await shelf.put(shelf.row(_TEXTS[1]))
@@ -158,7 +158,8 @@ async def replaces_and_inserts(store: Store) -> None:
 
 
 async def keeps_to_its_scope(store: Store) -> None:
-    """Check that both channels and reads see one's tenant, collections, revisions and what has not expired only."""
+    """Check that both channels and reads return only rows in the tenant, collections, revisions and time of the
+    scope."""
     async with _Shelf(store) as shelf, _Shelf(store) as other:
         text = _TEXTS[0]
         late = shelf.row(f"{text} Late.", 3)
@@ -184,7 +185,7 @@ async def keeps_to_its_scope(store: Store) -> None:
 
 
 async def reads_parents_and_never_finds_them(store: Store) -> None:
-    """Check that a chunk that is read for its parts is in reads and in no search."""
+    """Check that reads return parent chunks and searches do not."""
     async with _Shelf(store) as shelf:
         await shelf.put(shelf.row(_TEXTS[0], 0, level=CHUNK_LEVEL_PARENT))
         await shelf.put(shelf.row(_TEXTS[1], 1, level=CHUNK_LEVEL_STANDARD))
@@ -193,7 +194,7 @@ async def reads_parents_and_never_finds_them(store: Store) -> None:
 
 
 async def reads_in_order_page_by_page(store: Store) -> None:
-    """Check that the order is that of the ids, and that pages together are the whole."""
+    """Check that rows are ordered by id, and that the pages together are complete."""
     async with _Shelf(store) as shelf:
         rows = [shelf.row(f"Row {at}.", at) for at in range(23)]
         await shelf.put(*reversed(rows))
@@ -206,7 +207,7 @@ async def reads_in_order_page_by_page(store: Store) -> None:
 
 
 async def understands_filters(store: Store) -> None:
-    """Check every operator over every kind of value, negated too, against what Python makes of the same filter."""
+    """Check every operator with every kind of value, also negated, against the reference evaluator."""
     values: tuple[object, ...] = (1, 2.5, "x", 'a "b" \\c', True, False, [1, "x"], None)
     async with _Shelf(store) as shelf:
         rows = [
@@ -235,7 +236,7 @@ async def understands_filters(store: Store) -> None:
 
 
 async def removes_what_passes_and_says_how_many(store: Store) -> None:
-    """Check the number, that the rest stays, and that what is gone is found by nothing."""
+    """Check the reported number, that other rows stay, and that no search or read returns deleted rows."""
     async with _Shelf(store) as shelf:
         await shelf.put(*(shelf.row(text, at) for at, text in enumerate(_TEXTS)))
         first = conjunction([shelf.all, "ordinal == 0"])
@@ -247,7 +248,7 @@ async def removes_what_passes_and_says_how_many(store: Store) -> None:
 
 
 async def refuses_what_does_not_fit(store: Store) -> None:
-    """Check a vector of another length and a text that is too long: typed errors, and nothing is written."""
+    """Check a vector of another length and a text too long: the errors are typed, and no row is written."""
     async with _Shelf(store) as shelf:
         for row in (shelf.row("x", vector=np.ones(3, dtype=np.float32)), shelf.row("x" * (MAX_TEXT_BYTES + 1))):
             try:
@@ -259,7 +260,7 @@ async def refuses_what_does_not_fit(store: Store) -> None:
 
 
 async def finds_nothing_where_nothing_was_written(store: Store) -> None:
-    """Check every read of a space that was only made, and of one that was not even made."""
+    """Check every read of an empty space and of a missing one."""
     empty = await store.ensure_space(_DIMENSIONS, variant=7)
     scope = RowScope(uuid4().hex, ("c1:1",), (), _NOW)
     for space in (empty, space_name(_DIMENSIONS, 8)):
@@ -271,7 +272,7 @@ async def finds_nothing_where_nothing_was_written(store: Store) -> None:
 
 
 async def keeps_messages_for_their_user(store: Store) -> None:
-    """Check that a message is found by its user only, best first, without a conversation left out, until removed."""
+    """Check that only its user finds a message, best first, without an excluded conversation, until its deletion."""
     space = await store.ensure_message_space(_DIMENSIONS)
     tenant = uuid4().hex
 
@@ -286,7 +287,7 @@ async def keeps_messages_for_their_user(store: Store) -> None:
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
         return [hit.text for hit in hits]
 
-    # The same id of two users is two messages.
+    # Two users with the same message id have two messages.
     rows = [row("m1", "u"), row("m2", "u", "c2"), row("m1", "v")]
     assert await store.upsert_messages(space, rows) == 3
     try:
@@ -301,7 +302,7 @@ async def keeps_messages_for_their_user(store: Store) -> None:
 
 
 async def runs_side_by_side_and_can_be_cancelled(store: Store) -> None:
-    """Check that searches at once find what one finds alone, and that one broken off ends and spoils nothing."""
+    """Check that concurrent searches return the usual results, and that a cancelled one ends without side effects."""
     async with _Shelf(store) as shelf:
         await shelf.put(*(shelf.row(text, at) for at, text in enumerate(_TEXTS)))
         alone = await shelf.found(shelf.scope())

@@ -1,8 +1,8 @@
-"""TLS to a Milvus server, asked for in its address in pymilvus's words.
+"""TLS to a Milvus server, configured in its address with pymilvus's parameter names.
 
-`https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`: whose certificates to take
-(without it the authorities that gRPC brings), this caller's own, and the name that the server's certificate bears
-where it is another than the address's. What would have no effect is refused. Files that are replaced serve the next
+An example is `https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`. The parameters
+are the accepted authorities (by default gRPC's), the client's certificate and key, and the name in the server's
+certificate if it differs from the address. A parameter without effect is refused. Replaced files apply to the next
 connection.
 """
 
@@ -19,12 +19,12 @@ from footnote_kit.tls import LOOK_SECONDS, Renewed
 _CA, _CERT, _KEY, _NAME = NAMES = ("ca_pem_path", "client_pem_path", "client_key_path", "server_name")
 _HANDSHAKE_SECONDS = 3.0
 _GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))  # RFC 9113, 3.4: empty settings
-_HTTPS_PORT = 443  # pymilvus's, where an https:// address names none
+_HTTPS_PORT = 443  # pymilvus's default port of an https:// address
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, without what the address says of TLS; the files where it names some."""
+    """A server's address without its TLS parameters; `said` holds the parameters, `files` the certificate files."""
 
     uri: str
     said: dict[str, str]
@@ -32,18 +32,18 @@ class Address:
 
     @property
     def options(self) -> dict[str, Any]:
-        """Return what pymilvus is to be told; it reads the files itself when it connects."""
+        """Return pymilvus's connection options; it reads the files itself when it connects."""
         told = dict(self.said)
         if _CA in told and _CERT not in told:
-            told["server_pem_path"] = told.pop(_CA)  # its word for authorities alone
+            told["server_pem_path"] = told.pop(_CA)  # its parameter for authorities without a client certificate
         return told
 
     def renewed(self) -> bool:
-        """Say once whether other files lie there than at the last look."""
+        """Return whether the files were replaced since the last check."""
         return self.files is not None and self.files.look()[1]
 
     async def refusal(self) -> str:
-        """Shake hands as pymilvus would and return why the two do not trust each other; "" where it is not that."""
+        """Repeat pymilvus's TLS handshake and return the reason of a failure; "" when TLS is not the cause."""
         if self.files is None:
             return ""
         split = urlsplit(self.uri)
@@ -63,7 +63,7 @@ class Address:
 
 
 async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
-    """Greet, and see whether that is answered: in TLS 1.3 a caller is refused after the handshake."""
+    """Send an HTTP/2 preface and wait for a response: TLS 1.3 servers refuse a client after the handshake."""
     why = "it hangs up"
     try:
         writer.write(_GREETING)
@@ -71,7 +71,7 @@ async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
             return ""
     except ssl.SSLError as error:
         why = error.reason or why
-    except OSError:  # some hang up without a word
+    except OSError:  # some servers hang up without an alert
         pass
     finally:
         writer.transport.abort()
@@ -79,7 +79,7 @@ async def _greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
 
 
 def address(uri: str) -> Address:
-    """Read an address; FailedPrecondition for what cannot be, or would have no effect."""
+    """Parse an address; FailedPrecondition for parameters that are invalid or have no effect."""
     split = urlsplit(uri)
     if split.scheme.lower() != "https":
         if split.scheme.lower() in ("http", "tcp") and split.query:
@@ -114,7 +114,7 @@ def _context(said: dict[str, str]) -> ssl.SSLContext:
     else:
         context.load_default_certs()
     if _CERT in said:
-        # A key that needs a password is refused, not asked for on the terminal.
+        # A key with a password is refused, so that no prompt appears on the terminal.
         context.load_cert_chain(said[_CERT], said[_KEY], password="")
     return context
 

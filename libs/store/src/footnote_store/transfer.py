@@ -1,4 +1,4 @@
-"""Rows of a vector store on their way to another: all columns as they are, vectors included."""
+"""Copies rows between vector stores with all columns unchanged, vectors included."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Entity = dict[str, Any]
 
 
 class Transfer(VectorStore):
-    """A store that is read or filled whole, for those who look after it."""
+    """A store that administration tools read or fill as a whole."""
 
     async def spaces(self) -> list[str]:
         """Return the names of all physical collections."""
@@ -43,11 +43,11 @@ class Transfer(VectorStore):
         return found
 
     async def total(self, space: str) -> int:
-        """Count the rows of a space; 0 for one that is not there."""
+        """Return the number of rows in a space; 0 for a missing one."""
         return await self.count(space, 'id != ""', _SECONDS)
 
     async def pages(self, space: str) -> AsyncIterator[list[Entity]]:
-        """Yield all rows in the order of their ids, at most 500 at a time; what comes meanwhile may be among them."""
+        """Yield all rows in the order of their ids, at most 500 at a time; concurrent inserts may be among them."""
         columns = await self._columns(space)
         last = ""
         while True:
@@ -66,7 +66,7 @@ class Transfer(VectorStore):
             last = str(rows[-1]["id"])
 
     async def fill(self, space: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Write rows as `pages` gave them, making the space where it is not there."""
+        """Write rows from `pages`; create the space if it is missing."""
         await self._made(space)
         for start in range(0, len(rows), PAGE):
             request = write_request(UpsertRequest, space, rows[start : start + PAGE])
@@ -95,9 +95,9 @@ class Transfer(VectorStore):
 
 
 async def copy(source: Transfer, target: Transfer) -> dict[str, int]:
-    """Copy all rows of a store into an empty one; return how many of each space.
+    """Copy all rows of a store into an empty one; return the number of rows by space.
 
-    Raises FailedPrecondition where the target holds rows already, and where it holds another number afterwards.
+    Raises FailedPrecondition when the target already has rows, and when its number of rows differs afterwards.
     """
     spaces = await source.spaces()
     for space in spaces:
@@ -116,20 +116,20 @@ async def copy(source: Transfer, target: Transfer) -> dict[str, int]:
 
 
 def as_line(row: Mapping[str, Any]) -> str:
-    """Return a row as a line of JSON, its vector as base64 of 32-bit floats."""
+    """Return a row as a line of JSON, with its vector as base64 of 32-bit floats."""
     packed = base64.b64encode(np.asarray(row[_VECTOR], dtype="<f4").tobytes()).decode()
     return json.dumps({**row, _VECTOR: packed}, ensure_ascii=True, separators=(",", ":"))
 
 
 def of_line(line: str) -> Entity:
-    """Return the row of a line that `as_line` made; ValueError for another."""
+    """Return the row in a line from `as_line`; ValueError for another line."""
     row: Entity = json.loads(line)
     row[_VECTOR] = np.frombuffer(base64.b64decode(row[_VECTOR]), dtype="<f4")
     return row
 
 
 def _plain(row: Entity) -> Entity:
-    """Return a row with its JSON column as an object, whichever way the client gave it."""
+    """Return a row with its JSON column parsed, in whichever form the client returned it."""
     return {
         name: json.loads(value) if name == "facets" and isinstance(value, str | bytes) else value
         for name, value in row.items()

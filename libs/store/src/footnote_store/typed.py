@@ -1,4 +1,4 @@
-"""A request's filter: in messages or as JSON text, it becomes the same expression."""
+"""Parses a request's filter: typed messages and JSON text produce the same expressions."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ _NEGATED = (pb.COMPARISON_OP_NE, pb.COMPARISON_OP_NOT_IN, pb.COMPARISON_OP_NOT_E
 
 
 def parse_filter(request: Any) -> Expr:
-    """Return what a request's `filter` says; without one, all.
+    """Return the expression of a request's `filter`; without one, ALL.
 
-    Raises InvalidArgument with reason INVALID_FILTER that names the place in the filter.
+    Raises InvalidArgument with reason INVALID_FILTER and the location in the filter.
     """
     return _Parser().parse(request.filter) if request.HasField("filter") else ALL
 
@@ -98,7 +98,7 @@ class _Parser:
         return Not(found) if given.op in _NEGATED else found
 
     def _positive(self, given: pb.Comparison, path: str) -> Expr:
-        """Return a comparison before it is negated."""
+        """Return a comparison before its negation."""
         kind = given.value.WhichOneof("kind")
         if given.op in _PRESENT:
             if given.HasField("value"):
@@ -124,7 +124,7 @@ class _Parser:
 
 
 def _scalar(field: str, given: pb.FilterValue, path: str) -> Scalar:
-    """Return a single value; a time in Unix milliseconds."""
+    """Return a single value; a time as Unix milliseconds."""
     kind = given.WhichOneof("kind")
     if kind is None:
         raise _refused(path, "must be given")
@@ -144,5 +144,5 @@ def _millis(field: str, given: pb.FilterValue, path: str) -> int | float:
     moment = given.time_value
     whole, rest = divmod(moment.nanos, 1_000_000)
     millis = moment.seconds * 1000 + whole
-    # Between two milliseconds it makes no difference where: times are kept as whole ones.
+    # Times are stored as whole milliseconds, so the exact position between two does not matter.
     return millis + 0.5 if rest else millis
