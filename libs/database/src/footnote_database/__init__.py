@@ -1,1 +1,1 @@
-"""Databases of the services, built once; a service says what is its own (`Traits`), and keeps tables and migrations."""
+"""Shared database code: a service describes its database in `Traits` and keeps its own tables and migrations."""

@@ -1,11 +1,11 @@
-"""SQLite connections whose statements are seen to their end, whoever is cancelled while one of them runs.
+"""Cancel-safe SQLite: statements run to completion even when the awaiting task is cancelled.
 
-A statement runs on a thread of its connection, and goes on there when its caller is gone. Two things would hold the
-file's lock then, for as long as nobody collects garbage: a transaction begun for nobody, and a connection closed while
-a cursor of it is open, which SQLite keeps in secret, its transaction included, until the cursor is gone.
+A statement runs on its connection's thread and continues there after a cancellation. Two things would then hold the
+file's lock until the garbage collector runs. One is an abandoned transaction. The other is a connection closed with
+an open cursor, because SQLite keeps it and its transaction until the cursor is gone.
 
-All of a statement is one job of that thread: its cursor, the transaction that it begins, its rows. Each job costs two
-changes of thread, which is more than most statements do themselves.
+Each statement is therefore one job of that thread: its cursor, the transaction that it begins, its rows. A job costs
+two thread switches, which is more than most statements cost themselves.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _ROWS_AT_ONCE = 64
 
 
 async def outcome(future: "asyncio.Future[R]") -> R:
-    """Return what a future comes to; who is cancelled meanwhile is so only when it is done, however often."""
+    """Return a future's result; re-raise a cancellation only after the future has finished."""
     cancelled: asyncio.CancelledError | None = None
     while not future.done():
         try:
@@ -37,15 +37,15 @@ async def outcome(future: "asyncio.Future[R]") -> R:
     if cancelled is None:
         return future.result()
     if not future.cancelled():
-        future.exception()  # looked at, so that nobody is told that it was not
+        future.exception()  # retrieved, so that asyncio does not log it as never retrieved
     try:
         raise cancelled
     finally:
-        del cancelled  # which holds this frame, and so would hold what the future came to
+        del cancelled  # it refers to this frame, and so would keep the future's result alive
 
 
 class Cursor:
-    """One statement at a time, with all of its rows; nothing is left open behind it."""
+    """One statement at a time, with all of its rows; no SQLite cursor stays open."""
 
     arraysize = 1
 
@@ -71,20 +71,20 @@ class Cursor:
         return await self._run(sqlite3.Cursor.executemany, statement, parameters)
 
     async def fetchone(self) -> Any:
-        """Return the next row, None after the last."""
+        """Return the next row; None after the last."""
         return self._rows.popleft() if self._rows else None
 
     async def fetchmany(self, size: int | None = None) -> Sequence[Any]:
-        """Return the next rows, at most so many."""
+        """Return the next rows, at most `size`."""
         return [self._rows.popleft() for _ in range(min(size or self.arraysize, len(self._rows)))]
 
     async def fetchall(self) -> Sequence[Any]:
-        """Return the rows that are left."""
+        """Return the remaining rows."""
         rows, self._rows = self._rows, deque()
         return rows
 
     async def close(self) -> None:
-        """Forget the rows that are left."""
+        """Discard the remaining rows."""
         self._rows = deque()
 
     async def _run(self, function: Callable[..., Any], statement: str, parameters: Any) -> "Cursor":
@@ -95,27 +95,27 @@ class Cursor:
 
 
 class Connection(aiosqlite.Connection):
-    """A connection that knows at every moment what it has done."""
+    """A connection that tracks its transaction across cancellations."""
 
     _due = ""
-    """The statement that begins a transaction, until the first statement in it is there."""
+    """The statement that begins a transaction; it runs together with the first statement."""
     _reads = False
-    """Whether the transaction, if there is one, writes nothing."""
+    """Whether the current transaction only reads."""
     _stopping = False
     _stopped: "asyncio.Future[Any] | None" = None
 
     def begin(self, *, writes: bool) -> None:
-        """Begin a transaction together with its first statement; who writes takes the file then."""
+        """Begin a transaction with its first statement; a writing one locks the file at that moment."""
         self._due, self._reads = ("BEGIN IMMEDIATE" if writes else "BEGIN"), not writes
 
     def cursor(self) -> Cursor:  # type: ignore[override]
-        """Return a cursor; nothing is made on the thread for it."""
+        """Return a cursor without creating one on the thread."""
         return Cursor(self)
 
     async def run(self, function: Callable[..., Any], statement: str, parameters: Any) -> tuple[Any, ...]:
-        """Run a statement on the thread; return its rows, their description, the count of rows and the last row's id.
+        """Run a statement on the thread; return its rows, description, row count and last row id.
 
-        What is due is begun before it.
+        A pending transaction begins before it.
         """
         return tuple(await self._execute(self._statement, function, statement, parameters))
 
@@ -124,7 +124,7 @@ class Connection(aiosqlite.Connection):
         try:
             if self._due:
                 cursor.execute(self._due)
-                self._due = ""  # not before: who goes on after a refusal would write outside of a transaction
+                self._due = ""  # not before: after a failed BEGIN, the next statement would run outside a transaction
             function(cursor, statement, parameters)
             rows = cursor.fetchall() if cursor.description else ()
             return rows, cursor.description, cursor.rowcount, cursor.lastrowid
@@ -132,13 +132,13 @@ class Connection(aiosqlite.Connection):
             cursor.close()
 
     async def commit(self) -> None:
-        """Commit what was begun, if anything was."""
+        """Commit the transaction, if there is one."""
         self._due = ""
         if self._conn.in_transaction:
             await super().commit()
 
     async def rollback(self) -> None:
-        """Undo what was begun, if anything was; the end of what only reads is not waited for."""
+        """Roll back the transaction, if there is one; a read transaction's end is not awaited."""
         self._due = ""
         if not self._conn.in_transaction:
             return
@@ -148,7 +148,7 @@ class Connection(aiosqlite.Connection):
             await super().rollback()
 
     async def _execute(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Run a function on the connection's thread to its end."""
+        """Run a function on the connection's thread to completion."""
         if not self._running or self._connection is None:
             raise ValueError("Connection closed")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -156,14 +156,14 @@ class Connection(aiosqlite.Connection):
         return await outcome(future)
 
     async def close(self) -> None:
-        """Close it, with nothing left of its transaction."""
+        """Close the connection after a rollback of its transaction."""
         self._undo()
         await super().close()
 
     def stop(self) -> "asyncio.Future[Any] | None":
-        """Close it without waiting, with nothing left of its transaction; who asks again waits for the same end.
+        """Close the connection without waiting, after a rollback; a second call returns the same future.
 
-        The thread ends with the first word to do so, and would never come to a second.
+        The thread ends with the first stop request, and would never process a second.
         """
         if not self._stopping:
             self._stopping = True
@@ -177,7 +177,7 @@ class Connection(aiosqlite.Connection):
 
 
 def use(engine: AsyncEngine) -> None:
-    """Have an engine of SQLite open such connections."""
+    """Make an SQLite engine open connections of this kind."""
 
     def choose(_dialect: Any, _record: Any, _arguments: Any, options: dict[str, Any]) -> None:
         options["async_creator_fn"] = _opening
@@ -187,5 +187,5 @@ def use(engine: AsyncEngine) -> None:
 
 def _opening(database: str, **options: Any) -> Connection:
     connection = Connection(lambda: sqlite3.connect(database, **options), _ROWS_AT_ONCE)
-    connection._thread.daemon = True  # as SQLAlchemy does with those that it opens itself
+    connection._thread.daemon = True  # as SQLAlchemy does for connections that it opens itself
     return connection

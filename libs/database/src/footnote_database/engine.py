@@ -1,4 +1,4 @@
-"""Makes engines: SQLite or PostgreSQL by URL, with the drivers that are ours whichever the URL names."""
+"""Creates SQLAlchemy engines for SQLite or PostgreSQL by URL, always with this project's drivers."""
 
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,14 @@ _log = get_logger(__name__)
 
 
 def address(url: str, file: Path) -> URL:
-    """Return the database that a setting names; without one it is that SQLite file."""
+    """Return the URL of the database that a setting names; if the setting is empty, that of the SQLite file."""
     return make_url(url) if url else URL.create("sqlite", database=str(file))
 
 
 def connect(url: URL, traits: Traits) -> AsyncEngine:
-    """Return an engine; nothing is opened before its first use. Its errors quote no values.
+    """Return an engine that connects at first use. Its errors quote no values.
 
-    Zero bytes in what is written become replacement characters, on both databases.
+    Zero bytes in parameters become replacement characters, on both databases.
     """
     engine = _sqlite(url, traits) if url.get_backend_name() == "sqlite" else _postgres(url, traits)
     event.listen(engine.sync_engine, "before_cursor_execute", zero_bytes.replace, retval=True)
@@ -43,7 +43,7 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
 
     def connected(connection: Any, _record: Any) -> None:
         if immediate:
-            connection.isolation_level = None  # the driver is not to begin transactions by itself
+            connection.isolation_level = None  # keeps the driver from beginning transactions itself
         cursor = connection.cursor()
         for statement in statements:
             cursor.execute(f"PRAGMA {statement}")
@@ -57,9 +57,9 @@ def _sqlite(url: URL, traits: Traits) -> AsyncEngine:
 
 
 def begin(connection: Connection) -> None:
-    """Have a transaction of SQLite begin with the next statement, as a writer's where the connection is one's.
+    """Begin an SQLite transaction with the next statement, as a write transaction if the connection is a writer's.
 
-    Changes of the schema are inside of it, which they are not of those that the driver begins.
+    Schema changes are inside it, unlike in transactions that the driver begins.
     """
     opened = connection.connection.driver_connection
     assert isinstance(opened, cancel_safe.Connection)
@@ -76,10 +76,10 @@ def _postgres(url: URL, traits: Traits) -> AsyncEngine:
 
 
 def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
-    """Return an engine for a server of PostgreSQL's; `arguments` are the driver's, `more` the engine's.
+    """Return an engine for a PostgreSQL server; `arguments` are the driver's, `more` the engine's.
 
-    FailedPrecondition where its URL asks for TLS that cannot be. Connections that
-    cannot be had, or that it or we refuse, are Unavailable.
+    Raises FailedPrecondition when the TLS settings in the URL are unusable. Connections that fail or are refused by
+    either side raise Unavailable.
     """
     driven = tls.without(url).set(drivername="postgresql+asyncpg")
     engine = create_async_engine(driven, hide_parameters=True, connect_args=arguments, **more)
@@ -88,9 +88,9 @@ def server(url: URL, arguments: dict[str, Any], **more: Any) -> AsyncEngine:
     def connecting(dialect: Any, _record: Any, positional: Any, named: dict[str, Any]) -> Any:
         try:
             return dialect.connect(*positional, **(named if secured is None else {**named, "ssl": secured()}))
-        except Exception as error:  # the driver's own words are kept for what is neither about certificates nor absence
+        except Exception as error:  # the driver's own error stays unless a certificate or an absent server is the cause
             known: FootnoteError | None = tls.refused(url, error) if secured is not None else None
-            if known is None and isinstance(error, OSError):  # nobody listens there, or hangs up at once
+            if known is None and isinstance(error, OSError):  # no server listens, or it hangs up at once
                 _log.warning("database_not_reached", host=url.host, port=url.port, reason=str(error))
                 known = transient_errors.read(error) or failures.not_reached()
             if known is None:

@@ -1,4 +1,4 @@
-"""What drivers raise while a database is away, full, locked or has no connection free: it passes by itself."""
+"""Recognises transient database errors: the database is down, full or locked, or has no free connection."""
 
 import sqlite3
 
@@ -13,13 +13,13 @@ _AWAY = {
 }  # fmt: skip
 _FULL_STATES = {"53100"}
 _AWAY_STATES = ("08", "53", "57", "55P03", "40001", "40P01", "25006", "25P03")
-"""Beginnings of PostgreSQL's codes: connection, resources, shutdown and what it ended for us, locks, a server that only
-reads just now, a transaction that it found idle for too long."""
+"""Prefixes of PostgreSQL's error codes: connection, resources, shutdown and terminated sessions, locks, a server that
+is read-only at the moment, a transaction that was idle for too long."""
 _AWAY_WORDS = "The database does not answer now"
 
 
 def read(error: Exception) -> Unavailable | None:
-    """Return the typed error of what passes by itself, None for a fault of ours."""
+    """Return the typed error of a transient failure; None for a defect of this project."""
     if isinstance(error, TimeoutError):
         return transient_errors.unavailable("All connections to the database are in use", transient_errors.DATABASE)
     if not isinstance(error, DBAPIError):
@@ -38,16 +38,16 @@ def read(error: Exception) -> Unavailable | None:
 
 
 class NotReached(Unavailable):
-    """Nobody listens where the database should be, hangs up at once, or says nothing."""
+    """No server listens at the database's address, or it hangs up at once or does not respond."""
 
 
 def away() -> Unavailable:
-    """Return the error of a database that is not there now."""
+    """Return the error for a database that is unavailable."""
     return transient_errors.unavailable(_AWAY_WORDS, transient_errors.DATABASE)
 
 
 def not_reached() -> NotReached:
-    """Return the error of a connection to a database that cannot be had now."""
+    """Return the error for a database that accepts no connection."""
     return NotReached(
         _AWAY_WORDS,
         metadata={transient_errors.WAITING: transient_errors.DATABASE},

@@ -1,4 +1,4 @@
-"""Changes that add a row which another adds at the same moment."""
+"""Retries changes that insert a row which a concurrent transaction inserts too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ R = TypeVar("R")
 
 
 def again_on_conflict(change: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-    """Return a change, a whole transaction, that is made once more when a row it adds is there by then.
+    """Return a change, a whole transaction, that is retried once after a conflict on an inserted row.
 
-    Between looking and adding, another may have added it (PostgreSQL; SQLite has one writer): the second look sees it.
+    Between the read and the insert, a concurrent transaction may have inserted the row; the second read sees it. This
+    happens in PostgreSQL; SQLite has one writer.
     """
 
     @wraps(change)

@@ -1,4 +1,4 @@
-"""What a service keeps: it says so itself, for those who look after a deployment from outside of it."""
+"""Describes what a service stores, for the tools that administer a deployment."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from footnote_database.traits import Traits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Library:
-    """A library that keeps tables of its own: `migrate` makes them, or brings them up to date, at a SQLAlchemy URL.
+    """A library with its own tables: `migrate` creates or updates them at a SQLAlchemy URL.
 
-    In PostgreSQL they are in `schema`; their version is in `version_table`.
+    In PostgreSQL they are in `schema`; `version_table` holds their version.
     """
 
     schema: str
@@ -25,10 +25,10 @@ class Library:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredDatabase:
-    """A database: either `traits` or `library` says whose tables are in it, `witness` is what is not there without it.
+    """A database whose tables belong to either `traits` or `library`; `witness` is data that exists only with it.
 
-    `variable` is the setting that holds its URL, and the URLs of those databases that have no setting of their own;
-    `holds` is what is lost with a library's.
+    `variable` is the setting that holds its URL, and the URL of databases without a setting of their own. `holds`
+    describes what is lost with a library's database.
     """
 
     name: str
@@ -41,29 +41,29 @@ class StoredDatabase:
 
     @property
     def part(self) -> Part:
-        """What it is to the installation."""
+        """The database as a part of the installation."""
         return self.traits.part if self.traits is not None else Part(self.name, self.holds)
 
     @property
     def migrations(self) -> Migrations | None:
-        """What brings its schema up to date, None where a library does."""
+        """The migrations of its schema; None when a library migrates it."""
         return self.traits.migrations if self.traits is not None else None
 
     @property
     def file(self) -> Path | None:
-        """Its file, None for one on a server."""
+        """Its file; None for a database on a server."""
         sqlite = self.url.get_backend_name() == "sqlite" and self.url.database
         return Path(self.url.database) if sqlite and self.url.database else None
 
     @property
     def place(self) -> tuple[str, int, str]:
-        """Where it is: host, port and name, or none and its file; the same for services that share a database."""
+        """Its host, port and name, or its file alone; equal for services that share a database."""
         return (self.url.host or "", self.url.port or 0, self.url.database or "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppendOnly:
-    """A table to which is only appended, of the database named: `guards` are the triggers that keep it so, by dialect.
+    """An append-only table of the named database; `guards` are the triggers that enforce this, by dialect.
 
     `time_column` holds milliseconds since 1970; rows are deleted when they are `days` old.
     """
@@ -77,9 +77,9 @@ class AppendOnly:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """Values that a database stores as bytes, the newest first by `query`, a statement of SQLite without a limit.
+    """Values that a database stores as bytes; `query` is an SQLite statement without a limit, the newest first.
 
-    `read` takes the columns of a row; ValueError where they cannot be read, which has `effect`, a sentence.
+    `read` parses a row's columns. It raises ValueError when that fails; `effect` is a sentence about the consequence.
     """
 
     database: str
@@ -91,13 +91,12 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredData:
-    """What one service keeps.
+    """What one service stores.
 
-    `files` is its folder of files, None where they are at `files_url` or it has none; `named` is a statement that its
-    database answers with the names, below that folder, of those it cannot do without; `servers` are addresses of
-    further servers that it cannot do without, by what they are for; `collections` is a statement that its database
-    answers with the ids of the collections that rows of the vector store are of; `log` is its log, if it keeps one;
-    `samples` are of all that it stores as bytes.
+    `files` is its folder of files; None when they are at `files_url` or there are none. `named` is an SQL statement
+    for its database that returns the required files, relative to that folder. `servers` are the addresses of further
+    required servers, by purpose. `collections` is an SQL statement for the ids of the collections with rows in the
+    vector store. `log` is its append-only log, if any. `samples` cover all values that it stores as bytes.
     """
 
     databases: tuple[StoredDatabase, ...] = ()
@@ -121,7 +120,7 @@ def database(
     variable: str = "",
     holds: str = "",
 ) -> StoredDatabase:
-    """Return the database that a setting names; without one it is that SQLite file."""
+    """Return the database that a setting names; if the setting is empty, the SQLite file."""
     found = make_url(url) if url else URL.create("sqlite", database=str(file))
     return StoredDatabase(
         name=name, url=found, traits=traits, library=library, witness=witness, variable=variable, holds=holds

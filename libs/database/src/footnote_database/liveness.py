@@ -1,7 +1,7 @@
-"""Whether a server of PostgreSQL's answers at all: one that stands still keeps its connections open and says nothing.
+"""Detects a PostgreSQL server that hangs: its connections stay open, but it does not respond.
 
-The driver's own limits end in a TimeoutError that names nobody, leave the connection waiting for the same server to
-confirm that it has given up, and let whoever uses it next wait as long again.
+The driver's own time limits are not enough. They end in a TimeoutError without a cause, and the connection waits for
+the hung server to confirm the cancellation. The next user of the connection then waits as long again.
 """
 
 from typing import Any
@@ -15,33 +15,33 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from footnote_database import failures
 
 ANSWER_SECONDS = 5.0
-"""For a connection from the pool to show that somebody is there, before it is used."""
+"""Time limit for a pooled connection to respond before it is used."""
 _USED = "used"
 
 _log = get_logger(__name__)
 
 
 def watch(engine: AsyncEngine) -> None:
-    """Ask each connection whether anybody is there when it comes out of the pool, and believe in none that ran late.
+    """Ping each connection when it leaves the pool, and discard connections after a timeout.
 
-    Who would use one that does not answer in time gets NotReached; one that was closed meanwhile is replaced. It is one
-    message and its answer, outside of transactions, which a pooler in between can tell apart as well.
+    A connection that does not respond in time raises NotReached; a closed one is replaced. The ping is one message
+    and its response, outside transactions, so it also works through a connection pooler.
     """
     event.listen(engine.sync_engine, "checkout", _ask)
     event.listen(engine.sync_engine, "handle_error", _late)
 
 
 def _ask(connection: Any, record: Any, _proxy: Any) -> None:
-    if _USED not in record.info:  # it has just been made
+    if _USED not in record.info:  # the connection is new
         record.info[_USED] = True
         return
     try:
         connection.run_async(_say)
     except TimeoutError as error:
         _log.warning("database_silent", seconds=ANSWER_SECONDS)
-        connection.driver_connection.terminate()  # in order it would wait for the same silent server
+        connection.driver_connection.terminate()  # a regular close would wait for the same hung server
         raise failures.not_reached() from error
-    except Exception as error:  # closed, or about to be
+    except Exception as error:  # the connection is closed or about to close
         raise InvalidatePoolError from error
 
 
@@ -51,7 +51,8 @@ async def _say(driver: Any) -> None:
 
 def _late(context: ExceptionContext) -> None:
     if isinstance(context.original_exception, TimeoutError):
-        # Else it would be rolled back by a server that does not answer, and used again. Others are asked themselves.
+        # Otherwise the pool would roll it back through a hung server and reuse it. Other connections get their own
+        # ping.
         context.is_disconnect = True
         context.invalidate_pool_on_disconnect = False
         raise failures.not_reached() from context.original_exception

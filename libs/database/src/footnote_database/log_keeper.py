@@ -1,4 +1,4 @@
-"""Empties the write-ahead logs of SQLite files: what is deleted is overwritten, and the log does not keep it either."""
+"""Truncates SQLite's write-ahead logs, so that overwritten deleted data does not survive in a log."""
 
 import asyncio
 import contextlib
@@ -12,16 +12,16 @@ from footnote_kit.periodic import PeriodicTasks
 from footnote_database.sqlite import FORGET
 
 EVERY = 15.0
-"""Seconds between looks at the logs; what was deleted has left them within twice that."""
+"""Seconds between rounds; deleted data has left the logs within twice that."""
 _BUSY = 2.0
 
 _log = get_logger("footnote.sqlite")
 
 
 def log_keeper(*paths: Path) -> PeriodicTasks:
-    """Return the rounds that empty the logs of some files now and then: until it is reused, a log keeps old pages.
+    """Return the periodic task that empties the logs of some files: a log keeps old pages until it is reused.
 
-    Files that are not there are left alone, so that those of other databases may be named as well.
+    Missing files are ignored, so files of other databases may be named as well.
     """
 
     async def keep() -> None:
@@ -31,9 +31,9 @@ def log_keeper(*paths: Path) -> PeriodicTasks:
 
 
 def empty_logs(paths: Sequence[Path]) -> None:
-    """Move what is in the write-ahead logs of these files into them and cut the logs to nothing.
+    """Checkpoint the write-ahead logs of these files and truncate the logs.
 
-    A log that a reader holds on to is left for the next time.
+    A log that a reader still uses is left for the next round.
     """
     for path in paths:
         log = path.with_name(path.name + "-wal")

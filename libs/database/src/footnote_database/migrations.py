@@ -1,4 +1,4 @@
-"""Brings a database's schema up to date: one alembic environment for all services, versions in each of them."""
+"""Migrates database schemas: one alembic environment for all services, with each service's own versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnClause, Connection, MetaData, column, select, table
 
-if TYPE_CHECKING:  # loaded where there is something to migrate: 10 MB and a fifth of a second
+if TYPE_CHECKING:  # imported only when there is something to migrate: 10 MB and a fifth of a second
     from alembic.config import Config
 
 _FILE = re.compile(r"v?(\d{4})_\w+\.py")
@@ -17,15 +17,15 @@ _ENVIRONMENT = Path(__file__).parent / "environment"
 
 
 class Newer(Exception):
-    """The schema is of a version that is not known here; the message is its name."""
+    """The schema has a version unknown to this release; the message is its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Migrations:
-    """A service's migrations: the folder of its versions, the tables that they lead to, and what keeps replicas apart.
+    """A service's migrations: the folder of its versions, the resulting tables, and the lock between replicas.
 
-    `lock` is the number of the advisory lock of PostgreSQL under which one replica migrates while the others wait;
-    `version_table` is where the version is noted, named after the service where it shares a schema with others.
+    `lock` is the number of PostgreSQL's advisory lock under which one replica migrates while the others wait.
+    `version_table` stores the version; it is named after the service where services share a schema.
     """
 
     versions: Path
@@ -34,7 +34,7 @@ class Migrations:
     version_table: str = "alembic_version"
 
     def upgrade(self, connection: Connection, revision: str = "head") -> None:
-        """Apply what is missing up to a revision, in the transaction of the connection."""
+        """Apply the missing migrations up to a revision, in the connection's transaction."""
         if revision == "head" and self.is_newest(connection):
             return
         from alembic import command
@@ -45,7 +45,7 @@ class Migrations:
         command.upgrade(config, revision)
 
     def is_newest(self, connection: Connection) -> bool:
-        """Tell whether a schema's version is the last of those here, whose files begin with their versions' names."""
+        """Return whether the schema has the newest version here; the file names of versions begin with their names."""
         if not self.is_there(connection):
             return False
         newest = max(found[1] for file in self.versions.iterdir() if (found := _FILE.fullmatch(file.name)))
@@ -54,11 +54,11 @@ class Migrations:
         return there.all() == [newest]
 
     def is_there(self, connection: Connection) -> bool:
-        """Tell whether a schema was ever begun."""
+        """Return whether the schema was ever created."""
         return connection.dialect.has_table(connection, self.version_table)
 
     def current(self, connection: Connection) -> str:
-        """Return the version of a schema, "" where there is none yet; Newer where it is not known here."""
+        """Return the schema's version; "" when there is none yet. Raises Newer when this release does not know it."""
         from alembic.runtime.migration import MigrationContext
 
         context = MigrationContext.configure(connection, opts={"version_table": self.version_table})
@@ -78,7 +78,7 @@ class Migrations:
         from alembic.config import Config
 
         config = Config()
-        # One folder a line, so that a path may hold spaces and colons; a percent sign is alembic's own.
+        # One folder per line, so that a path may contain spaces and colons; alembic interprets percent signs.
         config.set_main_option("path_separator", "newline")
         config.set_main_option("script_location", _plain(_ENVIRONMENT))
         config.set_main_option("version_locations", _plain(self.versions))

@@ -1,6 +1,6 @@
-"""Copies databases from SQLite to PostgreSQL: one transaction for all of them, checked before it commits.
+"""Copies databases from SQLite to PostgreSQL in a single transaction, verified before it commits.
 
-The copy is whole or absent. A copy that is interrupted leaves empty tables behind, and can be run again.
+The copy is complete or absent. An interrupted copy leaves empty tables behind, and can be repeated.
 """
 
 import contextlib
@@ -21,17 +21,17 @@ from footnote_database.zero_bytes import shown
 
 _BATCH = 500
 _LOCK = 7_100_099
-"""Advisory lock of PostgreSQL: one copy at a time."""
+"""PostgreSQL's advisory lock that allows one copy at a time."""
 _MODULUS = 1 << 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One database to copy: its file, and where its tables are in PostgreSQL.
+    """One database to copy: its file, and the place of its tables in PostgreSQL.
 
-    `schema` is None for the database's default schema. `tables` names those that the release uses, besides which those
-    of the file are this part's, as of earlier releases; None for all tables of the schema. `version_table` holds the
-    version of the schema: it is left as the migrations have written it.
+    `schema` is None for the database's default schema. `tables` names the tables that this release uses; tables in
+    the file from earlier releases are copied too. None means all tables of the schema. `version_table` holds the
+    schema's version, and stays as the migrations wrote it.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Copied:
-    """A table that was copied: its rows, and a checksum of their values that does not depend on their order."""
+    """A copied table: its number of rows, and a checksum of their values that ignores their order."""
 
     part: str
     table: str
@@ -52,7 +52,7 @@ class Copied:
 
 
 class _Sum:
-    """Counts rows and adds up their hashes; `parsed` are columns of JSON, which PostgreSQL may space in its own way."""
+    """Counts rows and sums their hashes; `parsed` are JSON columns, in which PostgreSQL may change the spacing."""
 
     def __init__(self, parsed: Collection[str] = ()) -> None:
         self.rows = 0
@@ -68,16 +68,16 @@ class _Sum:
 
     @property
     def checksum(self) -> str:
-        """The sum, in hexadecimal digits."""
+        """The sum in hexadecimal digits."""
         return f"{self._total % _MODULUS:064x}"
 
 
 def copy(parts: Sequence[Part], target: sa.Connection, progress: Callable[[Copied], None]) -> list[Copied]:
     """Copy all rows of all parts within the target's transaction, which the caller commits.
 
-    The target's tables are there, of the same schema version as the files. FailedPrecondition when one of them holds
-    rows, when a file has a table or a column that the target lacks, when PostgreSQL refuses a row, and when what was
-    written differs from what was read.
+    The target's tables must exist, with the schema version of the files. Raises FailedPrecondition when a target
+    table has rows, or a file has a table or column that the target lacks. Also raises it when PostgreSQL refuses a
+    row, or the written data differs from what was read.
     """
     target.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     found = {part.name: _tables(part, target) for part in parts}
@@ -101,7 +101,7 @@ def copy(parts: Sequence[Part], target: sa.Connection, progress: Callable[[Copie
 
 
 def _tables(part: Part, target: sa.Connection) -> list[sa.Table]:
-    """Return a part's tables as they are in PostgreSQL, those that others refer to first."""
+    """Return a part's tables as they are in PostgreSQL, referenced tables first."""
     metadata = sa.MetaData()
     there = sa.inspect(target).get_table_names(part.schema)
     ours = set(there) if part.tables is None else part.tables | _in_file(part)
@@ -113,7 +113,7 @@ def _tables(part: Part, target: sa.Connection) -> list[sa.Table]:
 
 
 def _in_file(part: Part) -> set[str]:
-    """Return the names of a file's tables: migrations leave some that no code of this release reads."""
+    """Return the names of a file's tables: migrations leave some that this release no longer reads."""
     if not part.file.exists():
         return set()
     with contextlib.closing(sqlite3.connect(f"file:{part.file}?mode=ro", uri=True)) as connection:
@@ -131,7 +131,7 @@ def _refuse_rows(part: Part, tables: Iterable[sa.Table], target: sa.Connection) 
 
 
 def _refuse_unknown(part: Part, tables: Iterable[sa.Table], source: sa.Connection) -> None:
-    """Refuse a file that has more than the target has room for: it would be left behind."""
+    """Refuse a file with tables or columns that the target lacks, because the copy would omit them."""
     room = {table.name: {column.name for column in table.columns} for table in tables}
     seen = sa.inspect(source)
     for name in seen.get_table_names():
@@ -186,12 +186,12 @@ def _is_json(column: sa.Column[Any]) -> bool:
 
 
 def _typed(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    """Return a column of the file, read as the target's type; JSON as the text that it is there."""
+    """Return a column of the file with the target's type; JSON as text, as SQLite stores it."""
     return sa.column(column.name, sa.Text() if _is_json(column) else column.type.as_generic())
 
 
 def _parameter(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
-    if _is_json(column):  # as text: else SQL's NULL would become JSON's
+    if _is_json(column):  # as text, because SQL's NULL would otherwise become JSON's null
         return sa.cast(sa.bindparam(column.name, type_=sa.Text()), column.type)
     return sa.bindparam(column.name, type_=column.type)
 
@@ -201,21 +201,21 @@ def _back(column: sa.Column[Any]) -> sa.ColumnElement[Any]:
 
 
 def _moment(value: Any) -> Any:
-    """Return a value as both databases hold it: times with their zone, no zero bytes, which PostgreSQL refuses."""
+    """Return a value as both databases store it: times with a zone, and no zero bytes, which PostgreSQL refuses."""
     if isinstance(value, datetime):
         return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
     return shown(value)
 
 
 def _parsed(value: Any) -> Any:
-    """Return what a text of JSON says; PostgreSQL refuses by itself what is none."""
+    """Return parsed JSON; an invalid text stays as it is, and PostgreSQL refuses it."""
     with contextlib.suppress(ValueError, TypeError):
         return json.loads(value)
     return value
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can tell it, the same for the same value of either database."""
+    """Return a value in a JSON form that is the same for both databases."""
     if isinstance(value, bytes | memoryview):
         return {"bytes": bytes(value).hex()}
     if isinstance(value, datetime):
@@ -226,7 +226,7 @@ def _plain(value: Any) -> Any:
 
 
 def _advance_sequences(table: sa.Table, target: sa.Connection) -> None:
-    """Have a table's numbers go on after those that were copied."""
+    """Advance a table's sequences past the copied rows."""
     quoted = target.dialect.identifier_preparer.format_table(table)
     for column in table.columns:
         sequence = target.scalar(

@@ -1,9 +1,10 @@
-"""Which parts an installation has, so that one that is gone or another installation's is refused, not begun empty.
+"""Records the parts of an installation, so that a missing or foreign part is refused instead of recreated empty.
 
-The data folder has a file `installation` with the installation's name, and below `parts` a mark for each part that was
-begun. SQLite files carry a tag made of the name in their header (`user_version`), the vector store's folder the name.
-A data folder that has databases and no marks is of a release that made none: each of its parts counts as begun.
-Databases on a server have a mark and no tag: replicas and services apart may have folders of their own.
+The data folder has a file `installation` with the installation's name, and below `parts` a mark for each part
+created. SQLite files carry a tag made from the name in their header (`user_version`); the vector store's folder
+carries the name. A data folder with databases and no marks comes from an older release: each of its parts counts as
+created. Databases on a server have a mark and no tag, because replicas and separate services may have folders of
+their own.
 """
 
 import contextlib
@@ -24,23 +25,23 @@ _MARKS = "parts"
 _EARLIER = ".earlier"
 _BEGINNING = "beginning"
 _TAG_DIGITS = 8
-_CACHES = frozenset({"embeddings.db"})  # filled again by itself
+_CACHES = frozenset({"embeddings.db"})  # refilled automatically
 
 _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part by its name, and in words what is lost with it."""
+    """A part: its name, and a phrase for what is lost with it."""
 
     name: str
     holds: str
 
 
 class Parts:
-    """The parts of one data folder; `accepted` names those that may be missing or another installation's.
+    """The parts of one data folder; parts in `accepted` may be missing or another installation's.
 
-    Looking changes nothing; `begin` and `note` write marks, and several processes may do so at once.
+    Checks change nothing. `begin` and `note` write marks, and are safe in several processes at once.
     """
 
     def __init__(self, folder: Path, accepted: Collection[str] = ()) -> None:
@@ -53,11 +54,11 @@ class Parts:
         return cls(runtime.data_dir, runtime.settings.accept)
 
     def accepts(self, part: Part) -> bool:
-        """Tell whether a part is taken as it is."""
+        """Return whether a part is accepted as it is."""
         return part.name in self._accepted
 
     def check(self, part: Part, what: str, there: bool, restore: str = "put back a copy of it") -> None:
-        """Raise FailedPrecondition where a part was begun and is not there; `what` is its kind and place."""
+        """Raise FailedPrecondition when a part was created and is missing; `what` is its kind and place."""
         if there or not self.was_begun(part):
             return
         if not self.accepts(part):
@@ -68,7 +69,7 @@ class Parts:
         _log.warning("missing_part_accepted", part=part.name)
 
     def check_file(self, part: Part, file: Path) -> None:
-        """Raise FailedPrecondition where a SQLite file is missing, or of another installation."""
+        """Raise FailedPrecondition when a SQLite file is missing or belongs to another installation."""
         there = file.exists() and file.stat().st_size > 0
         self.check(part, f"{part.name} database {file}", there)
         tags = {_tag(file), _tag_of(self._known_name())} - {0}
@@ -79,13 +80,13 @@ class Parts:
             )
 
     def begin(self, part: Part) -> None:
-        """Note that a part is about to be made; what is lost before `note` is not missed."""
+        """Record that a part is about to be created; a part lost before `note` does not count as missing."""
         self._prepare()
         if not self._mark(part).exists() or (self.accepts(part) and self.was_begun(part)):
             _write(self._mark(part), _BEGINNING)
 
     def note(self, part: Part, file: Path | None = None) -> None:
-        """Note that a part is there, and tag its file as this installation's."""
+        """Record that a part exists, and tag its file as this installation's."""
         name = self.name()
         if file is not None and _tag(file) != _tag_of(name):
             with contextlib.closing(sqlite3.connect(file, timeout=30)) as connection:
@@ -95,7 +96,7 @@ class Parts:
             _write(self._mark(part), name)
 
     def name(self) -> str:
-        """Return the installation's name, made where there is none: of a part that has one, or a new one."""
+        """Return the installation's name; if there is none, take the name from a part, or generate one."""
         found = _read(self.folder / NAME)
         if not found:
             _write_once(self.folder / NAME, self._known_name() or uuid4().hex)
@@ -103,7 +104,7 @@ class Parts:
         return found
 
     def _known_name(self) -> str:
-        """Return the name of the folder, else one with the tag of the first part that has one, else nothing."""
+        """Return the folder's name, else a name with the tag of the first tagged part, else ""."""
         found = _read(self.folder / NAME) or next(
             (name for path in sorted(self.folder.glob(f"*/{NAME}")) if (name := _read(path))), ""
         )
@@ -113,7 +114,7 @@ class Parts:
         return found
 
     def was_begun(self, part: Part) -> bool:
-        """Tell whether a part was there before."""
+        """Return whether a part was created before."""
         marks = self.folder / _MARKS
         mark = _read(self._mark(part))
         if mark:
@@ -128,13 +129,13 @@ class Parts:
         return self.folder / _MARKS / part.name
 
     def _prepare(self) -> None:
-        """Make the folder of marks, whole at once, with a note where an earlier release has left parts."""
+        """Create the folder of marks atomically, with a note when an earlier release has left parts."""
         marks = self.folder / _MARKS
         if marks.is_dir():
             return
         making = self.folder / f".{_MARKS}-{uuid4().hex}"
         making.mkdir(mode=0o700, parents=True)
-        (making / ".kept").touch()  # a folder that is not empty is not replaced by another process's
+        (making / ".kept").touch()  # a rename by another process does not replace a folder that is not empty
         if any(self._databases()):
             (making / _EARLIER).touch()
         try:
@@ -144,14 +145,14 @@ class Parts:
 
 
 def _tag_of(name: str) -> int:
-    """Return the tag of a name, as much of it as SQLite has room for in a header; 0 for none."""
+    """Return the tag of a name, as much of it as fits into SQLite's header; 0 for none."""
     with contextlib.suppress(ValueError):
         return int(name[:_TAG_DIGITS], 16) & 0x7FFFFFFF
     return 0
 
 
 def _tag(file: Path) -> int:
-    """Return the tag of a SQLite file; 0 where it has none or cannot be read."""
+    """Return the tag of a SQLite file; 0 when it has none or is unreadable."""
     try:
         with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=10)) as connection:
             return int(connection.execute("PRAGMA user_version").fetchone()[0])
@@ -167,7 +168,7 @@ def _read(path: Path) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    with contextlib.suppress(OSError):  # a folder that is not ours to write to
+    with contextlib.suppress(OSError):  # a folder that this user may not write to
         made = _beside(path, text)
         made.replace(path)
 

@@ -1,4 +1,4 @@
-"""Copies of databases that are being written to: SQLite by its backup, PostgreSQL by its own programs."""
+"""Consistent copies of live databases: SQLite by its backup API, PostgreSQL by its client programs."""
 
 import contextlib
 import os
@@ -15,22 +15,22 @@ _BUSY_SECONDS = 60.0
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a SQLite file as it is at one moment, while others write to it. Raises sqlite3.Error."""
+    """Copy a SQLite file as of one moment while others write to it. Raises sqlite3.Error."""
     with (
         contextlib.closing(sqlite3.connect(source, timeout=_BUSY_SECONDS)) as here,
         contextlib.closing(sqlite3.connect(target)) as there,
     ):
-        here.backup(there)  # all pages at once: one reading transaction, which holds up no writer of a WAL file
-        there.execute("PRAGMA journal_mode=DELETE")  # one file, with nothing beside it
+        here.backup(there)  # all pages at once: one read transaction, which blocks no writer of a WAL file
+        there.execute("PRAGMA journal_mode=DELETE")  # a single file, without a log beside it
 
 
 def dump(url: URL, target: Path) -> None:
-    """Dump a PostgreSQL database as it is at one moment, all schemas. Raises FailedPrecondition."""
+    """Dump all schemas of a PostgreSQL database as of one moment. Raises FailedPrecondition."""
     _run("pg_dump", url, "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
 
 
 def load(url: URL, source: Path) -> None:
-    """Fill an empty PostgreSQL database from a dump, whole or not at all. Raises FailedPrecondition."""
+    """Restore a dump into an empty PostgreSQL database, in one transaction. Raises FailedPrecondition."""
     _run("pg_restore", url, "--no-owner", "--no-privileges", "--single-transaction", "--exit-on-error", str(source))
 
 
@@ -41,7 +41,7 @@ def _run(program: str, url: URL, *arguments: str) -> None:
             f"A PostgreSQL database needs {program}, which is not installed: install PostgreSQL's client programs, "
             "of the server's version or newer"
         )
-    # The password not on the command line, which everybody on the machine can read.
+    # The password must not be on the command line, which every user of the machine can read.
     where = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     environment = {**child_environment(), **{k: v for k, v in os.environ.items() if k.startswith("PG")}}
     if url.password:

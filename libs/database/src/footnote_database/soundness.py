@@ -1,4 +1,4 @@
-"""Whether a database can be worked with: a damaged, missing or newer one is told at the start, in a sentence."""
+"""Checks a database at start-up, and reports a damaged, missing or newer one in a sentence."""
 
 import contextlib
 import sqlite3
@@ -9,14 +9,14 @@ from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 CHECKED_BYTES = 64 * 1024 * 1024
-"""Size up to which every page of a file is read at the start; of a larger one its beginning, schema and length."""
+"""Size up to which every page is checked at start-up; of a larger file, the beginning, schema and length."""
 
 _log = get_logger(__name__)
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 def check_file(path: Path, name: str) -> None:
-    """Raise FailedPrecondition for a SQLite file that is there and damaged; one that is not there is made later."""
+    """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later."""
     if not path.exists():
         return
     try:
@@ -35,9 +35,9 @@ def check_file(path: Path, name: str) -> None:
 
 
 class Look:
-    """Reads every page of a file that is too large to be read at the start, on a thread, while it is worked with.
+    """Checks every page of a file too large for the start-up check, on a thread, while the database is in use.
 
-    `damage` is what was found, a sentence; None until then, and where all is whole or could not be read.
+    `damage` describes the damage found. It is None until then, and stays None when the file is sound or unreadable.
     """
 
     def __init__(self, path: Path, name: str) -> None:
@@ -50,10 +50,10 @@ class Look:
         self._thread.start()
 
     def end(self) -> None:
-        """Let it be; takes a moment."""
+        """Stop the check; takes a moment."""
         self._ended = True
         if (connection := self._connection) is not None:
-            with contextlib.suppress(sqlite3.Error):  # closed in this moment
+            with contextlib.suppress(sqlite3.Error):  # the connection closed at this moment
                 connection.interrupt()
         self._thread.join(5)
 
@@ -78,7 +78,7 @@ class Look:
 
 
 def look(path: Path, name: str) -> Look | None:
-    """Begin to read the pages that `check_file` has left out; None where it has read all."""
+    """Start to check the pages that `check_file` left out; None when it checked all."""
     return Look(path, name) if path.exists() and path.stat().st_size > CHECKED_BYTES else None
 
 
@@ -87,7 +87,7 @@ def _is_broken(error: sqlite3.Error) -> bool:
 
 
 def _is_cut(path: Path, connection: sqlite3.Connection) -> bool:
-    """Tell whether a file is shorter than its pages; while others write to it, what is not in it yet is beside it."""
+    """Return whether a file is shorter than its pages. While others write, recent pages may still be in the log."""
     beside = path.with_name(path.name + "-wal")
     if beside.exists() and beside.stat().st_size:
         return False
@@ -96,7 +96,7 @@ def _is_cut(path: Path, connection: sqlite3.Connection) -> bool:
 
 
 def damaged(path: Path, name: str) -> FailedPrecondition:
-    """Return the error for a file that cannot be read whole."""
+    """Return the error for a damaged file."""
     return FailedPrecondition(
         f"The {name} database {path} is damaged: put back a copy of it, with the service stopped, or save what is left "
         f'with: sqlite3 "{path}" .recover'
@@ -104,7 +104,7 @@ def damaged(path: Path, name: str) -> FailedPrecondition:
 
 
 def missing(path: Path, name: str, witness: Path) -> FailedPrecondition:
-    """Return the error for a file that is gone while what belongs to it is there."""
+    """Return the error for a missing file whose related data exists."""
     return FailedPrecondition(
         f"The {name} database {path} is missing, while {witness} holds what belongs to it: put back a copy of it, "
         f"with the service stopped, or start with --accept {name} to go on without the list of them."
@@ -112,7 +112,7 @@ def missing(path: Path, name: str, witness: Path) -> FailedPrecondition:
 
 
 def newer(where: str, name: str, version: str) -> FailedPrecondition:
-    """Return the error for a database that a later release has brought to a schema that this one does not know."""
+    """Return the error for a database whose schema comes from a later release."""
     return FailedPrecondition(
         f"The {name} database {where} was written by a later release (schema {version}): start that one, or put back "
         "the copy that was made before it."

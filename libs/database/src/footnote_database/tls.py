@@ -1,7 +1,7 @@
-"""TLS to a PostgreSQL server, asked for in its URL in libpq's words: sslmode, sslrootcert, sslcert, sslkey.
+"""TLS to a PostgreSQL server, configured in its URL with libpq's names: sslmode, sslrootcert, sslcert, sslkey.
 
-The job ledger's driver is libpq itself and reads them there; for ours they are read here, so that all mean the same.
-What would have no effect is refused. Files that are replaced serve the next connection.
+The job ledger's driver is libpq, which reads these parameters itself. This module reads them for asyncpg, so that
+they mean the same for both. A parameter without effect is refused. Replaced files apply to the next connection.
 """
 
 import ssl
@@ -17,21 +17,21 @@ MODES = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
 _CHECKED = ("verify-ca", "verify-full")
 _SYSTEM = "system"
 _NOT_PROVEN = ("28000", "08003")
-"""PostgreSQL's, of a caller without a certificate too; and the driver's, of a server that closed at once, which is what
-is left of a refusal whose words came too late to be read."""
+"""Codes of a missing or rejected client certificate. The first is PostgreSQL's. The second is the driver's, for a
+server that closed at once, because its refusal arrived too late to be read."""
 _MODE, _ROOT, _CERT, _KEY = NAMES = ("sslmode", "sslrootcert", "sslcert", "sslkey")
 
 Secured = Callable[[], ssl.SSLContext | str]
-"""Asked at each connection: what the driver is to do."""
+"""Called for each connection; returns asyncpg's `ssl` argument."""
 
 
 def without(url: URL) -> URL:
-    """Return a URL without what it says of TLS, which our driver would not understand."""
+    """Return a URL without its TLS parameters, which asyncpg would not understand."""
     return url.difference_update_query(NAMES)
 
 
 def asked(url: URL) -> Secured | None:
-    """Return what a URL asks for, None where it says nothing. FailedPrecondition for what cannot be, or cannot work."""
+    """Return the TLS setting of a URL; None when it has none. FailedPrecondition for an invalid or useless one."""
     said = {name: str(url.query[name]) for name in NAMES if name in url.query}
     if not said:
         return None
@@ -69,13 +69,13 @@ def _context(mode: str, said: dict[str, str]) -> ssl.SSLContext:
     else:
         context.load_verify_locations(said[_ROOT])
     if _CERT in said:
-        # A key that needs a password is refused, not asked for on the terminal.
+        # A key with a password is refused, so that no prompt appears on the terminal.
         context.load_cert_chain(said[_CERT], said[_KEY], password="")
     return context
 
 
 def refused(url: URL, error: BaseException) -> Unavailable | None:
-    """Return the error for a connection on which the two did not come to trust each other, None for other failures."""
+    """Return the error for a connection that failed because of a certificate; None for other failures."""
     where = f"{url.host}:{url.port or 5432}"
     for one in _chain(error):
         if isinstance(one, ssl.SSLCertVerificationError):
@@ -89,7 +89,7 @@ def refused(url: URL, error: BaseException) -> Unavailable | None:
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and those that it came of; a driver tells of a connection that ended, and TLS before it why."""
+    """Yield an error and its causes: the driver reports a closed connection, and the TLS error before it the reason."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -1,4 +1,4 @@
-"""What is a service's own about its database; everything else is the same in all of them."""
+"""Database settings that differ between services."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,23 +9,23 @@ from footnote_database.sqlite import Synchronous
 
 
 class Writers(Enum):
-    """How writers of one SQLite file keep apart; PostgreSQL sees to that itself."""
+    """How writers of one SQLite file are serialised; PostgreSQL does this itself."""
 
     DRIVER = "driver"
-    """The driver begins a transaction before the first change: who comes second waits for the file, and fails if it
-    has read before. Changes of the schema are outside of transactions, but for those of a migration."""
+    """The driver begins a transaction before the first change. A second writer waits for the file, and fails if it
+    has read before. Schema changes are outside transactions, except in migrations."""
 
     TURNS = "turns"
-    """As DRIVER, and those of this process take turns, so that they do not find it locked."""
+    """As DRIVER, and the writers of this process take turns, so that they do not find the file locked."""
 
     IMMEDIATE = "immediate"
-    """A writing transaction takes the file when it begins, a reading one sees one state of it; changes of the schema
-    are inside."""
+    """A writing transaction locks the file when it begins; a reading one sees a single snapshot. Schema changes are
+    inside the transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Connections: `size` are kept, `overflow` more may be open for a while; who finds none waits `seconds`."""
+    """A connection pool: `size` are kept, `overflow` more may open temporarily; a request waits at most `seconds`."""
 
     size: int = 5
     overflow: int = 10
@@ -34,14 +34,17 @@ class Pool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """A service's own ways with its database.
+    """The database settings of one service.
 
-    `name` is what messages call it, `holds` what is lost with it. On SQLite: `synchronous` is what a commit outlives,
-    `busy_seconds` how long a lock of others is waited for, `foreign_keys` whether they are enforced, `sqlite_pool`
-    its connections (None: what SQLAlchemy takes, also for one in memory). On PostgreSQL: `schema` is that of the
-    tables, None for the database's default; `connect_seconds` and `command_seconds` are how long a connection and a
-    statement may take, migrations apart. With `refused`, what the server refuses for now is raised as `Unavailable`
-    with that message.
+    `name` identifies the database in messages; `holds` describes what is lost with it. With `refused`, temporary
+    refusals by the server are raised as `Unavailable` with that message.
+
+    For SQLite, `synchronous` is the durability of a commit, `busy_seconds` the wait for a foreign lock, and
+    `foreign_keys` whether they are enforced. `sqlite_pool` is the pool; None means SQLAlchemy's default, also for a
+    database in memory.
+
+    For PostgreSQL, `schema` is the schema of the tables, None for the database's default. `connect_seconds` and
+    `command_seconds` are the time limits of a connection attempt and of a statement, except in migrations.
     """
 
     name: str
@@ -60,5 +63,5 @@ class Traits:
 
     @property
     def part(self) -> Part:
-        """What it is to the installation."""
+        """The database as a part of the installation."""
         return Part(self.name, self.holds)

@@ -1,4 +1,4 @@
-"""A database with its connections for reading and its transactions for writing, migrated before first use."""
+"""A database with connections for reading and transactions for writing, migrated before first use."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from footnote_database.parts import Parts
 from footnote_database.traits import Traits, Writers
 
 START_PATIENCE = 60.0
-"""Seconds that a service which starts waits for its server."""
+"""Seconds that a starting service waits for its server."""
 _START_PAUSES = Backoff(0.25, 2.0)
 _MIGRATION_SECONDS = 3600.0
 _CHECK_SECONDS = 5.0
 _RETRY_SECONDS = 2.0
-_LOOKS = 250  # at connections in use, when all are closed
+_LOOKS = 250  # checks for connections in use, at close
 _LOOK_SECONDS = 0.02
 
 _log = get_logger(__name__)
@@ -42,8 +42,8 @@ _log = get_logger(__name__)
 class Database:
     """SQLite or PostgreSQL; the same code runs on both.
 
-    A block that is cancelled is rolled back, after the statement that runs has ended, and its connection goes back to
-    the pool all the same.
+    A cancelled block is rolled back after the running statement has ended, and its connection always returns to the
+    pool.
     """
 
     def __init__(self, url: URL, traits: Traits) -> None:
@@ -58,7 +58,7 @@ class Database:
 
     @property
     def is_sqlite(self) -> bool:
-        """Whether it is SQLite, else it is PostgreSQL."""
+        """Whether this is SQLite; otherwise it is PostgreSQL."""
         return self.dialect == "sqlite"
 
     @property
@@ -67,18 +67,18 @@ class Database:
         return self.engine.dialect.name
 
     async def migrate(self, patience: float = 0.0, parts: Parts | None = None) -> None:
-        """Bring the schema up to date, all of it or nothing, and make the folder of a SQLite file.
+        """Migrate the schema in one transaction, and create the folder of a SQLite file.
 
-        Replicas do it one after the other. A server that is away is asked again for `patience` seconds: one that comes
-        back beside the services, after a failure of both, need not be the first.
+        Replicas migrate one after the other. An unavailable server is retried for `patience` seconds, because after a
+        common failure the services may start before it.
 
-        Raises FailedPrecondition for a damaged file, for a schema of a later release, and with `parts` for a database
-        that was begun and is missing, or another installation's.
+        Raises FailedPrecondition for a damaged file and for a schema of a later release. With `parts`, also for a
+        database that was created and is missing, or is another installation's.
         """
         if self.is_sqlite:
             await self._migrate_file(parts)
             return
-        # Statements of migrations take what they take, and so does the turn of another replica.
+        # Migrations may take long, and so may the wait for another replica's.
         slow = Database(self._url, replace(self._traits, command_seconds=_MIGRATION_SECONDS))
         ends, failed = time.monotonic() + patience, 0
         try:
@@ -116,14 +116,15 @@ class Database:
     async def _upgrade(self, through: Database, parts: Parts | None = None) -> None:
         async with through.write() as connection:
             if self.is_sqlite:
-                # Else each change of the schema would be final by itself, and one killed between two of them the last.
+                # Otherwise each schema change would commit by itself, and a kill in between would leave half a
+                # migration.
                 await connection.run_sync(begin)
             else:
                 lock = {"key": self._traits.migrations.lock}
                 await connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), lock)
                 if self._traits.schema is not None:
                     await connection.execute(CreateSchema(self._traits.schema, if_not_exists=True))
-            if parts is not None:  # on a server: a file was looked at before it was opened
+            if parts is not None:  # on a server only: a file was checked before it was opened
                 there = await connection.run_sync(self._traits.migrations.is_there)
                 where = self._url.render_as_string(hide_password=True)
                 what = f"{self._traits.name} database {where}"
@@ -139,28 +140,28 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection for queries."""
+        """Open a connection for queries."""
         async with self._translated(), self.engine.connect() as connection:
             yield connection
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection in a transaction, committed at the end unless an exception leaves the block."""
+        """Open a transaction; it commits at the end of the block, or rolls back on an exception."""
         async with self._translated(), self._turn, self.engine.connect() as connection:
             await connection.execution_options(writes=True)
             async with connection.begin():
                 yield connection
 
     async def check(self) -> str | None:
-        """Return None when the database answers, lets somebody write, and is whole as far as it is known, else why not.
+        """Return None when the database responds, accepts writers and is not known to be damaged, else the reason.
 
-        A large file is read through after the start, and may turn out to be damaged later.
+        A large file is checked after the start, and may turn out to be damaged later.
         """
         if self._look is not None and self._look.damage is not None:
             return self._look.damage
         if (file := self._file()) is not None and not file.exists():
             return f"The {self._traits.name} database {file} is gone: stop the service and put back a copy of it"
-        # A statement is not broken off, so it is not waited for either; who asks again meanwhile waits for the same.
+        # A statement is never cancelled, so this wait has a limit, and concurrent callers share one check.
         if self._checking is None or self._checking.done():
             self._checking = asyncio.create_task(self._check())
         await asyncio.wait([self._checking], timeout=_CHECK_SECONDS)
@@ -178,10 +179,10 @@ class Database:
                 await connection.execute(text("SELECT 1"))
 
     async def close(self) -> None:
-        """Close all connections, those in use when they come back.
+        """Close all connections; those in use when they return to the pool.
 
-        A look at the database's health or a write that outlives its caller may still hold one; nobody would close it
-        after this. One that does not come back within seconds is left behind.
+        A health check, or a write that outlives its caller, may still hold one that no other code would close. A
+        connection that does not return within seconds is abandoned.
         """
         if self._look is not None:
             await asyncio.to_thread(self._look.end)
@@ -191,7 +192,7 @@ class Database:
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         await self.engine.dispose()
-        await asyncio.sleep(0)  # the driver's sockets close one turn of the event loop after their connections
+        await asyncio.sleep(0)  # the driver's sockets close one iteration of the event loop after their connections
 
     def _file(self) -> Path | None:
         file = self._url.database

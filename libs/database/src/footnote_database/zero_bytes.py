@@ -1,4 +1,4 @@
-"""Zero bytes of callers and models in what goes to a database: PostgreSQL refuses a text that holds one."""
+"""Replaces zero bytes in parameters: PostgreSQL refuses a text that contains one."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from typing import Any
 def replace(
     _connection: Any, _cursor: Any, statement: str, parameters: Any, _context: Any, many: bool
 ) -> tuple[str, Any]:
-    """Write them as replacement characters, U+FFFD: a listener for SQLAlchemy's before_cursor_execute with retval."""
+    """Replace zero bytes by U+FFFD; a listener for SQLAlchemy's before_cursor_execute with retval."""
     rows = parameters if many else [parameters]
     if any(_has(value) for row in rows or () for value in _values(row)):
         rows = [_replaced(row) for row in rows]

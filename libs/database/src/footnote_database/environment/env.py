@@ -1,6 +1,6 @@
-"""The one environment of alembic: runs migrations on the connection that `footnote_database.migrations` hands over.
+"""The alembic environment of all services: runs migrations on the connection from `footnote_database.migrations`.
 
-That connection is in a transaction, which alembic leaves alone: committing is up to who opened it.
+The connection is in a transaction, which alembic leaves alone; the code that opened it commits.
 """
 
 from alembic import context
