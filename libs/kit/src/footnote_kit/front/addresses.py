@@ -1,7 +1,7 @@
-"""Whose connection a call came by: gRPC sees the front door's end of it, and this tells the caller's address.
+"""Maps connections to caller addresses: gRPC sees only the front door's end of each connection.
 
-The front door gives its end of each connection to gRPC's own server a name: on Linux one that the kernel chooses for
-an unnamed socket, on TCP the port. Elsewhere sockets have no name, and callers no address.
+The front door names its end of each connection to gRPC's own server. On Linux the kernel chooses the name of an
+unnamed socket; on TCP the port is the name. Elsewhere sockets have no name, and callers have no address.
 """
 
 import socket
@@ -12,14 +12,14 @@ _addresses: dict[str, str] = {}
 
 
 class Origin:
-    """The address of one caller, known by its connection's name until that ends."""
+    """The address of one caller, registered under its connection's name until the connection ends."""
 
     def __init__(self, address: str) -> None:
         self._address = address
         self._name = ""
 
     def name(self, connection: socket.socket) -> None:
-        """Name the front door's end of a connection, before it is connected where that is possible."""
+        """Register the front door's end of a connection; on Linux this must happen before it connects."""
         if connection.family != socket.AF_UNIX:
             host, port = connection.getsockname()[:2]
             self._remember(f"ipv4:{host}:{port}")
@@ -33,10 +33,10 @@ class Origin:
         _addresses[name] = self._address
 
     def end(self) -> None:
-        """Forget it."""
+        """Remove the address."""
         _addresses.pop(self._name, None)
 
 
 def address_of(peer: str) -> str:
-    """Return the address of the caller behind what gRPC calls a peer; "" where it is not known."""
+    """Return the address of the caller behind a gRPC peer string; "" when it is unknown."""
     return _addresses.get(unquote(peer), "")

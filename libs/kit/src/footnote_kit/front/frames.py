@@ -1,4 +1,4 @@
-"""HTTP/2 frames by their heads alone: where they begin, what they are, how many. No payload is looked at."""
+"""Parses the headers of HTTP/2 frames: where frames begin, their types and counts. Payloads are not inspected."""
 
 import struct
 from dataclasses import dataclass
@@ -6,10 +6,10 @@ from dataclasses import dataclass
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 HEAD_BYTES = 9
 MAX_CONTROL_BYTES = 16 * 1024
-"""Longest frame that carries neither message nor headers: RFC 9113's default, and ten times what a client sends."""
+"""The longest frame without message data or headers: RFC 9113's default, and ten times what clients send."""
 MAX_HEADER_BLOCK_BYTES = 128 * 1024
-"""Longest header block with its continuations. Of more than 16 KiB gRPC's server answers that call that it is too long,
-and the others of its connection go on; who sends more than this is ended."""
+"""The longest header block with its continuations. Above 16 KiB, gRPC's server fails the call and keeps the
+connection. Above this limit, the connection is ended."""
 MAX_CONTINUATIONS = 16
 
 DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
@@ -23,7 +23,7 @@ _STREAM_MASK = 0x7FFFFFFF
 
 
 class Violation(Exception):
-    """A client did what no client in good faith does; `code` is HTTP/2's, the message one word for logs and peer."""
+    """A client did what no well-behaved client does; `code` is HTTP/2's, the message one word for logs and the peer."""
 
     def __init__(self, reason: str, code: int = ENHANCE_YOUR_CALM) -> None:
         super().__init__(reason)
@@ -32,23 +32,23 @@ class Violation(Exception):
 
 @dataclass(slots=True)
 class Tally:
-    """What began in a piece of the stream, by number of frames."""
+    """Counts of the frames that began in a piece of the stream."""
 
     frames: int = 0
-    """All of them."""
+    """All frames."""
     streams: int = 0
-    """Calls: HEADERS of a stream that was not there before."""
+    """Calls: HEADERS frames of new streams."""
     resets: int = 0
     pings: int = 0
-    """Without answers to the other side's."""
+    """Without acknowledgements."""
     settings: int = 0
-    """The same."""
+    """Without acknowledgements."""
     empties: int = 0
-    """DATA without data that does not end its stream either."""
+    """DATA frames without data that do not end their stream."""
 
 
 class Boundary:
-    """Follows a well-behaved stream from frame to frame: `whole` tells whether it stands between two of them."""
+    """Follows the frames of a well-behaved stream; `whole` is true between two frames."""
 
     __slots__ = ("_partial", "_skip", "messages")
 
@@ -56,15 +56,15 @@ class Boundary:
         self._partial = b""
         self._skip = 0
         self.messages = 0
-        """DATA frames that began so far."""
+        """DATA frames that have begun so far."""
 
     @property
     def whole(self) -> bool:
-        """Return whether the last byte was the last of a frame."""
+        """Return whether the last byte ended a frame."""
         return not self._skip and not self._partial
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Process the next bytes."""
         if self._partial:
             data, self._partial = self._partial + data, b""
         position, size = self._skip, len(data)
@@ -79,7 +79,7 @@ class Boundary:
 
 
 class ClientFrames:
-    """What a client sends, from its preface on; raises Violation for what is never right, counts all else."""
+    """Counts a client's frames from the preface on; raises Violation for what is never allowed."""
 
     __slots__ = ("_block_bytes", "_continuations", "_in_block", "_partial", "_preface", "_skip", "last_stream")
 
@@ -90,15 +90,18 @@ class ClientFrames:
         self._in_block = False
         self._block_bytes = self._continuations = 0
         self.last_stream = 0
-        """The highest stream that was opened."""
+        """The highest stream opened so far."""
 
     @property
     def greeted(self) -> bool:
-        """Return whether the preface has come."""
+        """Return whether the preface has arrived."""
         return self._preface == len(PREFACE)
 
     def feed(self, data: bytes) -> Tally:
-        """Return what begins in the next bytes, however they are cut; Violation for what is no HTTP/2 client's."""
+        """Return the counts of frames that begin in the next bytes; raises Violation for what no HTTP/2 client sends.
+
+        The bytes may be split at any point.
+        """
         tally = Tally()
         if not self.greeted:
             data = self._greet(data)
@@ -121,7 +124,7 @@ class ClientFrames:
         return tally
 
     def _greet(self, data: bytes) -> bytes:
-        """Take the preface off the first bytes."""
+        """Remove the preface from the first bytes."""
         wanted = PREFACE[self._preface : self._preface + len(data)]
         if not data.startswith(wanted):
             raise Violation("no_http2", _PROTOCOL_ERROR)
@@ -159,7 +162,7 @@ class ClientFrames:
 
 
 def goaway(last_stream: int, code: int, reason: str) -> bytes:
-    """Return the frame that ends a connection; what came after `last_stream` can be tried again elsewhere."""
+    """Return the frame that ends a connection; calls after `last_stream` can be retried elsewhere."""
     text = reason.encode("ascii", "replace")
     return frame(GOAWAY, last_stream.to_bytes(4) + code.to_bytes(4) + text)
 

@@ -1,9 +1,9 @@
-"""How much a connection, and an address, may ask of the server: token buckets, without clock and transport.
+"""Limits of a connection and of an address: token buckets, without clock or transport.
 
-Two kinds of limit. What no client in good faith does ends the connection (`Habits`). What many clients of one address
-may do together only slows down: an address may be a company's, or an ingress's; nobody in it may lock out the others.
-So an address is never banned. Its connections share a rate (`FrameRate`) with a guaranteed part for each, and
-start more slowly the more of them had to be ended (`Peer.begin`).
+There are two kinds of limit. Behaviour that no well-behaved client shows ends the connection (`Habits`). Too many
+calls from one address only slow down. An address may belong to a company or an ingress, and one user there must not
+lock out the others, so an address is never banned. Its connections share a rate (`FrameRate`), with a guaranteed part
+for each. The more of them had to be ended, the more slowly new ones start (`Peer.begin`).
 """
 
 from collections.abc import Callable
@@ -12,28 +12,28 @@ from dataclasses import dataclass, field
 from footnote_kit.front.frames import Tally, Violation
 
 RESET_COST = 3.0
-"""A call that is broken off, in calls: its server has begun to work for it."""
+"""The cost of a cancelled call, in calls: the server has begun to work on it."""
 RESETS_PER_SECOND, RESETS_BURST = 30.0, 500.0
-"""How many an address may break off at that cost, once and then on and on; each beyond costs more."""
+"""The calls an address may cancel at that cost, as sustained rate and burst; each one beyond costs more."""
 RESET_TOO_MANY_COST = 20.0
 FRAME_COST = 1 / 20
-"""Any frame, in calls."""
+"""The cost of any frame, in calls."""
 SHARED_BURST_SECONDS = 0.5
-"""What an address may begin at once, as the time in which it comes back."""
+"""The burst of an address, as the time in which it refills."""
 OWN_PART = 0.5
-"""What its connections have besides, each its part, of what they have in common."""
+"""The extra rate that connections have besides the shared one, as a share of it; connections divide it."""
 OWN_BURST = 50.0
-"""Calls that a connection may begin at once however busy its address is, when it has been calm for a while."""
+"""Calls that a calm connection may begin at once, even when its address is busy."""
 CALM_SECONDS = 5.0
-"""Time for which a connection must not have been slowed down to count as a calm one."""
+"""Seconds without a slowdown after which a connection counts as calm."""
 OWN_BEGIN = 10.0
-"""The same of a new one: whoever connects again and again gains nothing by it."""
+"""Calls that a new connection may begin at once: frequent reconnects gain nothing."""
 MAX_WAIT_SECONDS = 10.0
-"""Who would have to wait longer has sent hundreds of calls at once over an address that is busy: it is sent away."""
+"""A connection that would have to wait longer is ended: it sent hundreds of calls at once over a busy address."""
 ENDED_COST = 16.0
-"""What a connection that had to be ended counts, in connections."""
+"""The cost of a connection that had to be ended, in connections."""
 MAX_DEBT = 64.0
-"""No address owes more connections than this, however many were ended: their time to wait has a bound."""
+"""The largest debt of an address, in connections, which bounds the wait of new ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +41,20 @@ class FrontLimits:
     """The limits of one front door; times in seconds."""
 
     connections: int = 512
-    """At a time, in all."""
+    """The most connections in total."""
     connections_per_peer: int = 128
-    """Of one address, of IPv6 one network of 64 bits. A quarter of them may begin in a second, 16 at least."""
+    """The most connections of one address, or of one IPv6 network of 64 bits. A quarter of them may begin in a
+    second, at least 16."""
     calls_per_second: float = 500.0
-    """Calls that one address may begin before it is slowed down."""
+    """Calls per second that one address may begin before it is slowed down."""
     greeting_seconds: float = 10.0
     """For TLS and the first bytes of HTTP/2."""
     write_seconds: float = 60.0
-    """Until a client that does not read is given up."""
+    """Time limit for a client that does not read."""
 
 
 class Bucket:
-    """Tokens that come back with time; the level may go below nothing, which is a debt."""
+    """A token bucket; a negative level is a debt."""
 
     __slots__ = ("_at", "burst", "level", "rate")
 
@@ -63,22 +64,22 @@ class Bucket:
         self._at = now
 
     def refill(self, now: float) -> None:
-        """Add what has come back since."""
+        """Add the tokens that have accrued since the last call."""
         self.level = min(self.burst, self.level + (now - self._at) * self.rate)
         self._at = now
 
     def take(self, amount: float, now: float) -> bool:
-        """Take tokens; False when there are not enough."""
+        """Take tokens; return False when the level becomes negative."""
         self.refill(now)
         self.level -= amount
         return self.level >= 0
 
 
 class Habits:
-    """What one connection does that no client in good faith does so often. Rates are a second's.
+    """Limits one connection's suspicious behaviour, at rates per second that no well-behaved client reaches.
 
-    A good client of many asks breaks off some hundred at once when its own caller goes; it pings every few seconds, or,
-    to measure the line, once for what it receives (`received`).
+    A good client with many calls may cancel some hundreds at once when its own caller leaves. It pings every few
+    seconds; to measure the line, once per received message (`received`).
     """
 
     __slots__ = ("_buckets",)
@@ -92,14 +93,14 @@ class Habits:
         }
 
     def judge(self, tally: Tally, now: float) -> None:
-        """Count; Violation when it is too much."""
+        """Count the frames; raise Violation when there are too many."""
         for name, bucket in self._buckets.items():
             amount = getattr(tally, name)
             if amount and not bucket.take(amount, now):
                 raise Violation(f"too_many_{name}")
 
     def received(self, messages: int) -> None:
-        """Allow a ping for each message that the client was sent."""
+        """Allow one ping for each message sent to the client."""
         pings = self._buckets["pings"]
         pings.level = min(pings.burst, pings.level + messages)
 
@@ -109,28 +110,28 @@ class Peer:
     """One address."""
 
     shared: Bucket
-    """The pace of its connections, in calls."""
+    """The rate of its connections, in calls."""
     begins: Bucket
-    """How fast its connections begin."""
+    """The rate at which its connections begin."""
     resets: Bucket = field(default_factory=lambda: Bucket(RESETS_PER_SECOND, RESETS_BURST, 0.0))
-    """Calls that its connections may break off at little cost."""
+    """Calls that its connections may cancel at low cost."""
     connections: int = 0
     calm: int = 0
-    """Of these, how many have been there for a while and not been too fast lately: they share one part. All others,
-    newcomers among them, share another."""
+    """The number of calm connections: established, and not too fast lately. They divide one part; all others,
+    including new ones, divide another."""
 
     def begin(self, now: float) -> float:
-        """Return the seconds until one more connection is listened to."""
+        """Return the seconds until another connection is served."""
         self.begins.take(1, now)
         return max(0.0, -self.begins.level / self.begins.rate)
 
     def ended(self, now: float) -> None:
-        """Note that a connection had to be ended for what it did: the next ones begin later."""
+        """Record that a connection was ended for its behaviour: the next ones begin later."""
         self.begins.take(ENDED_COST, now)
         self.begins.level = max(self.begins.level, -MAX_DEBT)
 
     def rested(self, now: float) -> bool:
-        """Return whether nothing needs to be remembered of it."""
+        """Return whether the address has no connections and no debt, and can be forgotten."""
         if self.connections:
             return False
         for bucket in (self.shared, self.begins):
@@ -139,7 +140,7 @@ class Peer:
 
 
 class FrameRate:
-    """How fast one connection's frames are passed on: from what its address has in common, else from its own part."""
+    """The rate of one connection's frames: from the address's shared tokens first, then from its own part."""
 
     __slots__ = ("_calm", "_calm_at", "_own", "_peer")
 
@@ -150,7 +151,7 @@ class FrameRate:
         self._calm, self._calm_at = False, now + CALM_SECONDS
 
     def wait(self, tally: Tally, now: float) -> float:
-        """Return the seconds until a piece may be passed on; Violation when that is out of all proportion."""
+        """Return the seconds until a piece may be passed on; Violation when they exceed the limit."""
         cost = tally.streams + FRAME_COST * tally.frames
         if tally.resets:
             few = self._peer.resets.take(tally.resets, now)
@@ -175,7 +176,7 @@ class FrameRate:
         return wait
 
     def leave(self) -> None:
-        """End."""
+        """Leave the calm connections."""
         self._become(calm=False)
 
     def _become(self, *, calm: bool) -> None:
@@ -183,7 +184,7 @@ class FrameRate:
         self._calm = calm
 
     def _part(self) -> float:
-        """Return the connection's own calls in a second: its part of what the calm ones have, or the hasty ones."""
+        """Return the connection's own calls per second: its part of the calm connections' rate, or of the others'."""
         peer = self._peer
         others = peer.calm if self._calm else peer.connections - peer.calm
         return peer.shared.rate * OWN_PART / max(1, others)
@@ -191,7 +192,7 @@ class FrameRate:
 
 @dataclass(slots=True)
 class Peers:
-    """All addresses that have connections, or had a moment ago."""
+    """All addresses that have connections or recently had some."""
 
     limits: FrontLimits
     clock: Callable[[], float]
@@ -199,7 +200,7 @@ class Peers:
     _known: dict[str, Peer] = field(default_factory=dict)
 
     def enter(self, name: str) -> Peer | None:
-        """Count a connection of an address; None when there are too many."""
+        """Count a new connection of an address; return None when there are too many."""
         known = self._known.get(name)
         most = known is not None and known.connections >= self.limits.connections_per_peer
         if most or self.connections >= self.limits.connections:
@@ -211,10 +212,10 @@ class Peers:
         return known
 
     def leave(self, name: str) -> None:
-        """Forget a connection, and addresses of which nothing is left to remember."""
+        """Remove a connection, and addresses whose state is no longer needed."""
         self.connections -= 1
         self._known[name].connections -= 1
-        # More than one may have rested since; looking at two for each that leaves keeps the table small.
+        # Other addresses may have recovered too; checking two per departure keeps the table small.
         now = self.clock()
         for one in (name, next(iter(self._known))):
             peer = self._known.get(one)
@@ -222,7 +223,7 @@ class Peers:
                 continue
             del self._known[one]
             if not peer.rested(now):
-                self._known[one] = peer  # to the end of the line
+                self._known[one] = peer  # moves to the end
 
     def _new(self) -> Peer:
         now, limits = self.clock(), self.limits

@@ -1,4 +1,4 @@
-"""The front door itself: it listens, counts who comes, does TLS, and gives each connection its relay."""
+"""The front door, a reverse proxy in the same process: listens, limits connections, terminates TLS, starts relays."""
 
 import asyncio
 import contextlib
@@ -18,17 +18,17 @@ from footnote_kit.logs import get_logger
 from footnote_kit.net import peer_of, prepare
 
 _BACKLOG = 512
-_ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections between two looks at the others as its backlog says
-_LEAVING = 64  # connections too many that hear why; of a flood of them most are cut off
+_ACCEPTED_AT_ONCE = 16  # asyncio accepts as many connections as its backlog in one go, before it serves others
+_LEAVING = 64  # excess connections that get an explanation; in a flood, most are simply closed
 _SUMMARY_SECONDS = 10.0
 _NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _log = get_logger("footnote.front")
 
 
 class FrontDoor:
-    """Passes connections on from listening sockets to a server inside; `inner` is its socket's path or its port.
+    """Relays connections from listening sockets to an inner server; `inner` is its socket's path or its port.
 
-    `tls` is asked at each connection for what it is secured with.
+    `tls` returns the TLS context, and is called for each connection.
     """
 
     def __init__(
@@ -46,11 +46,11 @@ class FrontDoor:
 
     @property
     def connections(self) -> int:
-        """Return how many connections there are, those that wait for their turn included."""
+        """Return the number of connections, including those that still wait."""
         return self._peers.connections
 
     async def serve(self, limits: FrontLimits) -> None:
-        """Begin to accept."""
+        """Start to accept connections."""
         loop = asyncio.get_running_loop()
         self._limits = limits
         self._peers = Peers(limits, loop.time)
@@ -60,14 +60,14 @@ class FrontDoor:
             self._servers.append(server)
 
     def refuse(self) -> None:
-        """Accept no more; what is connected stays."""
+        """Stop accepting; existing connections stay."""
         for server in self._servers:
             server.close()
         for listener in self._listeners:
             listener.close()
 
     async def close(self) -> None:
-        """Cut off what is left."""
+        """Close all remaining connections."""
         self.refuse()
         for task in list(self._beginning):
             task.cancel()
@@ -76,13 +76,13 @@ class FrontDoor:
             caller.abort()
         for transport in list(self._leaving):
             self._let_go(transport)
-        await asyncio.sleep(0)  # transports say in the next round that they are gone
+        await asyncio.sleep(0)  # transports report their end in the next iteration of the loop
         if self._summary is not None:
             self._summary.cancel()
             self._say()
 
     def arrived(self, transport: asyncio.Transport) -> None:
-        """Take a connection that was accepted, or refuse it."""
+        """Start an accepted connection, or refuse it."""
         transport.pause_reading()
         name = peer_of(transport)
         peer = self._peers.enter(name)
@@ -94,7 +94,7 @@ class FrontDoor:
         task.add_done_callback(self._beginning.discard)
 
     def _refuse(self, transport: asyncio.Transport) -> None:
-        """Tell a connection too many so, if not too many are being told."""
+        """Refuse an excess connection, with an explanation unless too many get one already."""
         self.note("too_many_connections")
         if self._tls is not None or len(self._leaving) >= _LEAVING:
             transport.abort()
@@ -109,13 +109,14 @@ class FrontDoor:
         transport.abort()
 
     async def _begin(self, transport: asyncio.Transport, name: str, peer: Peer) -> None:
-        """Give a connection its relay, after its time to wait and its TLS handshake."""
+        """Start a connection's relay after its wait and TLS handshake."""
         loop = asyncio.get_running_loop()
         caller: Caller | None = None
         origin = Origin(_address(transport))
 
         def ended(violation: Violation) -> None:
-            if violation.code == ENHANCE_YOUR_CALM:  # what does not speak HTTP/2 may be a load balancer's look
+            # a client that does not speak HTTP/2 may be a load balancer's probe
+            if violation.code == ENHANCE_YOUR_CALM:
                 peer.ended(loop.time())
             self.note(violation.reason)
 
@@ -137,7 +138,7 @@ class FrontDoor:
                 else:
                     transport.resume_reading()
                 return
-            # The time for the whole greeting is the relay's to watch; this only bounds a handshake that hangs.
+            # The relay limits the whole greeting; this only bounds a hanging handshake.
             secured = await loop.start_tls(
                 transport,
                 caller,
@@ -165,7 +166,7 @@ class FrontDoor:
         return connecting
 
     async def _reach(self, origin: Origin, factory: Any) -> object:
-        """Connect to the server inside by a socket that is known to be this caller's."""
+        """Connect to the inner server by a socket that is registered as this caller's."""
         loop, inner = asyncio.get_running_loop(), self._inner
         if not isinstance(inner, str):
             transport, protocol = await loop.create_connection(factory, "127.0.0.1", inner)
@@ -186,7 +187,7 @@ class FrontDoor:
             self.note("server_does_not_answer")
 
     def note(self, reason: str) -> None:
-        """Count a connection that was refused or ended; the log gets a line every few seconds, not one for each."""
+        """Count a refused or ended connection; the log gets a summary every few seconds."""
         self._refused[reason] += 1
         if self._summary is None:
             self._summary = asyncio.get_running_loop().call_later(_SUMMARY_SECONDS, self._say)
@@ -199,26 +200,26 @@ class FrontDoor:
 
 
 class _Arrival(asyncio.Protocol):
-    """A connection in its first moment."""
+    """A connection that was just accepted."""
 
     def __init__(self, door: FrontDoor) -> None:
         self._door = door
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Hand it to the door."""
+        """Pass the connection to the door."""
         self._door.arrived(cast(asyncio.Transport, transport))
 
 
 def _address(transport: asyncio.Transport) -> str:
-    """Return the address at the other end, "" of one that has gone."""
+    """Return the peer's address; "" when it has gone."""
     name = transport.get_extra_info("peername")
     return str(name[0]) if isinstance(name, tuple) and name else ""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Return listening sockets on all addresses of a host, port 0 for one that is free; OSError when it is taken.
+    """Return listening sockets on all addresses of a host; OSError when the port is taken.
 
-    The wildcard of either family means both, as it does to gRPC.
+    Port 0 picks a free one. The wildcard of either family means both, as in gRPC.
     """
     if host in ("0.0.0.0", "::") and socket.has_dualstack_ipv6():
         try:
@@ -239,7 +240,7 @@ def listen(host: str, port: int) -> list[socket.socket]:
             except OSError as error:
                 if error.errno not in _NO_SUCH_ADDRESS:
                     raise
-                missing = error  # "localhost" may name an address of a family that this machine does without
+                missing = error  # "localhost" may name an address of a family that this machine lacks
                 continue
             port = port or listener.getsockname()[1]
             listeners.append(listener)

@@ -1,4 +1,4 @@
-"""One connection through the front door: the caller's end, gRPC's end, and the bytes between them as they are."""
+"""One relayed connection: the caller's end, gRPC's end, and the unchanged bytes between them."""
 
 import asyncio
 import contextlib
@@ -9,20 +9,20 @@ from footnote_kit.front.frames import ENHANCE_YOUR_CALM, SETTINGS, Boundary, Cli
 from footnote_kit.front.limits import FrameRate, FrontLimits, Habits, Peer
 
 READ_BYTES = 16 * 1024
-"""Read of a caller at a time: of nothing but heads that is two thousand frames, a millisecond of work."""
+"""The most bytes of a read from a caller: if they are all frame headers, two thousand frames, a millisecond of work."""
 CAREFUL_BYTES = 1024
-"""The same of one who was too fast a moment ago, or is new: a hundred calls at once would be felt by all others."""
+"""The same for a caller that is new or was recently too fast: a hundred calls at once would delay all others."""
 ANSWER_BYTES = 64 * 1024
 LINGER_SECONDS = 1.0
 LINGER_BYTES = 256 * 1024
-"""Still read, unseen, of who is sent away: a connection that is cut off would not hear why."""
+"""The most bytes that are read and discarded from a rejected caller: cutting it off would lose the explanation."""
 _GREETING, _PACE, _SERVER = "greeting", "pace", "server"
 
 Connect = Callable[[Callable[[], asyncio.BaseProtocol]], "asyncio.Future[object]"]
 
 
 class Caller(asyncio.BufferedProtocol):
-    """The end of the one who calls."""
+    """The caller's end of a relayed connection."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Caller(asyncio.BufferedProtocol):
         ended: Callable[[Violation], None],
         left: Callable[["Caller"], None],
     ) -> None:
-        """Take the peer that is counted for, and what is called: `ended` at a violation, `left` once at the end."""
+        """Take the peer to charge, and the callbacks: `ended` on a violation, `left` once at the end."""
         self._loop = asyncio.get_running_loop()
         now = self._loop.time()
         self._peer, self._limits = peer, limits
@@ -52,7 +52,7 @@ class Caller(asyncio.BufferedProtocol):
         self._timers: dict[str, asyncio.TimerHandle] = {_GREETING: self._later(limits.greeting_seconds, self._late)}
 
     def begin(self, transport: asyncio.Transport) -> None:
-        """Take the connection, after TLS where there is any."""
+        """Take the connection, after its TLS handshake if there is one."""
         self._transport = transport
         transport.set_write_buffer_limits(high=ANSWER_BYTES)
         early, self._early = self._early, b""
@@ -62,13 +62,13 @@ class Caller(asyncio.BufferedProtocol):
             self._take(early)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
+        """Return the buffer for the next bytes."""
         return self._buffer[: self._read_bytes]
 
     def buffer_updated(self, nbytes: int) -> None:
-        """Take bytes in."""
+        """Process received bytes."""
         data = bytes(self._buffer[:nbytes])
-        if self._transport is None:  # asyncio delivers before it says that TLS is established
+        if self._transport is None:  # asyncio delivers data before it reports that TLS is established
             self._early += data
         elif self._discarding:
             self._discarded += nbytes
@@ -78,19 +78,19 @@ class Caller(asyncio.BufferedProtocol):
             self._take(data)
 
     def pause_writing(self) -> None:
-        """Have the server wait for a caller that does not read, but not for ever."""
+        """Make the server wait for a caller that does not read, for a limited time."""
         if self._server is not None:
             self._server.wait()
         self._timers["write"] = self._later(self._limits.write_seconds, self.abort)
 
     def resume_writing(self) -> None:
-        """Go on: it reads."""
+        """Let the server continue, because the caller reads."""
         self._cancel("write")
         if self._server is not None:
             self._server.go_on()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End the other side too: calls that are being served are broken off there."""
+        """Close the server's end too, which cancels the calls in progress there."""
         if self._over:
             return
         self._over = True
@@ -105,32 +105,32 @@ class Caller(asyncio.BufferedProtocol):
         self._left(self)
 
     def answer(self, data: bytes, messages: int) -> None:
-        """Pass on what the server says."""
+        """Pass on the server's bytes."""
         if self._transport is not None and not self._discarding:
             self._habits.received(messages)
             self._transport.write(data)
 
     def hung_up(self) -> None:
-        """End, because the server has: what it said before still goes out."""
+        """Close after the server has closed; what it sent before still goes out."""
         if self._transport is not None and not self._discarding:
             self._transport.close()
             if "close" not in self._timers:
                 self._timers["close"] = self._later(self._limits.write_seconds, self.abort)
 
     def hold(self, reason: str) -> None:
-        """Read no more until the same reason is released."""
+        """Stop reading until the same reason is released."""
         self._holds.add(reason)
         if self._transport is not None:
             self._transport.pause_reading()
 
     def release(self, reason: str) -> None:
-        """Read on, unless there is another reason not to."""
+        """Resume reading, unless another reason holds it."""
         self._holds.discard(reason)
         if not self._holds and self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def abort(self) -> None:
-        """Cut the connection off."""
+        """Close the connection at once."""
         if self._transport is not None:
             self._transport.abort()
         else:
@@ -162,7 +162,7 @@ class Caller(asyncio.BufferedProtocol):
         self.release(_PACE)
 
     def _pass_on(self) -> None:
-        """Give the server what may go, once there is a server: nobody bothers it without a preface."""
+        """Pass the held bytes to the server; connect to it only after a valid preface."""
         if self._server is not None:
             self._passed_stream = self._frames.last_stream
             for data in self._held:
@@ -193,7 +193,7 @@ class Caller(asyncio.BufferedProtocol):
         self.part(goaway(self._passed_stream, violation.code, violation.reason))
 
     def part(self, farewell: bytes) -> None:
-        """Say a last word where one can be said, between two frames, and hang up a moment later."""
+        """Send a final message, which is possible between two frames only, and close a moment later."""
         transport, server = self._transport, self._server
         assert transport is not None
         self._discarding = True
@@ -235,14 +235,14 @@ class _Server(asyncio.BufferedProtocol):
         self._buffer = memoryview(bytearray(ANSWER_BYTES))
         self.boundary = Boundary()
         self.heard = False
-        """Whether the server has said anything."""
+        """Whether the server has sent any bytes."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin."""
+        """Keep the transport."""
         self._transport = cast(asyncio.Transport, transport)
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
+        """Return the buffer for the next bytes."""
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
@@ -259,39 +259,39 @@ class _Server(asyncio.BufferedProtocol):
             self._transport.write(data)
 
     def pause_writing(self) -> None:
-        """Have the caller wait."""
+        """Make the caller wait."""
         self._caller.hold("backlog")
 
     def resume_writing(self) -> None:
-        """Let the caller go on."""
+        """Let the caller continue."""
         self._caller.release("backlog")
 
     def wait(self) -> None:
-        """Read no more of what the server says."""
+        """Stop reading from the server."""
         if self._transport is not None:
             self._transport.pause_reading()
 
     def go_on(self) -> None:
-        """Read on."""
+        """Resume reading from the server."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.resume_reading()
 
     def close(self) -> None:
-        """Hang up; what was passed on before still arrives."""
+        """Close; bytes passed on before still arrive."""
         if self._transport is not None:
             self._transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell the caller's end."""
+        """Notify the caller's end."""
         self._caller.hung_up()
 
 
 def end_writing(transport: asyncio.Transport) -> None:
-    """Say that nothing more comes, unless nobody is there any more."""
+    """Close the write side, unless the peer has gone already."""
     with contextlib.suppress(OSError):
         transport.write_eof()
 
 
 def refusal() -> bytes:
-    """Return what a connection too many is told."""
+    """Return the bytes that refuse an excess connection."""
     return frame(SETTINGS) + goaway(0, ENHANCE_YOUR_CALM, "too_many_connections")
