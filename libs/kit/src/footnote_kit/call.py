@@ -1,4 +1,4 @@
-"""What a handler is given beside its request."""
+"""The type of the call context that gRPC passes to a handler beside the request."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from typing import Any, TypeAlias
 import grpc
 
 Call: TypeAlias = grpc.aio.ServicerContext[Any, Any]
-"""The call itself, of which handlers read nothing: scope, deadline and trace are in `footnote_kit.context`."""
+"""The gRPC context. Handlers do not read it: scope, deadline and trace are in `footnote_kit.context`."""

@@ -28,7 +28,7 @@ _log = get_logger("footnote.rpc")
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
-    """What the calls of one channel share; timeouts in seconds."""
+    """Properties shared by the calls of one channel; timeouts in seconds."""
 
     peer: str
     call_timeout: float
@@ -37,10 +37,10 @@ class Wiring:
 
 
 class _Call:
-    """What unary and streaming calls have in common. The RPC starts when the object is made, as in grpc.aio.
+    """The common part of unary and streaming calls. The RPC starts at construction, as in grpc.aio.
 
-    Not so where requests are streamed and a proof goes with them: the first one says on whose behalf, and the proof
-    goes ahead of it, so that the RPC starts when the first request is there and the call is waited for.
+    A signed call with streamed requests is an exception: its proof needs the scope in the first request and precedes
+    it. That RPC starts when the first request is there and the call is awaited.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class _Call:
         return self._wiring.credential is not None and not self._method.startswith(_FOREIGN)
 
     def _launch(self, first: Any, requests: Any) -> None:
-        """Start the RPC; `first` is the request that says on whose behalf, `requests` what grpc.aio is to send."""
+        """Start the RPC; `first` is the request with the scope, `requests` what grpc.aio is to send."""
         timeout = self._deadline - time.monotonic()
         if self._signs:
             assert self._wiring.credential is not None
@@ -106,11 +106,11 @@ class _Call:
         self._launched.set()
 
     async def _begun(self) -> Any:
-        """Return the RPC; where it has not started, wait for the first request."""
+        """Return the RPC; if it has not started, wait for the first request."""
         if self._rpc is None:
             if self._ended and self._beginning is None:
                 raise asyncio.CancelledError
-            if self._source is None:  # it comes by `write`
+            if self._source is None:  # the first request comes by `write`
                 try:
                     async with asyncio.timeout(self._deadline - time.monotonic()):
                         await self._launched.wait()
@@ -133,7 +133,7 @@ class _Call:
         self._launch(first, _chained(first, source))
 
     def _start_span(self, metadata: list[tuple[str, str | bytes]]) -> Span | None:
-        """Start the client span and put its context into the metadata; none where the caller sees to it."""
+        """Start the client span and add its context to the metadata; return None where the caller handles tracing."""
         if self._method.startswith(_UNTRACED) or any(key == "traceparent" for key, _ in metadata):
             return None
         span = telemetry.tracer().start_span(
@@ -158,7 +158,7 @@ class _Call:
             raise
 
     async def _failure(self, error: BaseException) -> BaseException:
-        """Return the exception to raise for one that came out of grpc.aio, and end the span."""
+        """Return the exception to raise for one from grpc.aio, and end the span."""
         if isinstance(error, asyncio.CancelledError) and self._broke_off():
             late = self.time_remaining() == 0
             code = grpc.StatusCode.DEADLINE_EXCEEDED if late else grpc.StatusCode.UNAVAILABLE
@@ -176,17 +176,17 @@ class _Call:
         return shown
 
     def _broke_off(self) -> bool:
-        """Whether nobody cancelled this call or the task that waits for it.
+        """Return whether grpc.aio cancelled the call by itself.
 
-        grpc.aio cancels a call by itself whose end it hears of while it still writes requests, and raises what it would
-        raise for its caller's cancelling.
+        grpc.aio cancels a call whose end it learns of while it still writes requests. It then raises the same
+        exception as for a cancellation by the caller.
         """
         task = asyncio.current_task()
         asked = self._left or (task is not None and task.cancelling() > 0)
         return not asked and self._source_error is None and self._rpc is not None and bool(self._rpc.cancelled())
 
     def _of_ours(self, error: FootnoteError) -> FootnoteError:
-        """Return the error to show: a service that a stage does not believe is not its caller's fault, and may pass."""
+        """Return the error to show: a stage that distrusts this service is not the caller's fault, and may recover."""
         if not (isinstance(error, Unauthenticated) and error.reason == REASON and call_context.current_service()):
             return error
         peer = self._wiring.peer
@@ -214,10 +214,10 @@ class _Call:
         )
 
     def __del__(self) -> None:
-        # A stream left before its end, or a call nobody waited for: the peer hears now, not when the garbage collector
-        # comes to what grpc.aio still holds of it.
+        # A stream abandoned before its end, or a call never awaited: cancel at the peer now instead of waiting until
+        # the garbage collector reaches grpc.aio's objects.
         if not self._ended:
-            with suppress(RuntimeError):  # the event loop is closed: so is the connection
+            with suppress(RuntimeError):  # the event loop is closed, and so is the connection
                 self.cancel()
             self._end(grpc.StatusCode.CANCELLED, asyncio.CancelledError())
 
@@ -235,15 +235,15 @@ class _Call:
         return True
 
     def cancelled(self) -> bool:
-        """Return whether it was cancelled."""
+        """Return whether the call was cancelled."""
         return self._ended if self._rpc is None else bool(self._rpc.cancelled())
 
     def done(self) -> bool:
-        """Return whether it has ended."""
+        """Return whether the call has ended."""
         return self._ended if self._rpc is None else bool(self._rpc.done())
 
     def time_remaining(self) -> float | None:
-        """Return the seconds left."""
+        """Return the seconds left until the deadline."""
         if self._rpc is None:
             return max(0.0, self._deadline - time.monotonic())
         remaining: float | None = self._rpc.time_remaining()
@@ -283,7 +283,7 @@ class _Call:
             raise await self._failure(error) from None
 
     async def write(self, request: Any) -> None:
-        """Send a request; raises what ended the call when it has ended."""
+        """Send a request; raise the call's error when it has ended."""
         if self._rpc is None and not self._ended:
             self._launch(request, None)
         rpc = await self._begun()
@@ -298,14 +298,14 @@ class _Call:
             raise await self._failure(error) from None
 
     async def done_writing(self) -> None:
-        """Say that no more requests come."""
+        """End the stream of requests."""
         if self._rpc is None and not self._ended:
             self._launch(None, None)
         await (await self._begun()).done_writing()
 
 
 async def _chained(first: Any, rest: AsyncIterator[Any]) -> AsyncIterator[Any]:
-    """Yield the first request, unless there was none, and the others."""
+    """Yield the first request, unless it is None, and then the others."""
     if first is not None:
         yield first
         async for request in rest:

@@ -1,7 +1,7 @@
-"""Channels to the other stages: deadlines, request id and trace go along, failures come back as FootnoteErrors.
+"""Channels to the other stages: they pass on deadline, request id and trace, and raise FootnoteErrors.
 
-A wrapper around the plain channel rather than grpc.aio's client interceptors: those swallow errors of streams that are
-iterated, and cost a task per call.
+They wrap a plain channel instead of using grpc.aio's client interceptors. Those swallow errors of iterated streams
+and cost a task per call.
 """
 
 import asyncio
@@ -37,26 +37,26 @@ _RETRY = {
     "retryableStatusCodes": ["UNAVAILABLE"],
 }
 _LANES = 2
-"""Turns that are taken side by side, over the same connections. A question asks a stage twice, for little and for much:
-in one row of turns two replicas would get all of the little and all of the much."""
+"""Channels per peer that share connections and balance independently. A question calls a stage twice, once for a
+small and once for a large result; in one round robin, one of two replicas would get all the large calls."""
 
 
 def service_config(peer: str) -> str:
-    """Return the service config of the channel to a stage: round robin, retries of safe calls, never a timeout."""
+    """Return the service config of a channel to a stage: round robin, retries of safe calls, no timeout."""
     safe = _safe_methods(peer)
     methods = [{"name": safe, "retryPolicy": _RETRY}] if safe else []
     return json.dumps(
         {
             "loadBalancingConfig": [{"round_robin": {}}],
             "methodConfig": methods,
-            # When most calls fail, repeating them all would only keep the peer down.
+            # When most calls fail, retrying them all would only keep the peer down.
             "retryThrottling": {"maxTokens": 100, "tokenRatio": 0.5},
         }
     )
 
 
 def _safe_methods(peer: str) -> list[dict[str, str]]:
-    """Return the unary methods of a stage that may be repeated, read from its contract."""
+    """Return the repeatable unary methods of a stage, according to its contract."""
     return [
         {"service": service.full_name, "method": method.name}
         for service in _services(peer)
@@ -92,8 +92,8 @@ def open_channel(
 ) -> "KitChannel":
     """Return a channel to `address` (host:port, unix:…, dns:///…); `peer` names the stage, for retries and messages.
 
-    With a `credential` every call proves to the stage that a service makes it, and on whose behalf. With TLS the
-    certificate must be for `name`, where it is given, in place of the address.
+    With a `credential`, every call proves to the stage that a service makes it, and on whose behalf. With TLS and a
+    `name`, the certificate must be for `name` instead of the address.
     """
     settings = settings or KitSettings()
     target = (
@@ -108,7 +108,7 @@ def open_channel(
         ("grpc.initial_reconnect_backoff_ms", 100),
         ("grpc.max_reconnect_backoff_ms", 2_000),
         ("grpc.dns_min_time_between_resolutions_ms", 5_000),
-        # A company's proxy for the web must not stand between two processes of one machine.
+        # A company's web proxy must not stand between two processes of one machine.
         ("grpc.enable_http_proxy", int(not is_loopback(address.rpartition(":")[0]))),
         *([("grpc.ssl_target_name_override", name)] if name else []),
     ]
@@ -117,7 +117,7 @@ def open_channel(
 
 
 async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.0) -> str | None:
-    """Return None when the peer's health service says SERVING, else a sentence."""
+    """Return None when the peer's health service reports SERVING, else a sentence."""
     try:
         answer = await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=timeout)
     except FootnoteError as error:
@@ -126,14 +126,14 @@ async def check_health(channel: grpc.aio.Channel, peer: str, timeout: float = 2.
 
 
 async def check_trust(channel: grpc.aio.Channel, timeout: float = 2.0) -> str | None:
-    """Return None when a stage believes this service, else a sentence: health is told to everybody, all else is not."""
+    """Return None when a stage trusts this service, else a sentence. Health does not show this: it is open to all."""
     request = GetTraceRequest(scope=_NOBODY, trace_id="f" * 32)
     try:
         await TelemetryServiceStub(channel).GetTrace(request, timeout=timeout)
     except (Unauthenticated, Unavailable) as error:
         return error.message
     except FootnoteError:
-        pass  # no such trace, or no such service in a stage of another make: it has listened
+        pass  # no such trace, or another implementation without this service: the stage accepted the call
     return None
 
 
@@ -160,7 +160,7 @@ class KitChannel(grpc.aio.Channel):
         return self._plain.get_state(try_to_connect)
 
     async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
-        """Wait until the connection is in another state."""
+        """Wait until the connection changes its state."""
         await self._plain.wait_for_state_change(last_observed_state)
 
     async def channel_ready(self) -> None:
@@ -168,7 +168,7 @@ class KitChannel(grpc.aio.Channel):
         await self._plain.channel_ready()
 
     def _turns(self, kind: str, method: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any]:
-        """Return what starts a call of a method on one of the lanes."""
+        """Return a function that starts a call of a method on a random lane."""
         starts = [getattr(lane, kind)(method, *args, **kwargs) for lane in self._lanes]
         return lambda *arguments, **options: random.choice(starts)(*arguments, **options)
 

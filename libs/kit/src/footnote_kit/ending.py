@@ -1,4 +1,4 @@
-"""How a call whose requests are streamed really ended."""
+"""Finds the true final status of a call with streamed requests."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,7 @@ from typing import Any
 
 import grpc
 
-# What grpc.aio says of a call when a write to it fails, in place of what the peer said.
+# The details that grpc.aio reports when a write fails, instead of the peer's status.
 _WRITE_FAILED = "Internal error from Core"
 _PATIENCE = 1.0  # seconds
 
@@ -14,8 +14,8 @@ _PATIENCE = 1.0  # seconds
 class Ending:
     """Keeps the status that the peer gave to a call.
 
-    A peer that refuses an upload in its middle ends the call while the next part is being written. The write fails, and
-    grpc.aio puts a status of its own in the place of the peer's, which may be there already or arrive a moment later.
+    A peer that refuses an upload midway ends the call while the next part is being written. The write fails, and
+    grpc.aio replaces the peer's status by its own. The peer's status may be there already or arrive a moment later.
     """
 
     def __init__(self, rpc: Any) -> None:
@@ -24,15 +24,15 @@ class Ending:
         rpc.add_done_callback(self._ended)
 
     def _ended(self, rpc: Any) -> None:
-        """Note the call's status when it gets its first."""
+        """Save the call's status unless it is only that of a failed write."""
         if _now(rpc.details()) != _WRITE_FAILED:
             self._error = _now(error_of(rpc))
 
     async def of(self, error: grpc.aio.AioRpcError) -> grpc.aio.AioRpcError:
-        """Return the peer's status where `error` is only about a failed write; `error` when none comes."""
+        """Return the peer's status when `error` only reports a failed write; `error` itself when none arrives."""
         pause = 0.001
         while error.details() == _WRITE_FAILED and self._error is None and pause < _PATIENCE:
-            await asyncio.sleep(pause)  # nothing tells of a second status
+            await asyncio.sleep(pause)  # grpc.aio has no event for a later status
             pause *= 2
             self._ended(self._rpc)
         return self._error if error.details() == _WRITE_FAILED and self._error is not None else error
@@ -46,7 +46,7 @@ async def error_of(rpc: Any) -> grpc.aio.AioRpcError:
 
 
 def _now(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Return the result of a coroutine that has nothing to wait for."""
+    """Return the result of a coroutine that completes without waiting."""
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -1,4 +1,4 @@
-"""The one tree of errors that services raise; imports no grpc, so that logic can use it freely."""
+"""The one hierarchy of errors that services raise; it imports no grpc, so that logic can use it freely."""
 
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple, Self
@@ -7,23 +7,25 @@ from footnote_kit.hints import ERROR_HINTS
 from footnote_kit.redact import redact
 
 MAX_BYTES = 1000
-"""Of a message: it travels as a header, of which callers take some kilobytes; names that it quotes may be longer."""
+"""The longest message. Messages travel in headers, for which callers accept some kilobytes; quoted names may be
+longer."""
 
 
 class FieldViolation(NamedTuple):
-    """One field of a request that is wrong: its path, as in `settings.chunk_size`, and a sentence that says how."""
+    """One invalid field of a request: its path, such as `settings.chunk_size`, and what is wrong with it."""
 
     field: str
     description: str
 
 
 class FootnoteError(Exception):
-    """A failure with a meaning to the caller; it crosses the wire as a rich gRPC status and arrives as the same class.
+    """A failure with a meaning for the caller; it crosses the wire as a rich gRPC status and keeps its class.
 
-    `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix, `metadata` are a few words for
-    programs, `violations` the fields that are wrong, `retry_after` the seconds to wait before the next attempt.
-    The message is shown to people: no document text. Secrets of this process are cut out here, once for status, log,
-    span, degradation and document failure: whatever a provider said comes through this door.
+    `reason` names a value of `footnote.types.v1.ErrorReason` without its prefix. `metadata` holds a few words for
+    programs, `violations` the invalid fields, `retry_after` the seconds to wait before the next attempt.
+
+    People see the message, so it contains no document text. The constructor removes this process's secrets, once for
+    status, log, span, degradation and document failure. Text from a provider passes through here too.
     """
 
     code: ClassVar[str] = "UNKNOWN"
@@ -47,7 +49,7 @@ class FootnoteError(Exception):
 
     @property
     def hint(self) -> str:
-        """Return what a person can do about it, "" where the message says all."""
+        """Return what a person can do about the error; "" where the message is enough."""
         return self.metadata.get("hint") or ERROR_HINTS.get(self.reason, "")
 
     def __repr__(self) -> str:
@@ -59,7 +61,7 @@ def _told(text: str) -> str:
 
 
 def _bounded(text: str) -> str:
-    """Return a text of at most MAX_BYTES in UTF-8, with an ellipsis where it was cut."""
+    """Return the text cut to at most MAX_BYTES in UTF-8, with an ellipsis where it was cut."""
     if len(text) <= MAX_BYTES // 4:
         return text
     encoded = text.encode("utf-8", "replace")
@@ -67,33 +69,33 @@ def _bounded(text: str) -> str:
 
 
 class InvalidArgument(FootnoteError):
-    """The request is wrong whatever the state of the system."""
+    """The request is invalid, whatever the state of the system."""
 
     code = "INVALID_ARGUMENT"
     default_reason = "INVALID_FIELD"
 
     @classmethod
     def field(cls, name: str, problem: str) -> Self:
-        """Return the error for one wrong field; `problem` completes the sentence, as in "must be between 1 and 100"."""
+        """Return the error for one invalid field; `problem` follows its name, as in "must be between 1 and 100"."""
         return cls(f"{name} {problem}", violations=[FieldViolation(name, problem)])
 
 
 class Unauthenticated(FootnoteError):
-    """It is not known who calls."""
+    """The caller is not authenticated."""
 
     code = "UNAUTHENTICATED"
     default_reason = "CREDENTIALS_INVALID"
 
 
 class PermissionDenied(FootnoteError):
-    """The caller is known and may not do this."""
+    """The caller is authenticated and may not do this."""
 
     code = "PERMISSION_DENIED"
     default_reason = "PERMISSION_DENIED"
 
 
 class NotFound(FootnoteError):
-    """What was named does not exist, or not for this caller; `reason` says what kind of thing it is."""
+    """The named object does not exist, or not for this caller; `reason` names its kind."""
 
     code = "NOT_FOUND"
 
@@ -102,53 +104,53 @@ class NotFound(FootnoteError):
 
 
 class AlreadyExists(FootnoteError):
-    """Something of that name is there already."""
+    """An object of that name already exists."""
 
     code = "ALREADY_EXISTS"
     default_reason = "COLLECTION_EXISTS"
 
 
 class FailedPrecondition(FootnoteError):
-    """The system is not in the state that this needs; trying again does not help until it is."""
+    """The system is not in the required state; a retry fails until that changes."""
 
     code = "FAILED_PRECONDITION"
     default_reason = "ILLEGAL_STATE"
 
 
 class Aborted(FootnoteError):
-    """Somebody else was faster; read again and repeat."""
+    """A concurrent change came first; read again and repeat."""
 
     code = "ABORTED"
     default_reason = "CONFLICT"
 
 
 class ResourceExhausted(FootnoteError):
-    """A quota or a rate limit is reached."""
+    """A quota or rate limit is reached."""
 
     code = "RESOURCE_EXHAUSTED"
     default_reason = "QUOTA_EXCEEDED"
 
 
 class Unavailable(FootnoteError):
-    """Something that this needs does not answer now; worth trying again later."""
+    """A dependency does not respond at the moment; a later retry may succeed."""
 
     code = "UNAVAILABLE"
     default_reason = "STAGE_UNAVAILABLE"
 
 
 class DeadlineExceeded(FootnoteError):
-    """The time given ran out."""
+    """The deadline passed."""
 
     code = "DEADLINE_EXCEEDED"
     default_reason = "DEADLINE"
 
 
 class Internal(FootnoteError):
-    """A fault of ours; details are in the log under the same request id."""
+    """A defect in this project; the log has details under the same request id."""
 
     code = "INTERNAL"
     default_reason = "INTERNAL"
 
 
 class NotOffered(Internal):
-    """The stage that was called does not know the call: it is of another make, and need not, or of another release."""
+    """The called stage does not implement the call: another implementation may omit it, or another release."""

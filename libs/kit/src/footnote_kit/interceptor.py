@@ -1,6 +1,6 @@
-"""The one server interceptor: proof, request id, deadline, scope, telemetry and errors around every handler of ours.
+"""The one server interceptor: proof, request id, deadline, scope, telemetry and errors for every handler.
 
-One wrapper instead of a chain keeps a hop cheap. Health and reflection pass untouched.
+A single wrapper instead of a chain keeps a hop cheap. Health and reflection only get bounded requests.
 """
 
 import asyncio
@@ -38,21 +38,21 @@ from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY, Refusals, bounded
 from footnote_kit.trust import Trust, believed
 
 _FOREIGN = "/grpc."
-UNTRACED = "/footnote.telemetry."  # looking at traces must not push them out of memory
+UNTRACED = "/footnote.telemetry."  # reading traces must not evict others from memory
 _WATCH = "Watch"
 _LONG_SECONDS = 1.0
 _NOT_AGAIN = ("grpc-retry-pushback-ms", "-1")
-"""Has the caller's channel repeat nothing. A stage that waited in vain for what it stands on would do so four times,
-until the caller's deadline has passed and the reason is lost; a failure at once may be over by the second time."""
+"""Tells the caller's channel not to retry. A stage that waited in vain for a dependency would wait four times, until
+the caller's deadline passes and the reason is lost. An immediate failure is retried, because it may be over by then."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected
 _log = get_logger("footnote.rpc")
 _propagator = TraceContextTextMapPropagator()
-_proven: ContextVar[bytes | None] = ContextVar("footnote_proven", default=None)  # the scope that is vouched for
+_proven: ContextVar[bytes | None] = ContextVar("footnote_proven", default=None)  # the scope in the caller's proof
 
 
 class _Call:
-    """What surrounds one call from its first byte to its status."""
+    """The state of one call from its first byte to its status."""
 
     __slots__ = ("_context", "_method", "_service", "_slow_seconds", "_span", "_started")
 
@@ -82,7 +82,7 @@ class _Call:
         _active[service] += 1
 
     def end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:
-        """Close the span and count the call."""
+        """End the span and count the call."""
         seconds = time.perf_counter() - self._started
         rpc_method = self._method.rpartition("/")[2]
         self._span.set_attribute(names.RPC_STATUS_CODE, code.name)
@@ -96,12 +96,13 @@ class _Call:
             seconds,
             {names.RPC_METHOD: self._method[1:], names.RPC_STATUS_CODE: code.name},
         )
-        slow = seconds > self._slow_seconds and not rpc_method.startswith("Watch")  # those last as long as one looks
+        # a watch lasts as long as its caller wants
+        slow = seconds > self._slow_seconds and not rpc_method.startswith("Watch")
         log, event = (_log.warning, "rpc_slow") if slow else (_log.debug, "rpc_served")
         log(event, method=self._method, code=code.name, ms=round(seconds * 1000, 2))
 
     async def fail(self, error: Exception) -> NoReturn:
-        """End the call with an exception's status; one that is not ours tells the caller nothing but the request id."""
+        """End the call with an exception's status; from a foreign exception the caller learns only the request id."""
         if isinstance(error, grpc.aio.AbortError):
             self.end(_CODES.get(self._context.code(), grpc.StatusCode.UNKNOWN), error)
             raise error
@@ -110,7 +111,7 @@ class _Call:
         if known.code == "INTERNAL" and not isinstance(error, FootnoteError):
             _log.error("rpc_failed", method=self._method, exc_info=error)
         else:
-            # A look for a trace that is not here is no news, and is how services try whether they are believed.
+            # A missing trace is normal, and services use this call to check that they are trusted.
             quiet = known.code == "NOT_FOUND" and self._method.startswith(UNTRACED)
             log = _log.debug if quiet else _log.info
             log("rpc_refused", method=self._method, code=known.code, reason=known.reason, message=known.message)
@@ -123,7 +124,7 @@ class _Call:
 
     def _known(self, error: Exception) -> FootnoteError:
         """Return the error to show."""
-        while isinstance(error, ExceptionGroup):  # what a TaskGroup makes of the failure of one of its tasks
+        while isinstance(error, ExceptionGroup):  # a TaskGroup wraps the failure of a task
             error = next((one for one in error.exceptions if not isinstance(one, FootnoteError)), error.exceptions[0])
         if isinstance(error, FootnoteError):
             return error
@@ -138,7 +139,7 @@ class _Call:
 
 
 class _Requests:
-    """The requests of a client stream whose first one has been read and checked already."""
+    """The requests of a client stream whose first one has already been read and validated."""
 
     __slots__ = ("_first", "_rest")
 
@@ -158,7 +159,7 @@ class _Requests:
 
 
 def _read(request: Any) -> Any:
-    """Return a request; raise what was wrong with its bytes."""
+    """Return a request, or raise the error of its bytes."""
     if isinstance(request, FootnoteError):
         raise request
     return request
@@ -170,7 +171,7 @@ def _texts(metadata: Any) -> dict[str, str]:
 
 
 def _carries_scope(method: str) -> bool:
-    """Return whether a method's requests have a scope; also true for methods outside of our contracts."""
+    """Return whether a method's requests have a scope; True for methods outside this project's contracts."""
     try:
         found = descriptor_pool.Default().FindMethodByName(method[1:].replace("/", "."))
     except KeyError:
@@ -198,15 +199,15 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         telemetry.observe(names.RPC_SERVER_ACTIVE, lambda: float(_active[service]), {"footnote.service": service})
 
     def trust(self, trust: Trust | None) -> None:
-        """Say how callers prove themselves; None for a service that is open to the public and takes nobody's scope."""
+        """Set how callers authenticate; None for a public service, which accepts no scope from callers."""
         self._trust, self._public = trust, trust is None
 
     async def intercept_service(
         self, continuation: Callable[[Any], Awaitable[Any]], handler_call_details: grpc.HandlerCallDetails
     ) -> Any:
-        """Return the wrapped handler of a method, made once; or one that refuses a call that is not admitted.
+        """Return the wrapped handler of a method, created once, or a handler that refuses the call.
 
-        grpc.aio looks for the handler when a call's headers have come, and in the task that serves the call.
+        grpc.aio looks up the handler when a call's headers have arrived, in the task that serves the call.
         """
         method = handler_call_details.method
         found = self._wrapped.get(method)
@@ -225,7 +226,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             if self.admit is not None:
                 await self.admit(method, _texts(metadata))
             if self._trust is not None:
-                # In the task that runs the handler next, which finds there what was proven.
+                # This task runs the handler next, and so finds the proven scope.
                 _proven.set(self._trust.admit(method, metadata))
         except Exception as error:
             return self._refusing(method, error, metadata)
@@ -234,10 +235,10 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
     def _refusing(self, method: str, error: Exception, metadata: Any) -> Any:
         """Return a handler that ends a call with `error` without reading its message.
 
-        Of a stranger's, and of one too many, little is left: no span and no line of log of its own.
+        A refusal of an unauthenticated or rate-limited call has no span and no log line of its own.
 
-        Whatever kind the method is, its requests are a stream here: grpc.aio reads a single request before it calls a
-        handler, and of a stream only what the handler asks for.
+        The handler streams requests, whatever the method's kind: grpc.aio reads a single request before it calls a
+        handler, but reads a stream only on demand.
         """
 
         async def refuse(_: Any, context: Any) -> AsyncIterator[Any]:
@@ -254,10 +255,10 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         return grpc.stream_stream_rpc_method_handler(refuse)
 
     async def _checked(self, method: str, request: Any, context: Any, streams_requests: bool) -> Any:
-        """Return the request, or the stream of them, after checking the scope; of a stream the first one carries it.
+        """Return the request or the stream of requests after checking the scope; in a stream, the first one has it.
 
-        The first one is read here and not when the handler comes to it, so that the scope is known to the handler's own
-        task even if it reads the stream in another.
+        The first request is read here, so that the handler's own task has the scope even if another task reads the
+        stream.
         """
         if self._trust is not None:
             self._trust.recognise(context.auth_context)
@@ -277,7 +278,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         return _Requests(first, rest)
 
     def _bind_scope(self, request: Any) -> None:
-        """Make the request's scope the current one, if it is believed."""
+        """Make the request's scope the current one if it is trusted."""
         if self._public:
             if "scope" in request.DESCRIPTOR.fields_by_name:
                 raise refused("Nobody's scope is taken from outside")
@@ -301,7 +302,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         )
 
     def _reading(self, read: Callable[[bytes], Any] | None) -> Callable[[bytes], Any]:
-        """Return a deserializer that gives an error to raise later, with its details, for what is no request."""
+        """Return a deserializer that turns an invalid request into an error, which the handler raises with details."""
 
         def parse(data: bytes) -> Any:
             if len(data) > self._max_message_bytes:
@@ -357,7 +358,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
 
     @contextmanager
     def _ended_by_draining(self, method: str) -> Iterator[None]:
-        """Turn the cancellation of a watch by `end_watches` into an error that sends the caller elsewhere."""
+        """Turn the cancellation of a watch by `end_watches` into an error that sends the caller to another replica."""
         task = asyncio.current_task()
         if task is None or not method.rpartition("/")[2].startswith(_WATCH):
             yield
@@ -377,8 +378,8 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
             self._watches.discard(task)
 
     def end_watches(self) -> None:
-        """End the calls that would go on for ever (Watch…), and refuse new ones: they must not hold up a shutdown."""
+        """End the calls that would never end (Watch…) and refuse new ones, so that they do not delay a shutdown."""
         self._draining = True
         for task in list(self._watches):
-            self._watches.discard(task)  # which tells this cancellation from the caller's
+            self._watches.discard(task)  # distinguishes this cancellation from the caller's
             task.cancel()

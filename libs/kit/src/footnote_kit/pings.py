@@ -1,41 +1,41 @@
-"""Pings between services: a call to a process that stands still ends long before its deadline.
+"""HTTP/2 keepalive between services: a call to a hung process fails long before its deadline.
 
-A peer that is stopped, or gone without a word, leaves its connections open; nothing fails and nothing comes. So a
-caller asks each connection that has said nothing for a while whether anybody is there. gRPC's own threads answer, so
-that a call may be silent as long as it likes, and the peer's event loop and interpreter busy. Without an answer the
-connection and its calls end UNAVAILABLE; what may be repeated goes to another replica. Once a new connection has not
-come about either, all calls are refused at once, until one does.
+A peer that is stopped, or whose machine vanished, leaves its connections open: no error and no data arrive. The
+caller therefore pings each idle connection. gRPC's own threads answer pings, so a call may be silent for long and the
+peer's event loop and interpreter may be busy. Without an answer the connection and its calls end with UNAVAILABLE,
+and repeatable calls go to another replica. When a new connection fails too, all calls are refused at once until one
+succeeds.
 """
 
 from footnote_kit.settings import PUBLIC
 
 EVERY_SECONDS = 4.0
-"""Silence of a stage after which it is asked, with calls and without."""
+"""Idle time after which a connection to a stage is pinged, with or without calls on it."""
 ANSWER_SECONDS = 8.0
-"""For its answer. A crowded machine may let threads wait for a second or two, hardly for more."""
+"""Time limit for the answer to a ping. A crowded machine may delay threads by a second or two, rarely longer."""
 CONNECT_SECONDS = 5.0
-"""That one attempt to connect to a stage may take, greetings included; calls that come meanwhile wait for it."""
+"""Time limit for one attempt to connect to a stage, handshakes included. Calls made meanwhile wait for it."""
 _PUBLIC_EVERY_SECONDS = 60.0
-# Behind the front door: it lets who is hasty wait for ten seconds, pings too, and passes them on in Python.
+# The front door delays hasty clients by up to ten seconds, their pings too, and relays frames in Python.
 _PUBLIC_ANSWER_SECONDS = 60.0
 _PUBLIC_CONNECT_SECONDS = 10.0
 
 
 def options(peer: str) -> list[tuple[str, int]]:
-    """Return the options of a channel to `peer`, a stage's name or "edge"."""
+    """Return the channel options for `peer`, a stage's name or "edge"."""
     public = peer in PUBLIC
     every = _PUBLIC_EVERY_SECONDS if public else EVERY_SECONDS
     answer = _PUBLIC_ANSWER_SECONDS if public else ANSWER_SECONDS
     connect = _PUBLIC_CONNECT_SECONDS if public else CONNECT_SECONDS
     return [
         ("grpc.keepalive_time_ms", round(every * 1000)),
-        # What ends a connection without an answer. "grpc.keepalive_timeout_ms" does not: gRPC's core reads it and never
-        # sets the timer (its change 39239), so that this one, a minute by default, holds for pings of all purposes.
+        # This timeout ends an unanswered connection. gRPC's core reads "grpc.keepalive_timeout_ms" but never sets
+        # that timer (its change 39239), so this option, one minute by default, governs all pings.
         ("grpc.http2.ping_timeout_ms", round(answer * 1000)),
-        # Also through a stream that says nothing for long: a peer that vanished is not waited for until its deadline.
+        # Ping during silent streams too, or a call to a vanished peer would last until its deadline.
         ("grpc.http2.max_pings_without_data", 0),
-        # A stage that stopped between two calls is known before the next one.
+        # Detect a stage that stopped between two calls before the next call.
         ("grpc.keepalive_permit_without_calls", int(not public)),
-        # In spite of its name the time that one attempt may take: a busy peer needs more than the pause between two.
+        # Despite its name this limits one attempt: a busy peer needs more time than the pause between two attempts.
         ("grpc.min_reconnect_backoff_ms", round(connect * 1000)),
     ]

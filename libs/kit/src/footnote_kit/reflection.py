@@ -1,7 +1,7 @@
-"""Server reflection, v1 and v1alpha, with the comments of the contracts, so that clients show what each field means.
+"""Server reflection, v1 and v1alpha, with the contracts' comments, so that clients can explain each field.
 
-grpcio-reflection knows v1alpha only and answers from descriptors that generated code made without comments. The two
-versions are the same on the wire; files of ours are answered from the image that the generator writes beside the code.
+grpcio-reflection implements v1alpha only and serves descriptors without comments. Both versions have the same wire
+format. Files of this project are served from the descriptor image that the generator writes beside the code.
 """
 
 from collections.abc import Iterable
@@ -22,11 +22,11 @@ from grpc_reflection.v1alpha.reflection import aio
 V1 = "grpc.reflection.v1.ServerReflection"
 IMAGE = "contracts.binpb"
 ERRORS = (errors_pb2.DESCRIPTOR, error_details_pb2.DESCRIPTOR)
-"""No request or response has them, failures do: named here so that they can be found."""
+"""Messages that occur only in errors, in no request or response; imported so that reflection finds them."""
 
 
 class _Servicer(aio.ReflectionServicer):  # type: ignore[misc]
-    """The library's dispatch with our files."""
+    """The library's dispatch, with this project's files."""
 
     def _file_by_filename(self, request: Any, filename: str) -> Any:
         try:
@@ -42,7 +42,7 @@ class _Servicer(aio.ReflectionServicer):  # type: ignore[misc]
 
 
 def add_to(server: grpc.aio.Server, services: Iterable[str]) -> None:
-    """Offer reflection of these services, under both names of the reflection service."""
+    """Serve reflection for these services, under both names of the reflection service."""
     servicer = _Servicer([*services, V1ALPHA, V1])
     handler = grpc.stream_stream_rpc_method_handler(
         servicer.ServerReflectionInfo,
@@ -56,7 +56,7 @@ def add_to(server: grpc.aio.Server, services: Iterable[str]) -> None:
 
 
 def comment(full_name: str) -> str:
-    """Return the comment of a message, field, enum, value, service or method of ours; empty where there is none."""
+    """Return the comment of a message, field, enum, value, service or method of this project; "" if it has none."""
     return _comments().get(full_name, "")
 
 
@@ -65,7 +65,7 @@ def _file_of(symbol: str) -> FileDescriptor:
     try:
         return pool.FindFileContainingSymbol(symbol)
     except KeyError:
-        # A field, a value or a method: the pool finds those by what they belong to.
+        # The pool finds a field, an enum value or a method only by its parent.
         return pool.FindFileContainingSymbol(symbol.rpartition(".")[0])
 
 
@@ -92,14 +92,14 @@ def _collect(file: FileDescriptor, files: dict[str, bytes]) -> None:
 
 @cache
 def _image() -> dict[str, FileDescriptorProto]:
-    """Return our files with their comments by name."""
+    """Return this project's files with their comments, by name."""
     data = resources.files("footnote").joinpath(IMAGE).read_bytes()
     return {file.name: file for file in FileDescriptorSet.FromString(data).file if file.name.startswith("footnote/")}
 
 
 @cache
 def _comments() -> dict[str, str]:
-    """Return every comment by the full name of what it stands at."""
+    """Return every comment by the full name of its element."""
     found = {}
     for file in _image().values():
         for location in file.source_code_info.location:
@@ -110,7 +110,7 @@ def _comments() -> dict[str, str]:
 
 
 def _name(file: FileDescriptorProto, path: list[int]) -> str:
-    """Return the name at a path of `SourceCodeInfo.Location`, without the package; empty for what has none."""
+    """Return the name at a path of `SourceCodeInfo.Location`, without the package; "" for an unnamed element."""
     here: Any = file
     names = []
     for number, index in zip(path[::2], path[1::2], strict=False):

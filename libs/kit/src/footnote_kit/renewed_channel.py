@@ -1,4 +1,4 @@
-"""A channel that connects with the certificates that lie there now."""
+"""A gRPC channel that reconnects with the current certificates after they are renewed."""
 
 import asyncio
 from collections import Counter
@@ -14,17 +14,17 @@ Options = Sequence[tuple[str, Any]]
 
 
 def plain_channel(target: str, options: Options, credentials: Renewed[grpc.ChannelCredentials] | None) -> Any:
-    """Return a channel of grpc.aio's; with credentials one that looks at their files at a call."""
+    """Return a grpc.aio channel; with credentials, one that checks their files at each call."""
     if credentials is None:
         return grpc.aio.insecure_channel(target, options=options)
     return RenewedChannel(target, options, credentials)
 
 
 class RenewedChannel(grpc.aio.Channel):
-    """Makes calls through a channel that is opened anew when the files are replaced.
+    """Makes calls through a channel that is reopened when the certificate files are replaced.
 
-    gRPC reads a client's certificate once for each channel. Calls in flight end on the channel they began on, which is
-    closed after the last of them.
+    gRPC reads a client's certificate once for each channel. Calls in flight stay on their channel, which is closed
+    after the last of them.
     """
 
     def __init__(self, target: str, options: Options, credentials: Renewed[grpc.ChannelCredentials]) -> None:
@@ -93,7 +93,7 @@ class RenewedChannel(grpc.aio.Channel):
         await self.close()
 
     async def close(self, grace: float | None = None) -> None:
-        """Close the channel, and those that calls in flight are on; they get `grace` seconds."""
+        """Close the current channel and older ones with calls in flight; the calls get `grace` seconds."""
         left = {*self._calls, self._channel}
         self._calls.clear()
         await asyncio.gather(*(channel.close(grace) for channel in left), *self._closing)
@@ -103,7 +103,7 @@ class RenewedChannel(grpc.aio.Channel):
         return self._current().get_state(try_to_connect)
 
     async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
-        """Wait until the connection is in another state."""
+        """Wait until the connection changes its state."""
         await self._current().wait_for_state_change(last_observed_state)
 
     async def channel_ready(self) -> None:

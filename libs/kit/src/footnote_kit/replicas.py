@@ -1,4 +1,4 @@
-"""Every replica of a stage by itself, for what one of them cannot tell; channels else take turns among them."""
+"""Channels to each single replica of a stage; ordinary channels balance calls among the replicas."""
 
 import asyncio
 import socket
@@ -13,14 +13,14 @@ from footnote_kit.net import is_loopback
 from footnote_kit.settings import PUBLIC
 
 MOST = 64
-"""Replicas that are asked; of more the rest are left out."""
+"""The most replicas that are addressed; any beyond are left out."""
 _LISTS = ("ipv4:", "ipv6:")
 
 
 async def addresses(address: str) -> list[str]:
-    """Return the address of each replica behind an address as settings give it; that one alone where it is one.
+    """Return the address of each replica behind a configured address; the address itself when there is only one.
 
-    Names are looked up, as gRPC does; OSError where there is no such name.
+    Host names are resolved as gRPC does it. Raises OSError when the name does not exist.
     """
     for kind in _LISTS:
         if address.startswith(kind):
@@ -37,14 +37,14 @@ async def addresses(address: str) -> list[str]:
 
 @asynccontextmanager
 async def channels(runtime: Runtime, stage: str) -> AsyncIterator[list[grpc.aio.Channel]]:
-    """Give a channel to each replica of a stage while the block lasts; OSError where its name is not known."""
+    """Open a channel to each replica of a stage for the length of the block; OSError when its name is unknown."""
     address = runtime.address(stage)
     each = [address] if stage in runtime.inner else await addresses(address)
     if len(each) == 1:
         yield [runtime.channel(stage)]
         return
     credential = None if stage in PUBLIC else runtime.credential
-    # The name that is in the certificates, of which an address says nothing.
+    # The host name that the certificates contain; a resolved address does not show it.
     name = "" if address.startswith(_LISTS) else address.removeprefix("dns:///").rpartition(":")[0]
     async with AsyncExitStack() as stack:
         opened = [open_channel(one, stage, runtime.settings, credential, name) for one in each]

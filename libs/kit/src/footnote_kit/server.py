@@ -1,4 +1,4 @@
-"""The server of one service: ports, interceptor, health, reflection, telemetry, and an orderly end."""
+"""The server of one service: ports, interceptor, health, reflection, telemetry, and graceful shutdown."""
 
 import asyncio
 from pathlib import Path
@@ -25,45 +25,46 @@ from footnote_kit.trust import Trust
 
 _SERVING = health_pb2.HealthCheckResponse.SERVING
 _NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
-# Callers may ping this often while nothing else is said, also between calls. Half of what other services keep
-# (`pings`), so that nobody who watches a long silent stream is sent away for "too_many_pings".
+# The shortest interval of callers' pings on a silent connection, also between calls. It is half of the services' own
+# interval (`pings`), so that a long silent stream is not ended for "too_many_pings".
 MIN_PING_SECONDS = 2.0
-# Time to begin: for TLS, for HTTP/2's greeting, for the acknowledgement of its settings. Who connects and says nothing
-# is gone after it; who says nothing later, by the pings and the age below.
+# Time limit for TLS, the HTTP/2 preface and the acknowledgement of settings, which ends silent new connections. Pings
+# and the maximum age below end connections that fall silent later.
 _GREETING_MS = 10_000
 _IDLE_MS = 300_000
 _HEADER_BYTES = 16 * 1024
 _STAGE_HEADER_BYTES = 64 * 1024  # the scope travels in a header: with 200 groups of 128 characters it takes 36 kB
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
-# Calls that wait for a handler: of a flood of them most are refused by gRPC's core, before any Python runs. It refuses
-# without a word (RST_STREAM, UNAVAILABLE at the caller's): behind a front door, which sees to how many come at once,
-# all wait for a handler that says why and when to come back.
+# The most calls that wait for a handler. gRPC's core refuses the rest before any Python runs, but without a reason
+# (RST_STREAM, UNAVAILABLE for the caller). A front door limits concurrent calls itself, so behind one all calls wait
+# for a handler that gives a reason and a retry delay.
 _PENDING = 1024
 _log = get_logger("footnote.server")
 
 
 class ListenError(Exception):
-    """The server cannot, or must not, listen on the address; the message says why and what to do."""
+    """The server cannot or must not listen on the address; the message says why and what to do."""
 
 
 def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
     pending = settings.max_concurrent_calls if public else min(settings.max_concurrent_calls, _PENDING)
-    # The connections of a public one are counted by its front door.
+    # The front door of a public server counts its connections.
     counted = [] if public else [("grpc.max_allowed_incoming_connections", settings.max_connections)]
     headers = _HEADER_BYTES if public else _STAGE_HEADER_BYTES
     return [
         *counted,
         ("grpc.so_reuseport", 0),  # a second server on the port must fail, not share it
         ("grpc.max_send_message_length", settings.max_message_bytes),
-        # What gRPC's core refuses says nothing but a code: up to twice the limit the interceptor refuses in our words.
+        # gRPC's core refuses with a bare code; up to twice the limit, the interceptor refuses with a message.
         ("grpc.max_receive_message_length", 2 * settings.max_message_bytes),
         ("grpc.server.max_pending_requests", pending),
         ("grpc.server.max_pending_requests_hard_limit", 2 * pending),
         ("grpc.max_concurrent_streams", settings.max_streams_per_connection),
         ("grpc.server_handshake_timeout_ms", _GREETING_MS),
         ("grpc.http2.settings_timeout", _GREETING_MS),
-        # A peer that opens calls only to reset them is asked each time whether it keeps up.
+        # Ping a peer at each stream reset, to check that it keeps up, because some peers open calls only to reset
+        # them.
         ("grpc.http2.ping_on_rst_stream_percent", 100),
         ("grpc.max_connection_idle_ms", _IDLE_MS),
         ("grpc.max_metadata_size", headers),
@@ -82,10 +83,10 @@ def _taken(name: str, address: str) -> str:
 
 
 class ServiceHost:
-    """Runs one service. In this order: bind, serve, started, …, drain, stop."""
+    """Runs one service. Call in this order: bind, serve, started, …, drain, stop."""
 
     def __init__(self, name: str, settings: KitSettings, credential: ServiceCredential | None = None) -> None:
-        redact.learn()  # before anything is built that could say a key
+        redact.learn()  # before any code runs that could log a key
         redact.register(settings.vector_store_token, settings.vector_store_token.rpartition(":")[2])
         self.name = name
         self.ready = asyncio.Event()
@@ -101,7 +102,7 @@ class ServiceHost:
         self._front: FrontDoor | None = None
         self._socket: Path | None = None
         self.inner_address = ""
-        """Where a public service is reached from inside its own process, past its front door; else empty."""
+        """The address of a public service inside its own process, behind the front door; "" for other services."""
         self._interceptor = KitInterceptor(name, settings.slow_call_seconds, settings.max_message_bytes)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
@@ -111,11 +112,11 @@ class ServiceHost:
 
     @property
     def connections(self) -> int:
-        """Return how many connections the front door of a public service has."""
+        """Return the number of connections at a public service's front door."""
         return self._front.connections if self._front is not None else 0
 
     def bind(self, host: str, port: int) -> str:
-        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if taken."""
+        """Take a port, 0 for any free one; return the address for peers on this machine. ListenError if it is taken."""
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         if self.name in PUBLIC:
             bound = self._bind_front(host, port, address)
@@ -150,7 +151,7 @@ class ServiceHost:
             path = private.new_socket_path(self.name)
             self._server.add_insecure_port(f"unix:{path}")
         except (OSError, RuntimeError, FailedPrecondition) as error:
-            # Callers on this machine may go past the door then; who they are is asked behind it all the same.
+            # Local callers can then bypass the front door; authentication happens behind it all the same.
             _log.warning("front_door_without_socket", stage=self.name, reason=str(error))
             port = self._server.add_insecure_port("127.0.0.1:0")
             self.inner_address = f"127.0.0.1:{port}"
@@ -159,7 +160,7 @@ class ServiceHost:
         return str(path)
 
     async def serve(self, app: App, host: str) -> None:
-        """Answer calls for `app`; ListenError when it could not tell its callers on the address it listens on."""
+        """Serve calls for `app`; ListenError when it could not authenticate callers on its address."""
         if app.public and self._front is None:
             raise ValueError(f"{self.name} is public and has no front door: add it to footnote_kit.settings.PUBLIC")
         try:
@@ -191,7 +192,7 @@ class ServiceHost:
             self._socket.unlink(missing_ok=True)
 
     def _trust(self, app: App, host: str) -> Trust | None:
-        """Return how the app's callers prove themselves, None for a public one; ListenError when they could not."""
+        """Return how to authenticate the app's callers; None for a public app. ListenError when that is impossible."""
         settings, beyond = self._settings, not is_loopback(host)
         if app.public:
             if beyond and not (app.authenticates or settings.tls_client_auth):
@@ -209,7 +210,7 @@ class ServiceHost:
         return Trust(self.name, credential, settings.tls_peers)
 
     async def started(self, data_dir: Path | None = None) -> None:
-        """Run the app's start hooks and begin to watch its dependencies; its load is told in the data folder."""
+        """Run the app's start hooks and begin to poll its dependencies; write the load to a file in `data_dir`."""
         assert self._app is not None
         call_context.bind_service(self.name)
         try:
@@ -225,17 +226,17 @@ class ServiceHost:
             call_context.bind_service("")
 
     async def _watch(self, app: App) -> None:
-        """Carry the app's readiness to the health service."""
+        """Copy the app's readiness to the health service."""
         names = ["", *(name for _, _, name in app.servicers)]
         last: str | None = "not started"
-        # The flag, because a library that `ready` calls may swallow the cancellation that ends this task.
+        # The flag is needed because a library that `ready` calls may swallow the cancellation of this task.
         while not self._draining:
             try:
                 async with asyncio.timeout(max(5.0, self._settings.ready_interval)):
                     reason = await app.ready()
             except TimeoutError:
                 reason = "the look at its dependencies timed out"
-            except Exception as error:  # whatever it is, the service is not ready and the loop must go on
+            except Exception as error:  # whatever the error, the service is not ready and the loop must go on
                 _log.warning("readiness_failed", exc_info=error)
                 reason = f"the look at its dependencies failed: {type(error).__name__}"
             if self._draining:
@@ -250,13 +251,13 @@ class ServiceHost:
                     self.ready.set()
                 else:
                     self.ready.clear()
-            # Impatient until it is ready for the first time, so that a start takes no longer than it must.
+            # Poll faster until the service is first ready, so that a start takes no longer than needed.
             await asyncio.sleep(
                 self._settings.ready_interval if reason is None else min(0.2, self._settings.ready_interval)
             )
 
     async def drain(self) -> None:
-        """Tell load balancers to send no more calls, and end those that would go on for ever."""
+        """Make load balancers stop sending calls, and end the calls that would never end."""
         if self._poller is not None and not self._draining:
             loop_lag.unwatch()
             if self._load is not None and self._lag is not None:
@@ -266,7 +267,7 @@ class ServiceHost:
         if self._poller is not None:
             self._poller.cancel()
             _, late = await asyncio.wait({self._poller}, timeout=_POLLER_SECONDS)
-            if late:  # a look at the dependencies that does not let go must not hold up the end
+            if late:  # a poll of the dependencies that ignores its cancellation must not delay the shutdown
                 _log.warning("readiness_does_not_end", stage=self.name)
         await self._health.enter_graceful_shutdown()
         self._interceptor.end_watches()
@@ -288,6 +289,6 @@ class ServiceHost:
             try:
                 async with asyncio.timeout(max(grace, _CLOSE_SECONDS)):
                     await hook()
-            except Exception as error:  # the others must be closed nevertheless
+            except Exception as error:  # the other hooks must run all the same
                 _log.error("close_failed", stage=self.name, exc_info=error)
         call_context.bind_service("")

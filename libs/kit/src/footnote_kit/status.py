@@ -1,4 +1,4 @@
-"""FootnoteError to rich gRPC status and back: google.rpc.Status with ErrorInfo, BadRequest and RetryInfo."""
+"""Converts FootnoteError to rich gRPC status and back: google.rpc.Status, ErrorInfo, BadRequest, RetryInfo."""
 
 import asyncio
 from collections.abc import Mapping
@@ -15,10 +15,10 @@ from footnote_kit import errors
 from footnote_kit.errors import FootnoteError
 
 DOMAIN = "footnote.types.v1"
-"""The package of ErrorReason, which is ours alone."""
+"""The package of ErrorReason, which only this project uses."""
 DETAILS_KEY = "grpc-status-details-bin"
 
-# Codes that we never send ourselves are read as the nearest one that we do.
+# Codes that this project never sends are read as the nearest one that it sends.
 _CLASSES: Mapping[str, type[FootnoteError]] = {
     kind.code: kind
     for kind in (
@@ -46,7 +46,7 @@ def to_proto(error: FootnoteError) -> Status:
 
 
 def from_proto(status: Status) -> FootnoteError:
-    """Return the error that a google.rpc.Status stands for; a status of another domain keeps code and message only."""
+    """Return the error that a google.rpc.Status represents; from another domain only code and message are kept."""
     info, violations, retry_after = ErrorInfo(), [], None
     bad, retry = BadRequest(), RetryInfo()
     for detail in status.details:
@@ -70,7 +70,7 @@ def make(
     violations: list[tuple[str, str]] | None = None,
     retry_after: float | None = None,
 ) -> FootnoteError:
-    """Return an error by its canonical status name; codes outside the tree become Internal."""
+    """Return an error by its canonical status name; a code outside the error classes becomes Internal."""
     if code == "NOT_FOUND":
         return errors.NotFound(message, reason=reason or "INTERNAL", metadata=metadata)
     kind = _CLASSES.get(code, errors.Internal)
@@ -78,9 +78,10 @@ def make(
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError:
-    """Return the error that a failed call to `peer` (a stage's name) stands for.
+    """Return the error that a failed call to `peer` (a stage's name) represents.
 
-    A status without our details is the transport's: its text names addresses, so that it is replaced, not passed on.
+    A status without this project's details comes from the transport. Its text names addresses, so it is replaced in
+    most cases.
     """
     for key, value in error.trailing_metadata() or ():
         if key == DETAILS_KEY:
@@ -105,7 +106,7 @@ def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError
 
 
 def ending(error: BaseException) -> tuple[str, str]:
-    """Return the status and the reason that an exception ends its call with, as in ("NOT_FOUND", "KEY_NOT_FOUND")."""
+    """Return the status and reason with which an exception ends its call, such as ("NOT_FOUND", "KEY_NOT_FOUND")."""
     while isinstance(error, BaseExceptionGroup):
         error = next((one for one in error.exceptions if not isinstance(one, FootnoteError)), error.exceptions[0])
     if isinstance(error, asyncio.CancelledError):

@@ -1,6 +1,6 @@
-"""What a server does, at little cost, with calls that it does not serve or that anybody may make.
+"""Cheap handling of unauthenticated and refused calls.
 
-Refusals of whom it does not know, or who calls too often; health and reflection.
+It covers refusals of unknown or rate-limited callers, and the open services for health and reflection.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from footnote_kit.errors import FootnoteError, Unauthenticated
 from footnote_kit.logs import get_logger
 
 MAX_MESSAGE_BYTES = 4096
-"""Longest request to health and reflection, which ask for a name."""
+"""The longest request to health and reflection, which only carries a name."""
 REQUEST_ID_KEY = "x-request-id"
 REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _SUMMARY_SECONDS = 10.0
@@ -26,7 +26,7 @@ _log = get_logger("footnote.rpc")
 
 
 class Refusals:
-    """Refuses without span and without a line of log for each; every few seconds it says how many."""
+    """Refuses calls without a span or log line for each; a periodic log line counts them."""
 
     def __init__(self, service: str) -> None:
         self._service = service
@@ -45,7 +45,7 @@ class Refusals:
         await context.abort(getattr(grpc.StatusCode, error.code), error.message, trailing)
 
     def end(self) -> None:
-        """Say what there is left to say."""
+        """Log the remaining counts."""
         if self._summary is not None:
             self._summary.cancel()
             self._say()
@@ -60,14 +60,14 @@ class Refusals:
 
 
 class _Unreadable:
-    """In the place of a message that is too long, or none."""
+    """Stands in for a message that is too long or cannot be parsed."""
 
     def __init__(self, why: str) -> None:
         self.why = why
 
 
 def bounded(handler: Any) -> Any:
-    """Return a handler of health or reflection that refuses long messages, and broken ones without a traceback."""
+    """Return a handler of health or reflection that refuses long and malformed messages without a traceback."""
     if handler.unary_unary is not None:
         make, behaviour = grpc.unary_unary_rpc_method_handler, _unary(handler.unary_unary)
     elif handler.unary_stream is not None:
@@ -107,7 +107,7 @@ def _unary(behaviour: Any) -> Any:
 def _stream(behaviour: Any) -> Any:
     async def handle(request: Any, context: Any) -> Any:
         await _check(request, context)
-        # As gRPC's own services are written: some yield, some write.
+        # gRPC's own services come in both styles: some yield responses, others write them.
         result = behaviour(request, context)
         if hasattr(result, "__aiter__"):
             async for response in result:

@@ -1,7 +1,7 @@
-"""What a contract says of its fields, checked for every request: REQUIRED, known enum numbers, bounds.
+"""Validates every request against its contract: REQUIRED fields, known enum numbers, bounds.
 
-Read from the descriptors once per type. Only fields that are set or REQUIRED are looked at, so a small request costs
-microseconds.
+The rules are read from the descriptors once per type. Only fields that are set or REQUIRED are checked, so a small
+request costs microseconds.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,13 +17,13 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.field_behavior import is_required
 
 MOST_SHOWN = 20
-"""Violations told at once; a list of a million wrong values is one mistake, not a million."""
+"""The most violations reported at once; a list of a million invalid values is one mistake, not a million."""
 
 Check = Callable[[Any, str], Iterator[tuple[str, str]]]
 
 _WELL_KNOWN = "google.protobuf."
 _LIST = "footnote.types.v1.StringList"
-"""A list as a value; bounds of such a field are those of the list in it."""
+"""A list as a value; the bounds of such a field apply to the list inside it."""
 REFUSED_ELSEWHERE = frozenset(
     {
         "footnote.types.v1.Scope",  # UNAUTHENTICATED, SCOPE_MISSING
@@ -34,11 +34,11 @@ REFUSED_ELSEWHERE = frozenset(
         "footnote.indexing.v1.AddVectorsRequest",
     }
 )
-"""Messages whose REQUIRED fields are missed in other words or with another reason, where they are read."""
+"""Messages whose missing REQUIRED fields are reported elsewhere, with another message or reason."""
 
 
 def check(message: Message) -> None:
-    """Raise InvalidArgument naming each field of a request that its contract does not allow."""
+    """Raise InvalidArgument that names each field of a request that violates its contract."""
     found: list[tuple[str, str]] = []
     for violation in _violations(message, ""):
         found.append(violation)
@@ -62,7 +62,7 @@ def _violations(message: Message, path: str) -> Iterator[tuple[str, str]]:
 
 @cache
 def _required(descriptor: Descriptor) -> tuple[tuple[str, bool], ...]:
-    """Return the names of the REQUIRED fields of a type, and whether each can be told from one that is empty."""
+    """Return a type's REQUIRED fields, each with whether an unset value differs from an empty one."""
     if descriptor.full_name in REFUSED_ELSEWHERE:
         return ()
     return tuple(
@@ -72,7 +72,7 @@ def _required(descriptor: Descriptor) -> tuple[tuple[str, bool], ...]:
 
 @cache
 def _checks(descriptor: Descriptor) -> dict[int, tuple[Check, ...]]:
-    """Return the checks of a type by field number; empty for one in which nothing can be wrong."""
+    """Return a type's checks by field number; empty for a type without checks."""
     found: dict[int, tuple[Check, ...]] = {}
     for field in descriptor.fields:
         checks = tuple(_of_field(field))
@@ -88,7 +88,7 @@ def _of_field(field: FieldDescriptor) -> Iterator[Check]:
 
 
 def _inner(field: FieldDescriptor) -> Descriptor | None:
-    """Return the type of a field's messages, None where nothing in them is looked at."""
+    """Return the type of a field's messages; None when their content is not checked."""
     inner = field.message_type
     if inner is None or inner.full_name == _LIST or inner.full_name.startswith(_WELL_KNOWN):
         return None
@@ -97,7 +97,7 @@ def _inner(field: FieldDescriptor) -> Descriptor | None:
 
 @cache
 def _can_be_wrong(descriptor: Descriptor) -> bool:
-    """Tell whether anything in a message of a type, or in what it holds, is checked: most of a passage is not."""
+    """Return whether a message type or its content has any checks: most parts of a passage have none."""
     seen: set[str] = set()
     left = [descriptor]
     while left:
@@ -116,7 +116,7 @@ def _can_be_wrong(descriptor: Descriptor) -> bool:
 
 
 def _own(field: FieldDescriptor) -> Iterator[Check]:
-    """Yield the checks of a field itself, without those of what is in its messages."""
+    """Yield the checks of a field itself, without those inside its messages."""
     bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
     if field.message_type is not None and field.message_type.full_name == _LIST:
         yield _listed(bounds)
@@ -134,7 +134,7 @@ def _own(field: FieldDescriptor) -> Iterator[Check]:
 
 
 def _each(field: FieldDescriptor, one: Check) -> Check:
-    """Return a check of a field's value, or of every element of a list with its index in the path."""
+    """Return a check of a field's value; for a list, of each element with its index in the path."""
     if not field.is_repeated:
         return one
 
@@ -199,7 +199,7 @@ def _within(bounds: bounds_pb2.Bounds) -> Check:
 
     def within(value: Any, path: str) -> Iterator[tuple[str, str]]:
         number = value.seconds + value.nanos / 1e9 if isinstance(value, Duration) else value
-        if not low <= number <= high:  # not-a-number is outside as well
+        if not low <= number <= high:  # NaN is outside as well
             yield path, words
 
     return within
