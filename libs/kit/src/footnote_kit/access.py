@@ -1,6 +1,6 @@
-"""Who may do what in a collection: the one rule, which edge, ingestion and indexing all ask.
+"""Access control for collections: the one rule that edge, ingestion and indexing all apply.
 
-A query in SQL that lists what somebody may read must say the same as `access_of`; a test compares the two.
+An SQL query that lists readable collections must agree with `access_of`; a test compares the two.
 """
 
 from __future__ import annotations
@@ -22,40 +22,40 @@ from footnote.types.v1.scope_pb2 import (
 from footnote_kit.errors import NotFound, PermissionDenied
 
 OPEN_TO_ALL = (VISIBILITY_UNSPECIFIED, SHARED)
-"""Visibilities that let every user of the tenant read; a value that this version does not know is not among them."""
+"""Visibilities that let every user of the tenant read. Values unknown to this version are not among them."""
 
 _ROLES = frozenset((ROLE_READER, ROLE_WRITER, ROLE_ADMIN, ROLE_SYSTEM))
 
 
 class Access(IntEnum):
-    """What a caller may do in a collection; each includes those before it."""
+    """A caller's rights in a collection; each level includes those before it."""
 
     NONE = 0
-    """It does not exist for this caller."""
+    """The collection does not exist for this caller."""
     READ = 1
     WRITE = 2
     MANAGE = 3
 
 
 def role_of(scope: Scope) -> Role.ValueType:
-    """Return the highest role of a scope: reader when it names none, UNSPECIFIED when it names none that is known."""
+    """Return the highest role of a scope: reader when it names no role, UNSPECIFIED when it names only unknown ones."""
     if not scope.roles:
         return ROLE_READER
     return max((role for role in scope.roles if role in _ROLES), default=ROLE_UNSPECIFIED)
 
 
 def sees_all(scope: Scope) -> bool:
-    """Tell whether a scope may do everything in every collection of its tenant, whatever it is."""
+    """Return whether a scope has all rights in every collection of its tenant."""
     return role_of(scope) in (ROLE_ADMIN, ROLE_SYSTEM)
 
 
 def is_system(scope: Scope) -> bool:
-    """Tell whether a scope is a service's own."""
+    """Return whether a scope belongs to a service."""
     return role_of(scope) == ROLE_SYSTEM
 
 
 def access_of(scope: Scope, collection: Collection) -> Access:
-    """Return what a scope may do in a collection, which must hold its tenant, owner, visibility and grants."""
+    """Return a scope's rights in a collection, which must contain its tenant, owner, visibility and grants."""
     role = role_of(scope)
     if not scope.tenant_id or not scope.user_id or role == ROLE_UNSPECIFIED:
         return Access.NONE
@@ -77,29 +77,29 @@ def access_of(scope: Scope, collection: Collection) -> Access:
 
 
 def may_read(scope: Scope, collection: Collection) -> bool:
-    """Tell whether a scope may search, ask and read documents of a collection."""
+    """Return whether a scope may search a collection, ask about it and read its documents."""
     return access_of(scope, collection) >= Access.READ
 
 
 def may_write(scope: Scope, collection: Collection) -> bool:
-    """Tell whether a scope may upload to a collection, and replace, reindex and delete its documents."""
+    """Return whether a scope may upload to a collection, and replace, reindex and delete its documents."""
     return access_of(scope, collection) >= Access.WRITE
 
 
 def may_manage(scope: Scope, collection: Collection) -> bool:
-    """Tell whether a scope may change, share and delete a collection."""
+    """Return whether a scope may change, share and delete a collection."""
     return access_of(scope, collection) >= Access.MANAGE
 
 
 def may_create(scope: Scope, collection: Collection) -> bool:
-    """Tell whether a scope may make such a collection, for itself: private ones writers, shared ones administrators."""
+    """Return whether a scope may create such a collection: a private one as writer, any other as administrator."""
     if collection.visibility == VISIBILITY_PRIVATE:
         return role_of(scope) >= ROLE_WRITER
     return sees_all(scope)
 
 
 def check_create(scope: Scope, collection: Collection) -> None:
-    """Raise PermissionDenied unless a scope may make such a collection, or turn one of its own into it."""
+    """Raise PermissionDenied unless a scope may create such a collection, or change one of its own into it."""
     if may_create(scope, collection):
         return
     if collection.visibility == VISIBILITY_PRIVATE:
@@ -108,7 +108,7 @@ def check_create(scope: Scope, collection: Collection) -> None:
 
 
 def check(held: Access, needed: Access, missing: NotFound) -> None:
-    """Raise `missing` when a collection does not exist for the caller, PermissionDenied when it may only do less."""
+    """Raise `missing` when the collection does not exist for the caller, PermissionDenied when it may do less."""
     if held == Access.NONE:
         raise missing
     if held < needed:
@@ -117,22 +117,22 @@ def check(held: Access, needed: Access, missing: NotFound) -> None:
 
 
 def collection_missing(name: str) -> NotFound:
-    """Return the one error for a collection that is not there and for one that the caller may not see."""
+    """Return the error for a collection that does not exist or that the caller may not see; the two look the same."""
     return NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND", metadata={"collection": name})
 
 
 def chunk_missing(chunk_id: str) -> NotFound:
-    """Return the one error for a chunk that is not there and for one that the caller may not see."""
+    """Return the error for a chunk that does not exist or that the caller may not see; the two look the same."""
     return NotFound(f"Chunk '{chunk_id}' not found", reason="CHUNK_NOT_FOUND", metadata={"chunk_id": chunk_id})
 
 
 def document_missing(document_id: str) -> NotFound:
-    """Return the one error for a document that is not there and for one that the caller may not see."""
+    """Return the error for a document that does not exist or that the caller may not see; the two look the same."""
     return NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
 
 
 def is_for(scope: Scope, grant: Grant) -> bool:
-    """Tell whether a collection is shared with this caller by a grant."""
+    """Return whether a grant applies to this caller."""
     kind = grant.WhichOneof("grantee")
     if kind == "user_id":
         return bool(grant.user_id) and grant.user_id == scope.user_id

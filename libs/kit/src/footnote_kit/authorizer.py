@@ -1,7 +1,7 @@
-"""What callers may do in collections, asked of indexing, which knows, and remembered for a moment.
+"""Checks callers' access to collections with indexing, which holds the grants, and caches it briefly.
 
-Only what was granted is remembered: a collection made or shared a moment ago is seen at once, one withdrawn is gone
-after `FRESH_SECONDS`, and guessing ids never fills the memory.
+Only granted access is cached. A collection just created or shared is visible at once; a withdrawn one disappears
+after `FRESH_SECONDS`; and guessed ids never fill the cache.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 
 FRESH_SECONDS = 1.0
-"""How long an answer counts as given just now."""
+"""Seconds for which a cached answer counts as fresh."""
 KNOWN_SECONDS = 300.0
-"""How long an answer is still used while indexing does not answer."""
+"""Seconds for which a cached answer is still used while indexing does not respond."""
 ASK_SECONDS = 5.0
-_PAUSE_SECONDS = 1.0  # indexing that did not answer is not asked again before, where an older answer will do
+_PAUSE_SECONDS = 1.0  # pause after indexing failed to respond, if an older answer suffices
 _MOST_KEPT = 20_000
 _MOST_LISTS = 256
 _MOST_LISTED = 500_000
@@ -36,18 +36,18 @@ _BATCH = 1000
 _NEVER = float("-inf")
 
 Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, Access]]]
-"""Returns what a scope may do in collections by id, or with no ids in every visible one; hidden ones are left out."""
+"""Returns a scope's access to collections by id; without ids, to all visible ones. Hidden collections are left out."""
 
 
 class Asking:
-    """Asks the indexing service behind a stub, once in each epoch of its collections, where `epochs` can tell it."""
+    """Calls the indexing service through a stub, once per epoch of its collections where `epochs` is readable."""
 
     def __init__(self, stub: Any, epochs: EpochReader) -> None:
         self._stub = stub
         self._told: EpochCache[tuple[bytes, str], Mapping[str, Access]] = EpochCache(epochs, _MOST_KEPT)
 
     async def __call__(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
-        """Return what a scope may do in collections; of a single one without asking, if nothing was changed since."""
+        """Return a scope's access to collections; for a single one from the cache if nothing has changed."""
         if len(ids) != 1:
             found: dict[str, Access] = {}
             for start in range(0, max(len(ids), 1), _BATCH):
@@ -73,7 +73,7 @@ def _access(given: CollectionAccess) -> Access:
 
 
 class Authorizer:
-    """Answers what a scope may do; of administrators and services it knows that without asking."""
+    """Returns a scope's access; for administrators and services without a call."""
 
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
@@ -86,15 +86,15 @@ class Authorizer:
         self._forgotten: LRUCache[str, float] = LRUCache(_MOST_KEPT)
 
     async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
-        """Return what a scope may do in a collection; NONE for one that is hidden or absent.
+        """Return a scope's access to a collection; NONE for a hidden or absent one.
 
-        While indexing does not answer, what was known within the last minutes is taken, unless it must be `exact`;
-        raises Unavailable where nothing is.
+        While indexing does not respond, an answer of the last minutes is used, unless the result must be `exact`.
+        Raises Unavailable when there is none.
         """
         return (await self.several(scope, [collection_id], exact=exact))[collection_id]
 
     async def several(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
-        """Return what a scope may do in each of these collections, asking for all of them at once."""
+        """Return a scope's access to each of these collections, with one call for all unknown ones."""
         wanted = list(dict.fromkeys(ids))
         if sees_all(scope):
             return dict.fromkeys(wanted, Access.MANAGE)
@@ -108,7 +108,7 @@ class Authorizer:
         return {one: known.get(one, Access.NONE) for one in wanted}
 
     async def exists(self, scope: Scope, collection_id: str) -> bool:
-        """Tell whether a collection is there, for those who may do everything in it; true while nobody can tell."""
+        """Return whether a collection exists, for scopes with all rights; True while indexing does not respond."""
         if is_system(scope):
             return True
         try:
@@ -117,7 +117,7 @@ class Authorizer:
             return True
 
     async def visible(self, scope: Scope) -> frozenset[str] | None:
-        """Return the ids of all collections that a scope may read; None for whoever may read every one."""
+        """Return the ids of all collections that a scope may read; None for a scope that may read all."""
         if sees_all(scope):
             return None
         who, now = _who(scope), self._clock()
@@ -137,7 +137,7 @@ class Authorizer:
         return found
 
     def forget(self, tenant_id: str) -> None:
-        """Use nothing that was known of a tenant's collections: one of them was changed here."""
+        """Discard cached access to a tenant's collections, because this process changed one of them."""
         self._forgotten[tenant_id] = self._clock()
 
     def _good_for(self) -> float:
@@ -153,7 +153,7 @@ class Authorizer:
         return found
 
     async def _learn_once(self, scope: Scope, who: bytes, ids: list[str]) -> dict[str, Access]:
-        """Ask, or take what is being asked for somebody of the same rights just now; failures are for each to meet."""
+        """Call indexing, or share a call in flight for the same rights and ids; each waiter retries a failed call."""
         key = (who, tuple(ids))
         begun, asking = self._asking.get(key, (_NEVER, None))
         if asking is not None and begun > self._forgotten.get(scope.tenant_id, _NEVER):
@@ -196,7 +196,7 @@ class Authorizer:
 
 
 def _who(scope: Scope) -> bytes:
-    """Return everything that the answer depends on: tenant, user, roles and groups."""
+    """Return all that the answer depends on: tenant, user, roles and groups."""
     return scope.SerializeToString(deterministic=True)
 
 

@@ -1,10 +1,10 @@
-"""The secret that the services of a deployment share, and the proofs made with it.
+"""The shared secret of a deployment's services, and the proofs signed with it.
 
-A proof says: a service that knows the secret asks the stage `audience` for `method` on behalf of exactly this scope,
-now. It is one header, so that a stage can refuse a stranger before it has read a byte of the message. The contract is
-docs/service-proof.md; tests/polyglot/proof has it in Go, Java and TypeScript.
+A proof states that a service with the secret now calls `method` of the stage `audience` on behalf of exactly this
+scope. It is a single header, so that a stage can refuse an unknown caller before reading the message.
+docs/service-proof.md specifies it; tests/polyglot/proof implements it in Go, Java and TypeScript.
 
-Imports no grpc.
+This module imports no grpc.
 """
 
 import hmac
@@ -22,18 +22,19 @@ from footnote_kit.errors import Unauthenticated
 HEADER = "x-footnote-proof"
 REASON = "SCOPE_INVALID"
 MIN_SECRET = 32  # characters
-MARGIN = 60  # seconds that a proof lives beyond the deadline of its call
+MARGIN = 60  # seconds that a proof outlives its call's deadline
 MAX_LIFETIME = 3600 + MARGIN
-CLOCK_SKEW = 30  # seconds that the signer's clock may be ahead
+CLOCK_SKEW = 30  # seconds by which the signer's clock may be ahead
 EVERY_METHOD = "*"
 _HEADER = re.compile(r"v1\.([0-9a-f]{8})\.([0-9]{1,12})\.([0-9]{1,12})\.([m*])\.([A-Za-z0-9_-]*)\.([0-9a-f]{64})")
-_NO_KEY = bytes(32)  # an unknown key id takes as long as a wrong MAC
+_NO_KEY = bytes(32)  # makes an unknown key id take as long as a wrong MAC
 
 
 class ServiceCredential:
-    """One or more secrets: the first signs, all are accepted, so that a secret is replaced without a pause.
+    """One or more secrets: the first signs, and all are accepted, so that a secret can be rotated without downtime.
 
-    `local`: it was made on this machine and is good for loopback only. ValueError for a secret that is too short.
+    `local` marks a secret made on this machine, valid for loopback only. Raises ValueError for a secret that is too
+    short.
     """
 
     __slots__ = ("_keys", "_signing", "local")
@@ -52,39 +53,39 @@ class ServiceCredential:
 
     @classmethod
     def random(cls) -> "ServiceCredential":
-        """Return one that nobody else has."""
+        """Return a credential with a new random secret."""
         return cls(new_secret(), local=True)
 
     def accepting(self, other: "ServiceCredential") -> "ServiceCredential":
-        """Return one that signs as this one does and believes the other's proofs as well."""
+        """Return a credential that signs like this one and also accepts the other's proofs."""
         both = ServiceCredential.random()
         both._keys, both._signing, both.local = {**other._keys, **self._keys}, self._signing, self.local
         return both
 
     def exported(self) -> dict[str, object]:
-        """Return what `imported` makes the same one of, for a process of this deployment that we start: secret."""
+        """Return the keys for `imported` in a child process of this deployment. The result is secret."""
         keys = {name: key.hex() for name, key in self._keys.items()}
         return {"keys": keys, "signing": self._signing, "local": self.local}
 
     @classmethod
     def imported(cls, exported: Mapping[str, Any]) -> "ServiceCredential":
-        """Return the one that was exported."""
+        """Return the credential that `exported` described."""
         same = cls.random()
         same._keys = {name: bytes.fromhex(key) for name, key in exported["keys"].items()}
         same._signing, same.local = exported["signing"], exported["local"]
         return same
 
     def sign(self, audience: str, method: str, scope: Scope | bytes | None, lifetime: float) -> str:
-        """Return the header for a call of `method` ("/package.Service/Method"; "*" for all) of the stage `audience`.
+        """Return the header for a call to the stage `audience`.
 
-        Good for `lifetime` seconds, at most MAX_LIFETIME, from now. Bytes are a serialised scope; None stands for a
-        call that carries none.
+        `method` is "/package.Service/Method", or "*" for all. The header is valid for `lifetime` seconds from now, at
+        most MAX_LIFETIME. Bytes are a serialised scope; None stands for a call without one.
         """
         issued = int(time.time())
         return self.signed(audience, method, scope, issued, issued + min(MAX_LIFETIME, int(lifetime)))
 
     def signed(self, audience: str, method: str, scope: Scope | bytes | None, issued: int, expires: int) -> str:
-        """Return the header as `sign` does, for any times: Unix seconds."""
+        """Return the header as `sign` does, for any times in Unix seconds."""
         content = scope.SerializeToString() if isinstance(scope, Scope) else scope or b""
         text = urlsafe_b64encode(content).rstrip(b"=").decode()
         kind = EVERY_METHOD if method == EVERY_METHOD else "m"
@@ -92,7 +93,7 @@ class ServiceCredential:
         return f"{head}.{_mac(self._keys[self._signing], head, audience, method)}"
 
     def verify(self, header: str, audience: str, method: str) -> bytes:
-        """Return the bytes of the scope that a header vouches for; Unauthenticated unless it is good here and now."""
+        """Return the serialised scope in a header; Unauthenticated unless the proof is valid for this call and time."""
         match = _HEADER.fullmatch(header)
         if match is None:
             raise refused("The call carries no proof of a service" if not header else "The proof is malformed")
@@ -118,7 +119,7 @@ def new_secret() -> str:
 
 
 def refused(message: str) -> Unauthenticated:
-    """Return the error of a scope that is not believed."""
+    """Return the error for a scope that is not accepted."""
     return Unauthenticated(message, reason=REASON)
 
 
@@ -127,5 +128,5 @@ def _derived(secret: str, purpose: str) -> bytes:
 
 
 def _mac(key: bytes, head: str, audience: str, method: str) -> str:
-    # The fields cannot run into one another: neither a stage's name nor HTTP/2's paths have a line feed.
+    # The line feeds separate the fields unambiguously: stage names and HTTP/2 paths contain none.
     return hmac.digest(key, f"{head}\n{audience}\n{method}".encode(), "sha256").hex()

@@ -1,4 +1,4 @@
-"""Names of tenants, users and groups: what may be one."""
+"""Validation of the names of tenants, users and groups."""
 
 import re
 
@@ -9,21 +9,21 @@ RULE = "must be 1 to 128 letters, digits or ._@+|:-, beginning with a letter or 
 
 GROUP = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._@+|:/-]{0,127}")
 GROUP_RULE = "must be 1 to 128 letters, digits or ._@+|:/-, beginning with a letter, a digit or a slash"
-"""Issuers that keep groups as a tree give them as paths."""
+"""Slashes are allowed because issuers with a tree of groups name each group by its path."""
 
 MOST_GROUPS = 200
-"""Groups of one user: every call carries them."""
+"""The most groups of one user. The number is bounded because every call carries them."""
 
 
 def checked_name(field: str, value: str) -> str:
-    """Return a name, or raise InvalidArgument when it is none."""
+    """Return the name; raise InvalidArgument when it is not valid."""
     if not NAME.fullmatch(value):
         raise InvalidArgument.field(field, RULE)
     return value
 
 
 def checked_group(field: str, value: str) -> str:
-    """Return the name of a group, or raise InvalidArgument when it is none."""
+    """Return the group's name; raise InvalidArgument when it is not valid."""
     if not GROUP.fullmatch(value):
         raise InvalidArgument.field(field, GROUP_RULE)
     return value

@@ -1,16 +1,16 @@
-"""Small facts about addresses."""
+"""Helpers for socket addresses and socket options."""
 
 import asyncio
 import ipaddress
 import socket
 from functools import lru_cache
 
-# A peer that vanished is noticed after two minutes of silence, or one of bytes that nobody acknowledges.
+# A vanished peer is detected after two minutes of silence, or after one minute of unacknowledged data.
 _KEEPALIVE = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4, "TCP_USER_TIMEOUT": 60_000}
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether an address, without its port, can only be reached from this machine."""
+    """Return whether a host, given without port, is reachable from this machine only."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -18,7 +18,7 @@ def is_loopback(host: str) -> bool:
 
 
 def port_is_free(host: str, port: int) -> bool:
-    """Return whether nobody listens there; asked before gRPC tries, whose core complains on stderr by itself."""
+    """Return whether a port has no listener. Probing first avoids gRPC's own complaint on stderr."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:
@@ -30,12 +30,12 @@ def port_is_free(host: str, port: int) -> bool:
 
 
 def peer_of(transport: asyncio.Transport) -> str:
-    """Return who is at the other end: its address, of IPv6 the network that one subscriber has."""
+    """Return the address of the peer; for IPv6 the /64 network, which belongs to one subscriber."""
     return peer_named(transport.get_extra_info("peername"))
 
 
 def peer_named(name: object) -> str:
-    """Return who has the address of a socket: the address, of IPv6 the network that one subscriber has."""
+    """Return the address in a socket's name; for IPv6 the /64 network, which belongs to one subscriber."""
     if not isinstance(name, tuple):
         return "local"
     return _subscriber(str(name[0]))
@@ -53,10 +53,10 @@ def _subscriber(host: str) -> str:
 
 
 def prepare(listener: socket.socket) -> None:
-    """Give connections that will be accepted what they need: silent ones are noticed, small pieces go out at once.
+    """Set TCP options on a listener for its future connections: keepalive, and no delay for small packets.
 
-    Otherwise the second piece of an answer waits up to 40 ms for the caller's acknowledgement of the first: asyncio
-    sees to that only for sockets that were made with TCP's number.
+    With the delay, the second part of a response waits up to 40 ms for the acknowledgement of the first. asyncio
+    disables it only for sockets created with TCP's protocol number.
     """
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

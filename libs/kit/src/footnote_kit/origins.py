@@ -1,7 +1,7 @@
-"""Where a document came from, as its metadata carries it from edge through every stage to its chunks.
+"""The origin of a document: a metadata entry that travels from edge through every stage to the chunks.
 
-The stages need to know nothing of sources: the key is one of the uploader's metadata, which edge alone may set. Filters
-reach it by its dotted names, as in {"footnote_source.id": "…"}.
+The stages know nothing of sources. The entry is an ordinary key of the uploader's metadata that only edge may set.
+Filters address it by dotted names, as in {"footnote_source.id": "…"}.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,20 +14,20 @@ from google.protobuf.struct_pb2 import Struct
 from footnote_kit.errors import InvalidArgument
 
 KEY = "footnote_source"
-"""The reserved key of a document's metadata."""
+"""The reserved key in a document's metadata."""
 
 _FEW_WORDS = 12
 _MANY_CHARACTERS = 160
 
 
 def refuse_reserved(metadata: Struct, field: str = "metadata") -> None:
-    """Raise InvalidArgument for metadata of a caller that claims to come from a source."""
+    """Raise InvalidArgument for a caller's metadata that claims to come from a source."""
     if KEY in metadata.fields:
         raise InvalidArgument.field(field, f"must not have the key '{KEY}', which says what source a document is of")
 
 
 def origin_of(metadata: Struct) -> DocumentOrigin | None:
-    """Return the origin that metadata has; None for an upload."""
+    """Return the origin in the metadata; None for an upload."""
     if KEY not in metadata.fields:
         return None
     fields: Mapping[str, object] = metadata.fields[KEY].struct_value.fields
@@ -46,7 +46,7 @@ def origin_of(metadata: Struct) -> DocumentOrigin | None:
 
 
 def without_origin(metadata: Struct) -> Struct:
-    """Return the uploader's own metadata."""
+    """Return the metadata without its origin: the uploader's own part."""
     if KEY not in metadata.fields:
         return metadata
     own = Struct()
@@ -56,7 +56,7 @@ def without_origin(metadata: Struct) -> Struct:
 
 
 def with_origin(metadata: Struct | None, label: Mapping[str, str]) -> Struct:
-    """Return metadata with an origin in place of the one that it had."""
+    """Return the metadata with the given origin, which replaces an existing one."""
     both = Struct()
     if metadata is not None:
         both.CopyFrom(metadata)
@@ -65,7 +65,7 @@ def with_origin(metadata: Struct | None, label: Mapping[str, str]) -> Struct:
 
 
 def leading_to(origin: DocumentOrigin, quoted: str) -> DocumentOrigin:
-    """Return an origin whose address leads browsers to a quote: a text fragment, of web pages and feeds only."""
+    """Return a web or feed origin whose address leads a browser to the quote by a text fragment; others unchanged."""
     found = DocumentOrigin()
     found.CopyFrom(origin)
     words = quoted.split()
@@ -79,7 +79,7 @@ def _fragment(words: list[str]) -> str:
     whole = " ".join(words)
     if len(words) <= _FEW_WORDS and len(whole) <= _MANY_CHARACTERS:
         return _escaped(words)
-    # From the first words to the last: a long text in between may have elements that a page breaks it by.
+    # Only the first and last words: a page may break a longer text by elements in between.
     return f"{_escaped(words[:4])},{_escaped(words[-4:])}"
 
 

@@ -1,8 +1,8 @@
-"""Text for a terminal or a log: what it says is shown, what it would do is left out."""
+"""Makes text safe for a terminal or a log: visible text stays, control characters and escape sequences go."""
 
 import re
 
-# Whole sequences first, so that nothing of them is left as text: CSI, strings such as a window's title, other escapes.
+# Whole sequences first, so that no part of one remains as text: CSI, strings such as a window title, other escapes.
 _SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]{0,64}[ -/]{0,16}[@-~]"
     r"|(?:\x1b[\]P^_X]|[\x9d\x90\x9e\x9f\x98])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
@@ -13,16 +13,16 @@ _CONTROL = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff"
 )
-# Joiners are needed inside emoji and in some scripts, and hide something elsewhere.
+# Emoji and some scripts need joiners; elsewhere they hide text.
 _SILENT = re.compile(f"[{_CONTROL}]|(?<![\u0600-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0600-\U0010ffff])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SUSPECT = re.compile(f"[{_CONTROL}\u200c\u200d\u2028\u2029\ud800-\udfff]")
 
 
 def printable(text: str) -> str:
-    """Return a text without escape sequences, controls, bidirectional marks and invisible characters.
+    """Return a text without escape sequences, control characters, bidirectional marks and invisible characters.
 
-    Line breaks of all kinds become line feeds; tabs stay. A text that has nothing of the kind is returned as it is.
+    All kinds of line breaks become line feeds; tabs stay. A text without such characters is returned unchanged.
     """
     if not _SUSPECT.search(text):
         return text
@@ -32,13 +32,13 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """Return the same on one line: a name or a message cannot pose as a line of its own."""
+    """Return the printable text on one line, so that a name or message cannot pose as a line of its own."""
     shown = printable(text)
     return shown if "\n" not in shown and "\t" not in shown else " ".join(shown.split())
 
 
 def escaped(json_text: str) -> str:
-    """Return JSON with such characters escaped, so that it shows what it holds and does nothing on a screen."""
+    """Return JSON with unsafe characters escaped: it keeps its content and cannot affect a terminal."""
     return _SUSPECT.sub(_escape, json_text) if _SUSPECT.search(json_text) else json_text
 
 

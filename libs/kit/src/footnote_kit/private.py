@@ -1,4 +1,4 @@
-"""What this process keeps to itself: its memory and environment, and every file that it writes."""
+"""Protects the process's memory, environment and files from other users and processes."""
 
 import contextlib
 import ctypes
@@ -24,10 +24,10 @@ _log = get_logger("footnote.private")
 
 
 def keep() -> None:
-    """Write files as 0600 and folders as 0700 from now on, and close memory and environment to this user's others.
+    """Create files as 0600 and folders as 0700 from now on, and hide memory and environment from other processes.
 
-    On Linux `/proc/PID/environ`, where keys are, and the memory of a process are open to every process of the same
-    user unless it says otherwise. Children say so for themselves.
+    On Linux, every process of the same user can read the memory and `/proc/PID/environ`, which holds keys, of a
+    dumpable process. A child process has to call this itself.
     """
     os.umask(_UMASK)
     if sys.platform == "linux":
@@ -35,9 +35,9 @@ def keep() -> None:
 
 
 def tighten(folder: Path) -> None:
-    """Take a folder that others may enter, made by an earlier version or by hand, and all in it from them.
+    """Remove other users' access to a folder and its content, left by an earlier version or set by hand.
 
-    What is not ours stays as it is; either is logged. Links are not followed.
+    Paths of other owners stay as they are; both cases are logged. Symbolic links are not followed.
     """
     mode = folder.stat().st_mode
     if not mode & _OTHERS:
@@ -48,7 +48,7 @@ def tighten(folder: Path) -> None:
             done = _close(Path(parent) / name)
             changed += done is True
             foreign += done is False
-    # The folder itself last: what is cut off in between begins again with the next start.
+    # The folder itself comes last: after an interruption, the next start begins again.
     foreign += _close(folder) is False
     _log.warning("data_folder_was_open", folder=str(folder), mode=oct(stat.S_IMODE(mode)), closed=changed)
     if foreign:
@@ -56,7 +56,7 @@ def tighten(folder: Path) -> None:
 
 
 def _close(path: Path) -> bool | None:
-    """Take a path from others; False when it is not ours to change, None when there was nothing to do."""
+    """Remove other users' access to a path; False when the path is another user's, None when there was none."""
     found = path.lstat()
     if stat.S_ISLNK(found.st_mode) or not found.st_mode & _OTHERS:
         return None
@@ -68,13 +68,16 @@ def _close(path: Path) -> bool | None:
 
 
 def socket_folder() -> Path:
-    """Return this user's folder for sockets, short enough for their paths; it is made by `make_private`."""
+    """Return this user's folder for sockets, short enough for socket paths; `make_private` creates it."""
     place = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
     return place / f"footnote-{os.geteuid()}"
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only this user may enter, or close one of this user's; FailedPrecondition for another's."""
+    """Create a folder that only this user may enter, or restrict an existing one.
+
+    Raises FailedPrecondition for another user's folder.
+    """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -84,11 +87,14 @@ def make_private(folder: Path) -> None:
 
 
 def new_socket_path(name: str) -> Path:
-    """Return a path for a socket of one process, and sweep what killed ones have left; OSError, FailedPrecondition."""
+    """Return a path for a socket of this process, and remove the sockets of killed processes.
+
+    Raises OSError or FailedPrecondition.
+    """
     folder = socket_folder()
     make_private(folder)
     for left in folder.glob(f"{name}-*.sock"):
-        with contextlib.suppress(FileNotFoundError):  # another process sweeps too
+        with contextlib.suppress(FileNotFoundError):  # another process cleans up too
             if time.time() - left.stat().st_mtime > _LEFT_BEHIND_SECONDS and not _answers(left):
                 left.unlink()
     path = folder / f"{name}-{secrets.token_hex(8)}.sock"

@@ -1,4 +1,4 @@
-"""The header with which a call to another stage proves on whose behalf it is made."""
+"""The header that proves to another stage on whose behalf a call is made."""
 
 from typing import Any
 
@@ -10,10 +10,11 @@ from footnote_kit.errors import PermissionDenied
 
 
 def proof(credential: ServiceCredential, audience: str, method: str, request: Any, timeout: float) -> tuple[str, str]:
-    """Return the header for a call of `method` whose (first) request is `request`, None for no request.
+    """Return the header for a call of `method`; `request` is its first request, None when there is none.
 
-    It lives as long as the call may, in seconds, and a minute more. Raises PermissionDenied for a scope that is a
-    service's own (ROLE_SYSTEM) while a caller is served who has no such scope: nobody can make a service send it.
+    The proof is valid for `timeout` seconds plus MARGIN. Raises PermissionDenied when the request's scope has
+    ROLE_SYSTEM but the caller being served may not act as the system. A caller thus cannot make a service use its own
+    rights.
     """
     carries = request is not None and "scope" in request.DESCRIPTOR.fields_by_name and request.HasField("scope")
     scope = request.scope if carries else None

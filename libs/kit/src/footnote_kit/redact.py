@@ -1,8 +1,8 @@
-"""Keys and passwords cut out of texts before anybody sees them: errors, logs, spans, health, answers.
+"""Removes keys and passwords from text before it leaves the process: errors, logs, spans, health, answers.
 
-What the process was given as a secret is known here by value, from its environment and from whoever reads a key, and is
-found again in any of the forms that providers, proxies and libraries give it. What merely has the form of a secret goes
-too. Everything here is linear in the text.
+The process's secrets are known by value, from the environment and from the code that reads a key. They are found in
+any encoding that providers, proxies and libraries use. Text that has the form of a secret is removed too. All of this
+is linear in the text.
 """
 
 import base64
@@ -16,9 +16,9 @@ from urllib.parse import quote, quote_plus, unquote, urlsplit
 
 SHOWN = "[redacted]"
 _SHORTEST = 6
-_GRAM = 8  # characters of a secret that give it away
+_GRAM = 8  # characters of a secret that identify it
 _LONGEST_TOKEN = 4096
-# Values that stand in many places that are no secret: a password like this cannot be kept out of anything.
+# Common values that are no secret: a password like these cannot be removed from text.
 _WORDS = frozenset(
     """footnote postgres postgresql password default admin administrator milvus minioadmin localhost changeme secret
     builtin openai ollama gemini anthropic""".split()  # noqa: SIM905
@@ -33,7 +33,7 @@ _KEYS = re.compile(
     r"\b(?:(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}|fn_[A-Za-z0-9_.-]{16,}|(?:AKIA|ASIA)[0-9A-Z]{16}\b|gh[pousr]_[A-Za-z0-9]{30,}"
     r"|hf_[A-Za-z0-9]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|AIza[0-9A-Za-z_-]{30,})"
 )
-# As providers show a key: "sk-ab***xyz", "sk-ab…xyz", "sk-abXXXXXXXX".
+# Keys as providers mask them: "sk-ab***xyz", "sk-ab…xyz", "sk-abXXXXXXXX".
 _MASK = re.compile(r"[*•●]{3,200}|\.{3,20}|…|[xX]{4,200}")
 _BEFORE = re.compile(r"[\w+/=-]{1,40}\Z")
 _AFTER = re.compile(r"[\w+/=-]{0,40}")
@@ -41,7 +41,7 @@ _TOKEN = re.compile(r"[A-Za-z0-9_\-+/=.%]{8,}")
 
 
 class Secrets:
-    """The secrets of a process and the forms that they are looked for in."""
+    """The secrets of a process, and the encoded forms to search for."""
 
     def __init__(self) -> None:
         self._known: set[str] = set()
@@ -49,7 +49,7 @@ class Secrets:
         self._grams: frozenset[str] = frozenset()
 
     def add(self, values: Iterable[str]) -> None:
-        """Learn secrets; what is too short to be told from ordinary words is left out."""
+        """Add secrets; values too short to be distinguished from ordinary words are left out."""
         fresh = {value.strip() for value in values} - self._known
         fresh = {value for value in fresh if len(value) >= _SHORTEST and value.lower() not in _WORDS}
         if not fresh:
@@ -60,7 +60,7 @@ class Secrets:
         self._grams = frozenset(gram for secret in self._known for gram in _telling(secret))
 
     def redact(self, text: str) -> str:
-        """Return a text without secrets."""
+        """Return the text without secrets."""
         if not text:
             return text
         text = _USERINFO.sub(rf"\1{SHOWN}@", text)
@@ -80,7 +80,7 @@ class Secrets:
         return SHOWN if any(head[at : at + _GRAM] in grams for at in range(len(head) - _GRAM + 1)) else token
 
     def _masked(self, text: str) -> str:
-        """Cut out a key that was shown with its middle masked, and with it the ends that give it away."""
+        """Remove keys shown with a masked middle, together with the visible ends that identify them."""
         pieces: list[str] = []
         position = 0
         for mask in _MASK.finditer(text):
@@ -102,7 +102,7 @@ class Secrets:
 
 
 def _forms(secret: str) -> Iterator[str]:
-    """Yield what a secret looks like: as it is, in URLs, JSON, HTML, hexadecimal, and inside base64 of more than it."""
+    """Yield the forms of a secret: plain, in URLs, JSON, HTML, hexadecimal, and inside the base64 of a longer text."""
     raw = secret.encode("utf-8", "surrogatepass")
     for written in (secret, quote(secret, safe=""), quote_plus(secret, safe=""), json.dumps(secret)[1:-1]):
         yield written
@@ -114,7 +114,7 @@ def _forms(secret: str) -> Iterator[str]:
     yield raw.hex()
     yield raw.hex().upper()
     for offset, unsure in ((0, 0), (1, 2), (2, 3)):
-        # What stands before it in the bytes decides about the first characters, what comes after about the last.
+        # The bytes before the secret change its first base64 characters, the bytes after it change the last.
         encoded = base64.b64encode(b"\0" * offset + raw).decode().rstrip("=")
         core = encoded[unsure : len(encoded) - (1 if (offset + len(raw)) % 3 else 0)]
         if len(core) >= _GRAM:
@@ -124,7 +124,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _telling(secret: str) -> Iterator[str]:
-    """Yield the runs of a long secret that no ordinary word holds: those with letters and digits."""
+    """Yield the parts of a long secret that no ordinary word contains: those with both letters and digits."""
     if len(secret) < 2 * _GRAM:
         return
     for at in range(len(secret) - _GRAM + 1):
@@ -137,12 +137,12 @@ _secrets = Secrets()
 
 
 def register(*values: str) -> None:
-    """Make secrets known to this process, so that none of its texts shows them."""
+    """Register secrets of this process, so that none of its texts shows them."""
     _secrets.add(value for value in values if value)
 
 
 def learn(environment: Mapping[str, str] | None = None) -> None:
-    """Make known what the environment holds: variables named as keys and passwords, and passwords in addresses."""
+    """Register the environment's secrets: variables named as keys or passwords, and passwords in addresses."""
     _secrets.add(found for name, value in (environment or os.environ).items() for found in _of(name.upper(), value))
 
 
@@ -167,12 +167,12 @@ def _of(name: str, value: str) -> Iterator[str]:
 
 
 def redact(text: str) -> str:
-    """Return a text without the secrets of this process and without what has the form of one."""
+    """Return the text without this process's secrets and without text that has the form of one."""
     return _secrets.redact(text)
 
 
 def redact_all(value: Any) -> Any:
-    """Return a value of mappings, lists and texts with every text, keys included, cleaned."""
+    """Return a value of mappings, lists and texts in which every text, keys included, is redacted."""
     if isinstance(value, str):
         return redact(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""What a `request_id` (AIP-155) may be, in every request that takes one."""
+"""Validation of `request_id` (AIP-155), the same for every request that has one."""
 
 import re
 
@@ -9,6 +9,6 @@ _ALLOWED = re.compile(rf"[ -~]{{1,{MOST}}}")
 
 
 def check(value: str, field: str = "request_id") -> None:
-    """Raise InvalidArgument for an id that is not 1 to 64 printable ASCII characters; empty is none, and fine."""
+    """Raise InvalidArgument for an id that is neither empty nor 1 to 64 printable ASCII characters."""
     if value and not _ALLOWED.fullmatch(value):
         raise InvalidArgument.field(field, f"must be 1 to {MOST} printable ASCII characters, such as a UUID")

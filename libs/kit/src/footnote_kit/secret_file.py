@@ -1,4 +1,4 @@
-"""Where a service's secret comes from: the settings, or a file that the processes of one user share."""
+"""Loads the service credential from the settings, or from a file that one user's processes share."""
 
 import os
 import stat
@@ -13,9 +13,9 @@ FILE = "service.token"
 
 
 def configured(settings: KitSettings) -> ServiceCredential | None:
-    """Return what the operator has set; None when nothing is.
+    """Return the credential that the operator has set; None when there is none.
 
-    ValueError when it cannot be used, OSError when the file cannot be read.
+    Raises ValueError when it is unusable, OSError when the file cannot be read.
     """
     text = settings.service_token
     if settings.service_token_file is not None:
@@ -29,15 +29,15 @@ def configured(settings: KitSettings) -> ServiceCredential | None:
 
 
 def shared(folder: Path) -> ServiceCredential:
-    """Return the secret that the processes of this folder share, made by whichever comes first.
+    """Return the credential that the processes of this folder share; the first process creates it.
 
-    PermissionError when others than its owner can read it.
+    Raises PermissionError when users other than its owner can read it.
     """
     return ServiceCredential(read_private(make(folder / FILE)), local=True)
 
 
 def make(path: Path) -> Path:
-    """Write a new secret into a file, whole or not at all; leave the one that is there."""
+    """Write a new secret to a file atomically; keep an existing one."""
     if path.exists():
         return path
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -45,7 +45,7 @@ def make(path: Path) -> Path:
     try:
         with os.fdopen(descriptor, "w", encoding="ascii") as handle:
             handle.write(new_secret() + "\n")
-        with suppress(FileExistsError):  # somebody was faster: theirs counts
+        with suppress(FileExistsError):  # another process was faster, and its secret counts
             os.link(temporary, path)
     finally:
         Path(temporary).unlink()
@@ -53,7 +53,7 @@ def make(path: Path) -> Path:
 
 
 def read_private(path: Path) -> str:
-    """Return the content of a file that nobody but this user can read or change; PermissionError otherwise."""
+    """Return the content of a file that only this user can read or change; PermissionError otherwise."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, encoding="ascii") as handle:
         found = os.fstat(descriptor)

@@ -1,4 +1,4 @@
-"""TLS and mTLS from the settings; files that are replaced serve the next connection, without a restart."""
+"""TLS and mTLS from the settings; replaced certificate files apply to the next connection without a restart."""
 
 import ssl
 import threading
@@ -13,16 +13,16 @@ from footnote_kit.logs import get_logger
 from footnote_kit.settings import KitSettings
 
 LOOK_SECONDS = 1.0
-"""Between two looks of a channel at its files: a call is made more often than a connection."""
+"""Seconds between a channel's checks of its files, because calls are more frequent than connections."""
 Made = TypeVar("Made")
 _log = get_logger("footnote.tls")
 
 
 class Renewed(Generic[Made]):
-    """What is made of files, and anew when they were replaced.
+    """An object built from files, rebuilt when the files are replaced.
 
-    Files that cannot be read, or do not belong together since only half of them were replaced yet, leave what was made
-    before in its place; they are tried again at the next look. Threads of gRPC's look too.
+    If the files are unreadable or do not match, for example when only half of them are replaced yet, the previous
+    object stays. The next check tries again. Thread-safe, because gRPC's threads check too.
     """
 
     def __init__(self, files: tuple[Path | None, ...], make: Callable[[], Made], every: float = 0.0) -> None:
@@ -35,11 +35,11 @@ class Renewed(Generic[Made]):
         self._now = make()
 
     def now(self) -> Made:
-        """Return what the files make now."""
+        """Return the current object."""
         return self.look()[0]
 
     def look(self) -> tuple[Made, bool]:
-        """Return what the files make now, and whether that is new with this look."""
+        """Return the current object, and whether this check rebuilt it."""
         with self._lock:
             moment = time.monotonic()
             if moment - self._looked < self._every:
@@ -60,7 +60,7 @@ class Renewed(Generic[Made]):
             return made, True
 
     def _say(self, error: Exception) -> None:
-        """Warn once of each way in which the files are no good."""
+        """Log a warning, once for each kind of problem with the files."""
         words = f"{type(error).__name__}: {error}"
         if words != self._told:
             self._told = words
@@ -68,7 +68,7 @@ class Renewed(Generic[Made]):
 
 
 def _signs(files: tuple[Path, ...]) -> tuple[tuple[int, int, int], ...]:
-    """Return what changes when files are replaced, also through a symbolic link to a folder of them; or OSError."""
+    """Return a fingerprint that changes when files are replaced, even through a symlinked folder; raises OSError."""
     found = [file.stat() for file in files]
     return tuple((one.st_mtime_ns, one.st_ino, one.st_size) for one in found)
 
@@ -78,17 +78,17 @@ def _all(settings: KitSettings) -> tuple[Path | None, ...]:
 
 
 def _check(settings: KitSettings) -> None:
-    """Raise OSError or ssl.SSLError, which is one, where certificate, key and authorities are no good together."""
+    """Raise OSError, of which ssl.SSLError is one kind, when certificate, key and authorities do not fit together."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     if settings.tls_cert_file is not None and settings.tls_key_file is not None:
-        # A key that needs a password is refused, not asked for on the terminal.
+        # A key with a password is refused, so that no prompt appears on the terminal.
         context.load_cert_chain(settings.tls_cert_file, settings.tls_key_file, password="")
     if settings.tls_ca_file is not None:
         context.load_verify_locations(settings.tls_ca_file)
 
 
 def server_credentials(settings: KitSettings) -> grpc.ServerCredentials | None:
-    """Return what a server listens with; None for plain text. OSError when a file cannot be read, or is no good."""
+    """Return a server's credentials; None for plain text. OSError when a file is unreadable or invalid."""
     cert, key = settings.tls_cert_file, settings.tls_key_file
     if cert is None or key is None:
         return None
@@ -102,7 +102,7 @@ def server_credentials(settings: KitSettings) -> grpc.ServerCredentials | None:
     renewed = Renewed(_all(settings), make)
 
     def fetch() -> grpc.ServerCertificateConfiguration | None:
-        """Be asked by gRPC before each handshake."""
+        """Return a new configuration for the next handshake; gRPC calls this before each one."""
         configuration, new = renewed.look()
         return configuration if new else None
 
@@ -114,9 +114,9 @@ def server_credentials(settings: KitSettings) -> grpc.ServerCredentials | None:
 
 
 def server_context(settings: KitSettings, *protocols: str) -> Callable[[], ssl.SSLContext] | None:
-    """Return the same for a server that is not gRPC's own, to be asked at each connection; `protocols` are ALPN's.
+    """Return a factory of TLS contexts for a server that is not gRPC's, to call at each connection.
 
-    OSError when a file is no good.
+    `protocols` are ALPN names. Returns None for plain text. Raises OSError when a file is invalid.
     """
     cert, key = settings.tls_cert_file, settings.tls_key_file
     if cert is None or key is None:
@@ -137,7 +137,7 @@ def server_context(settings: KitSettings, *protocols: str) -> Callable[[], ssl.S
 
 
 def channel_credentials(settings: KitSettings) -> grpc.ChannelCredentials | None:
-    """Return what a client connects with; None for plain text. OSError when a file cannot be read, or is no good."""
+    """Return a client's credentials; None for plain text. OSError when a file is unreadable or invalid."""
     if settings.tls_ca_file is None and settings.tls_cert_file is None:
         return None
     authorities = settings.tls_ca_file.read_bytes() if settings.tls_ca_file else None
@@ -149,7 +149,7 @@ def channel_credentials(settings: KitSettings) -> grpc.ChannelCredentials | None
 
 
 def renewed_channel_credentials(settings: KitSettings) -> Renewed[grpc.ChannelCredentials] | None:
-    """Return the same, made anew when the files are; None for plain text."""
+    """Return a client's credentials that follow replaced files; None for plain text."""
     if settings.tls_ca_file is None and settings.tls_cert_file is None:
         return None
 

@@ -1,4 +1,4 @@
-"""How a stage tells a service of its deployment from anybody else, and whose scope it believes."""
+"""How a stage authenticates the services that call it, and which scope it accepts from them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ _NAMES = ("x509_common_name", "x509_subject_alternative_name")
 
 
 class Trust:
-    """What one stage asks of its callers: a proof by the shared secret, a certificate of a known name, or both."""
+    """A stage's requirements for its callers: a proof by the shared secret, an allowed certificate name, or both."""
 
     def __init__(self, audience: str, credential: ServiceCredential | None, peers: Iterable[str] = ()) -> None:
         self._audience = audience
@@ -23,9 +23,9 @@ class Trust:
             raise ValueError("a stage must be able to tell its callers")
 
     def admit(self, method: str, metadata: Iterable[tuple[str, Any]]) -> bytes | None:
-        """Return the serialised scope that the caller vouches for, before its message is read.
+        """Return the serialised scope that the caller's proof contains; runs before the message is read.
 
-        None where certificates alone speak for callers. Raises Unauthenticated without a proof.
+        Returns None when certificates alone authenticate callers. Raises Unauthenticated without a valid proof.
         """
         if self._credential is None:
             return None
@@ -35,9 +35,10 @@ class Trust:
         return self._credential.verify(str(headers[0]) if headers else "", self._audience, method)
 
     def recognise(self, identity: Callable[[], Mapping[str, Sequence[bytes]]]) -> None:
-        """Check the names in the caller's certificate where an allow-list asks for it; raises Unauthenticated.
+        """Check the names in the caller's certificate against the allow-list, if there is one.
 
-        `identity` returns the properties of the connection, which takes longer than all the rest.
+        Raises Unauthenticated. `identity` returns the connection's properties; it is a function because this is the
+        slowest part.
         """
         if not self._peers:
             return
@@ -48,10 +49,10 @@ class Trust:
 
 
 def believed(request: Any, proven: bytes | None) -> Scope | None:
-    """Return the scope of a request, which is then the proof's; None for a request that has none.
+    """Return the request's scope, replaced by the proof's; None for a request type without a scope.
 
-    `proven` is what `Trust.admit` returned. Raises Unauthenticated for a scope that is missing or says something else
-    than the proof, PermissionDenied when it asks for all tenants and is no service's own.
+    `proven` is the result of `Trust.admit`. Raises Unauthenticated when the scope is missing or differs from the
+    proof. Raises PermissionDenied when a scope without ROLE_SYSTEM asks for all tenants.
     """
     fields = request.DESCRIPTOR.fields_by_name
     if "scope" not in fields:
@@ -67,9 +68,9 @@ def believed(request: Any, proven: bytes | None) -> Scope | None:
 
 
 def _agree(scope: Scope, proven: bytes) -> None:
-    """Compare a message's scope with the proof's in the fields known here, and put the proof's in its place.
+    """Compare a message's scope with the proof's in the fields known here, then replace it by the proof's.
 
-    A field that a later version adds is not compared, but only the proven one is passed on to other stages.
+    Fields from a later version are not compared, but only the proven scope is passed on to other stages.
     """
     try:
         vouched = Scope.FromString(proven)
@@ -83,7 +84,7 @@ def _agree(scope: Scope, proven: bytes) -> None:
 
 
 def _known(scope: Scope) -> Scope:
-    """Return a copy without fields that this version does not know."""
+    """Return a copy without the fields that this version does not know."""
     known = Scope()
     known.CopyFrom(scope)
     known.DiscardUnknownFields()  # type: ignore[no-untyped-call,unused-ignore]
