@@ -1,6 +1,6 @@
-"""What is known about the call being served: on whose behalf, under which id, and how long it may still take.
+"""The context of the call being served: its scope, request id, service and deadline.
 
-Context variables: they follow `await`, tasks started by the handler and `asyncio.to_thread`.
+The values are context variables: they follow `await`, tasks that the handler starts, and `asyncio.to_thread`.
 """
 
 import time
@@ -23,41 +23,41 @@ _serving: ContextVar[bool] = ContextVar("footnote_serving", default=False)
 
 
 def current_scope() -> Scope | None:
-    """Return the scope of the call being served, None outside of one and before edge has authenticated."""
+    """Return the scope of the call being served; None outside a call, and before edge has authenticated the caller."""
     return _scope.get()
 
 
 def bind_scope(scope: Scope) -> None:
-    """Make `scope` the current one: for edge after authentication, and for background jobs."""
+    """Make `scope` the current one; edge calls this after authentication, and background jobs call it."""
     _scope.set(scope)
     trace.get_current_span().set_attributes({TENANT_ID: scope.tenant_id, USER_ID: scope.user_id})
 
 
 def bind_call() -> None:
-    """Note that what follows is done for a caller, until `detached` work begins."""
+    """Mark the following work as done for a caller, until `detached` work begins."""
     _serving.set(True)
 
 
 def may_act_as_system() -> bool:
-    """Return whether a service's own scope (ROLE_SYSTEM) may be sent: never on behalf of a caller that has none."""
+    """Return whether a call may send a scope with ROLE_SYSTEM: not while serving a caller without that role."""
     scope = _scope.get()
     return not _serving.get() or (scope is not None and ROLE_SYSTEM in scope.roles)
 
 
 def request_id() -> str:
-    """Return the id of the request being served; the same in every stage that it reaches; empty outside of one."""
+    """Return the id of the request being served, the same in every stage it reaches; empty outside a request."""
     return _request_id.get()
 
 
 def bind_request_id(value: str = "") -> str:
-    """Make `value`, or a new id, the current request id and return it."""
+    """Make `value`, or a new id if it is empty, the current request id and return it."""
     value = value or uuid4().hex
     _request_id.set(value)
     return value
 
 
 def current_service() -> str:
-    """Return the name of the service whose code is running, as in "retrieval"; empty outside of one."""
+    """Return the name of the service whose code is running, such as "retrieval"; empty outside a service."""
     return _service.get()
 
 
@@ -67,19 +67,19 @@ def bind_service(name: str) -> None:
 
 
 def time_remaining() -> float | None:
-    """Return the seconds left to the call being served, never below 0; None when it has no deadline."""
+    """Return the seconds that the call being served has left, never below 0; None when it has no deadline."""
     deadline = _deadline.get()
     return None if deadline is None else max(0.0, deadline - time.monotonic())
 
 
 def bind_deadline(seconds: float | None) -> None:
-    """Give the current call `seconds` from now; None for no limit."""
+    """Set the current call's deadline to `seconds` from now; None removes it."""
     _deadline.set(None if seconds is None else time.monotonic() + seconds)
 
 
 @contextmanager
 def detached(service: str, scope: Scope | None = None) -> Iterator[None]:
-    """Run background work of a service: own request id, own trace, and no deadline of what started it."""
+    """Run background work of a service with its own request id and trace, and without the starter's deadline."""
     token = otel_context.attach(otel_context.Context())
     before = _service.get(), _scope.get(), _deadline.get(), _request_id.get(), _serving.get()
     _service.set(service)

@@ -1,4 +1,4 @@
-"""Answers of another service, taken again for as long as the epoch lasts that it gave them in."""
+"""Caches another service's responses until that service's epoch changes."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def _one(_: object) -> int:
 
 
 class EpochCache(Generic[Question, Answer]):
-    """Remembers answers with their epochs; what was used longest ago goes first.
+    """An LRU cache of responses, each with its epoch.
 
-    `most` bounds the answers, `most_parts` what they are made of, as `parts` counts it in each.
+    `most` bounds the number of responses; `most_parts` bounds the sum of their sizes, which `parts` returns for each.
     """
 
     def __init__(
@@ -38,11 +38,11 @@ class EpochCache(Generic[Question, Answer]):
         self._sum = 0
 
     def __len__(self) -> int:
-        """Return how many answers are kept, good or not."""
+        """Return the number of cached responses, valid or not."""
         return len(self._kept)
 
     def get(self, question: Question) -> Answer | None:
-        """Return what was answered in the current epoch; None for what has to be asked."""
+        """Return the response cached in the current epoch; None when the caller has to ask the service."""
         kept = self._kept.get(question)
         if kept is None or kept[0] != self._epochs.current():
             return None
@@ -50,9 +50,10 @@ class EpochCache(Generic[Question, Answer]):
         return kept[1]
 
     def keep(self, question: Question, epoch: str, answer: Answer) -> None:
-        """Remember an answer in place of an older one, unless its epoch is over or none that can be looked up here.
+        """Cache a response, unless its epoch has ended or cannot be read on this machine.
 
-        A file that a service left here which is elsewhere now names another epoch than its answers.
+        A service that moved to another machine may leave an old epoch file behind, whose epoch differs from its
+        responses.
         """
         before = self._kept.pop(question, None)
         if before is not None:

@@ -1,7 +1,7 @@
-"""A number in a file that changes with every write of a service, for services of this machine that remember answers.
+"""A shared-memory counter that changes with every write of a service, so that local readers can validate caches.
 
-Who remembers an answer looks at the number before it is used again, which costs a look at memory in place of a call:
-what was written before is seen at once, whoever wrote it. One writes, any number read; in one process or in several.
+A reader compares the epoch before it uses a cached response. This costs a memory read instead of a call, and shows
+every earlier write at once. One process writes; any number of processes read.
 """
 
 import hashlib
@@ -12,20 +12,21 @@ import stat
 from pathlib import Path
 
 FILE = "epoch"
-"""Name of the file in the writer's folder."""
+"""The file's name in the writer's folder."""
 COLLECTIONS_FILE = "collections_epoch"
-"""Name of indexing's second one: what is written on a document's way, from its first chunk to its last, leaves it."""
+"""The name of indexing's second epoch file. Writes during a document's ingestion, from its first chunk to its last,
+do not change it."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
-_PART = 8  # bytes of each of the three: which machine, which launch of the writer, how many writes
+_PART = 8  # bytes of each of the three parts: machine, launch of the writer, number of writes
 _SIZE = 3 * _PART
 
 
 class Epoch:
-    """The writer's side. Names of epochs are opaque: they are equal or they are not."""
+    """The writer's side. Epoch names are opaque: two are equal or different."""
 
     def __init__(self, path: Path) -> None:
-        """Begin a new launch in a file, made if it is not there; without this machine's name it stays unshared."""
+        """Begin a new launch in a file, created if missing; without a machine id the epoch stays unshared."""
         self._launch = secrets.token_bytes(_PART)
         self._count = 0
         self._shared: mmap.mmap | None = None
@@ -33,7 +34,7 @@ class Epoch:
         if machine is None:
             return
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # Never replaced by another file: whoever reads the old one would not see it change.
+        # The file is never replaced: readers of the old one would not see changes.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
             if os.fstat(descriptor).st_size != _SIZE:
@@ -41,24 +42,24 @@ class Epoch:
             self._shared = mmap.mmap(descriptor, _SIZE)
         finally:
             os.close(descriptor)
-        # The launch first: an epoch that is half the old and half the new one is no epoch that anybody was told.
+        # The launch first: a mix of old and new bytes must not equal any epoch that was handed out.
         self._shared[_PART : 2 * _PART] = self._launch
         self._shared[2 * _PART :] = bytes(_PART)
         self._shared[:_PART] = machine
 
     @property
     def name(self) -> str:
-        """The current epoch."""
+        """The current epoch's name."""
         return f"{self._launch.hex()}{self._count:016x}"
 
     def advance(self) -> None:
-        """Begin another epoch; what was remembered of those before is good no more."""
+        """Begin a new epoch, which invalidates everything cached in earlier ones."""
         self._count += 1
         if self._shared is not None:
             self._shared[2 * _PART :] = self._count.to_bytes(_PART, "big")
 
     def close(self) -> None:
-        """Tell readers that nobody counts any more."""
+        """Mark the epoch as abandoned for readers."""
         if self._shared is not None:
             self._shared[:] = bytes(_SIZE)
             self._shared.close()
@@ -66,7 +67,7 @@ class Epoch:
 
 
 class EpochReader:
-    """The readers' side: looks at the file of a writer that may start later, elsewhere or never."""
+    """The reader's side: reads the file of a writer that may start later, on another machine, or never."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -75,18 +76,18 @@ class EpochReader:
         self._descriptor = -1
 
     def current(self) -> str | None:
-        """Return the name of the writer's current epoch; None where it cannot be known, so that one has to ask."""
+        """Return the writer's current epoch; None when it is unknown, so that the reader has to call the service."""
         if self._shared is None and not self._open():
             return None
         assert self._shared is not None
-        if os.fstat(self._descriptor).st_nlink == 0:  # the folder was cleared away under us
+        if os.fstat(self._descriptor).st_nlink == 0:  # the folder was deleted meanwhile
             self._let_go()
             return None
         content = self._shared[:]
         return content[_PART:].hex() if content[:_PART] == self._machine else None
 
     async def close(self) -> None:
-        """Let go of the file, as the last a service does."""
+        """Close the file; a service does this last."""
         self._let_go()
 
     def _let_go(self) -> None:
@@ -113,12 +114,12 @@ class EpochReader:
 
 
 def path_of(data_dir: Path, stage: str, file: str = FILE) -> Path:
-    """Return where a stage that is served on this machine keeps its epoch."""
+    """Return the path of a local stage's epoch file."""
     return data_dir / stage / file
 
 
 def _machine() -> bytes | None:
-    """Return what tells this kernel from others, which do not share its memory of a file; None where nothing does."""
+    """Return an id of this kernel, since other kernels do not share its file memory; None when there is none."""
     try:
         return hashlib.sha256(_BOOT.read_bytes()).digest()[:_PART]
     except OSError:

@@ -1,4 +1,4 @@
-"""Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids that tie them to a call."""
+"""Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids of the call."""
 
 import io
 import logging
@@ -17,7 +17,7 @@ from footnote_kit.settings import KitSettings
 
 
 def _add_call(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add service, request, tenant, trace and span, where there are any."""
+    """Add service, request, tenant, trace and span, as far as they exist."""
     if service := current_service():
         event.setdefault("service", service)
     if request := request_id():
@@ -32,7 +32,7 @@ def _add_call(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mu
 
 
 def _add_source(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Add the name of the library that speaks."""
+    """Add the name of the library that logs."""
     event["source"] = event["_record"].name
     return event
 
@@ -46,35 +46,35 @@ _SHARED: list[Any] = [
 
 
 def _shorten(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Leave out what tells a person nothing: the library where a service is named, and what has no value."""
+    """Remove what is useless to a person: the library, empty values, and the stage where a service is named."""
     if "service" in event and "stage" in event:
         del event["stage"]
     return {key: value for key, value in event.items() if value is not None and key != "source"}
 
 
 def _readable(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Leave nothing in an event that would act on the screen; JSON escapes such things itself."""
+    """Remove characters that would affect a terminal; JSON escapes them by itself."""
     return {printable_line(key): _shown(value) for key, value in event.items()}
 
 
 def _shown(value: Any) -> Any:
     if isinstance(value, str):
         return printable_line(value)
-    # The renderer shows other things by their repr, and an exception that was handed over by its traceback.
+    # The renderer shows other objects by their repr, and a passed exception by its traceback.
     return (
         value if isinstance(value, BaseException | tuple | bool | int | float | None) else printable_line(repr(value))
     )
 
 
 def _traceback(out: TextIO, error: Any) -> None:
-    """Write a traceback whose message acts on no screen and poses as no other line."""
+    """Write a traceback whose message can neither affect a terminal nor pose as another log line."""
     text = io.StringIO()
     structlog.dev.plain_traceback(text, error)
     out.write(textwrap.indent(printable(text.getvalue()), "    "))
 
 
 def _clean(_logger: Any, _method: str, line: str) -> str:
-    """Cut secrets out of the finished line, tracebacks and foreign libraries' words included."""
+    """Remove secrets from the finished line, including tracebacks and messages of libraries."""
     return redact(line)
 
 
@@ -92,10 +92,10 @@ def _json() -> list[Any]:
 
 
 class _Discretion(logging.Filter):
-    """Lets libraries speak up only when something is wrong, or with debug of what they do without its texts.
+    """Limits the logs of libraries to warnings; at level debug, to information messages.
 
-    At debug they would log every statement with its values, every request with its prompt; some raise their own level
-    when a variable asks them to, so that the root's alone would not do.
+    Their debug messages would contain every statement with its values and every request with its prompt. Some
+    libraries raise their own level by a variable, so the root level alone would not suffice.
     """
 
     def __init__(self, level: int) -> None:
@@ -103,7 +103,7 @@ class _Discretion(logging.Filter):
         self._libraries = logging.INFO if level == logging.DEBUG else max(level, logging.WARNING)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether a record is shown."""
+        """Return whether a record is shown."""
         family = record.name.partition(".")[0]
         if family.startswith("footnote"):
             return True
@@ -111,11 +111,11 @@ class _Discretion(logging.Filter):
 
 
 _ADDRESSES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "urllib3"})
-"""Libraries whose information is addresses, which may hold a key."""
+"""Libraries whose information messages contain addresses, which may include a key."""
 
 
 def configure(settings: KitSettings) -> None:
-    """Set up logging for the process, also for libraries that use the standard module."""
+    """Set up logging for the process, including libraries that use the standard module."""
     human = settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
     render = _human() if human else _json()
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
@@ -140,12 +140,12 @@ def configure(settings: KitSettings) -> None:
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:
-    """Return a logger; `log.info("document_indexed", chunks=12)`: an event in snake_case and its facts as keywords."""
+    """Return a logger, for calls like `log.info("document_indexed", chunks=12)`: a snake_case event and keywords."""
     logger: structlog.stdlib.BoundLogger = structlog.get_logger(source=name)
     return logger
 
 
-# Before `configure`, in tests and tools: warnings only, as JSON.
+# Until `configure` runs, in tests and tools: warnings only, as JSON.
 structlog.configure(
     processors=[*_SHARED, *_json()],
     wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),

@@ -1,4 +1,4 @@
-"""How late the event loop comes to what is due: the time that something held it up."""
+"""Measures event loop lag: how late the loop runs its timers because something blocked it."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from footnote_kit.telemetry import histogram, observe
 
 EVERY = 0.1
 WINDOW = 60.0
-"""Seconds that the worst is of, at least; a sixth more at most."""
+"""Length in seconds of the window that `worst` covers; it may be a sixth longer."""
 _PARTS = 6
 _WEIGHT = 0.3
 _watched: dict[asyncio.AbstractEventLoop, LoopLag] = {}
 
 
 class LoopLag:
-    """Measures one event loop ten times a second, as long as somebody wants it."""
+    """Measures one event loop ten times a second while at least one service uses it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self.wanted = 0
         self.average = 0.0
-        """Seconds, of which the last half second counts most."""
+        """Seconds, an exponential moving average; the last half second weighs most."""
         self.worst = 0.0
-        """The longest of the last minute."""
+        """Seconds, the longest of the last minute."""
         self.told: list[Callable[[LoopLag], None]] = []
-        """Called at each look, on the loop."""
+        """Callbacks, run on the loop after each measurement."""
         self._parts = deque([0.0], _PARTS + 1)
         self._turn = loop.time() + WINDOW / _PARTS
         self._due = loop.time() + EVERY
@@ -49,12 +49,12 @@ class LoopLag:
         self._timer = self._loop.call_at(self._due, self._look)
 
     def end(self) -> None:
-        """Look no more."""
+        """Stop measuring."""
         self._timer.cancel()
 
 
 def watch() -> LoopLag:
-    """Measure the running loop from now on; once, however many services run on it."""
+    """Start to measure the running loop, or share the measurement that other services on it already started."""
     loop = asyncio.get_running_loop()
     if loop not in _watched:
         _watched[loop] = LoopLag(loop)
@@ -64,13 +64,13 @@ def watch() -> LoopLag:
 
 
 def recent() -> float:
-    """Return how many seconds the running loop came late on average lately; nothing where nobody watches it."""
+    """Return the recent average lag of the running loop in seconds; 0 when it is not measured."""
     lag = _watched.get(asyncio.get_running_loop())
     return lag.average if lag is not None else 0.0
 
 
 def unwatch() -> None:
-    """End what `watch` began, when the last service that wanted it has gone."""
+    """Release what `watch` returned; the last release stops the measurement."""
     loop = asyncio.get_running_loop()
     lag = _watched.get(loop)
     if lag is None:

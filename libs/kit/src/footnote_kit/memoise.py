@@ -1,7 +1,7 @@
-"""Answers kept for who asks the same again: bounded by what they take, not by how many they are, and by age.
+"""A memoising cache bounded by bytes and age instead of entries.
 
-Caches that count entries hold what the longest texts make of them, and fill for as long as new texts come: a service
-under an even load would grow for hours.
+A cache that counts entries holds whatever the longest texts produce and fills as long as new texts arrive. A service
+under constant load would grow for hours.
 """
 
 import sys
@@ -16,14 +16,15 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 SECONDS = 900.0
-"""How long an answer stays that nobody asks for; what it was made of may be deleted meanwhile."""
-_ENTRY = 300  # bytes of an entry besides its texts and its answer
+"""Seconds that an unused result stays; its source may be deleted meanwhile."""
+_ENTRY = 300  # bytes of an entry besides its texts and its result
 
 
 class Memo(Generic[P, R]):
-    """A function that keeps its answers, those asked for last; safe to use from threads.
+    """A memoised function that keeps its most recently used results; thread-safe.
 
-    Its arguments are hashable and alone decide the answer, which nobody changes. What does not fit is not kept.
+    The arguments are hashable and alone determine the result, which callers must not modify. A result larger than the
+    bound is not kept.
     """
 
     def __init__(self, work: Callable[P, R], most: int, size: Callable[[R], int]) -> None:
@@ -31,13 +32,13 @@ class Memo(Generic[P, R]):
         self._work = work
         self.most = most
         self.taken = 0
-        """Bytes, by estimate."""
+        """Estimated bytes in use."""
         self._size = size
         self._found: OrderedDict[Hashable, tuple[R, int, float]] = OrderedDict()
         self._lock = Lock()
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return the answer, of before if it is still there."""
+        """Return the result, from the cache if it is there."""
         key: Hashable = (args, *kwargs.items()) if kwargs else args
         now = time.monotonic()
         with self._lock:
@@ -52,11 +53,11 @@ class Memo(Generic[P, R]):
         return answer
 
     def __len__(self) -> int:
-        """Return how many answers are kept."""
+        """Return the number of cached results."""
         return len(self._found)
 
     def cache_clear(self) -> None:
-        """Forget all of them."""
+        """Remove all results."""
         with self._lock:
             self._found.clear()
             self.taken = 0
@@ -73,5 +74,5 @@ class Memo(Generic[P, R]):
 
 
 def kept(most: int, size: Callable[[Any], int] = sys.getsizeof) -> Callable[[Callable[P, R]], Memo[P, R]]:
-    """Have a function keep its answers in at most so many bytes; `size` estimates those of an answer."""
+    """Return a decorator that caches a function's results in at most `most` bytes; `size` estimates one result."""
     return lambda work: Memo(work, most, size)

@@ -1,13 +1,13 @@
-"""The names of span attributes and metrics in one place: OpenTelemetry's where it has one, `footnote.` elsewhere."""
+"""The names of span attributes and metrics: OpenTelemetry's where it defines one, else `footnote.` names."""
 
-# Span attributes: who and which call.
+# Span attributes: the caller and the call.
 TENANT_ID = "footnote.tenant_id"
 USER_ID = "enduser.id"
 REQUEST_ID = "footnote.request_id"
 ERROR_REASON = "footnote.error.reason"
 CANCELLED = "footnote.cancelled"
 
-# Span attributes: what is worked on.
+# Span attributes: the objects and results of the work.
 COLLECTION_ID = "footnote.collection_id"
 DOCUMENT_ID = "footnote.document_id"
 REVISION = "footnote.revision"
@@ -21,7 +21,7 @@ DEGRADATIONS = "footnote.degradations"
 
 # Semantic conventions of rpc, db and gen_ai.
 RPC_SYSTEM = "rpc.system.name"
-RPC_METHOD = "rpc.method"  # in full: package.Service/Method
+RPC_METHOD = "rpc.method"  # the full name: package.Service/Method
 RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
@@ -32,11 +32,11 @@ GEN_AI_REQUEST_MODEL = "gen_ai.request.model"
 GEN_AI_RESPONSE_MODEL = "gen_ai.response.model"
 GEN_AI_INPUT_TOKENS = "gen_ai.usage.input_tokens"
 GEN_AI_OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
-GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"  # content: by telemetry.record_content only
-GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"  # content: by telemetry.record_content only
+GEN_AI_INPUT_MESSAGES = "gen_ai.input.messages"  # document text: only telemetry.record_content sets it
+GEN_AI_OUTPUT_MESSAGES = "gen_ai.output.messages"  # document text: only telemetry.record_content sets it
 GEN_AI_FINISH_REASONS = "gen_ai.response.finish_reasons"
 
-# Metrics: name -> (unit, description). Attributes are named as above.
+# Metrics: name -> (unit, description). Their attributes have the names above.
 RPC_SERVER_DURATION = "rpc.server.call.duration"
 RPC_CLIENT_DURATION = "rpc.client.call.duration"
 RPC_SERVER_ACTIVE = "footnote.rpc.server.active"

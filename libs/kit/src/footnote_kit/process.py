@@ -1,4 +1,4 @@
-"""What is set up once per process: logs, trace export, metrics; and flushed once at its end."""
+"""Set-up of a process, done once: logs, trace export and metrics, flushed once at its end."""
 
 import asyncio
 import ctypes
@@ -16,20 +16,20 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from footnote_kit import logs, redact, telemetry
 from footnote_kit.settings import KitSettings
 
-# From half a millisecond, a hop, to five minutes, a big document.
+# From half a millisecond, a network hop, to five minutes, a big document.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
-# How long a thread keeps the interpreter while another wants it. Python's own 5 ms are felt: so long, and more, the
-# event loop waits at each turn while texts are looked at beside it. Beside two busy threads its wake-up took 14-20 ms
-# at p95, with this 1-3 ms, and per second of processor time the threads got 1-15 % less done.
+# How long a thread keeps the interpreter while another wants it. With Python's default of 5 ms, the event loop waits
+# at least that long at each turn while threads analyse text. Beside two busy threads its wake-up took 14-20 ms at
+# p95, with this value 1-3 ms; per second of processor time the threads did 1-15 % less work.
 _SWITCH_SECONDS = 0.001
-# glibc gives threads heaps of their own, up to eight a core, and what one frees another cannot use: edge with its forty
-# threads held 18 MiB of such gaps after half an hour and gained more by the minute, with two heaps 5.
+# glibc gives threads separate heaps, up to eight a core, and memory freed in one cannot serve another. Edge with its
+# forty threads held 18 MiB of such gaps after half an hour and grew by the minute; with two heaps it held 5 MiB.
 _HEAPS = 2
 _M_ARENA_MAX = -8
 
 
 def _wanted(signal: str) -> str:
-    """Return the OTLP protocol to export a signal with, empty when the standard variables ask for no export."""
+    """Return the OTLP protocol for exporting a signal; empty when the standard variables request no export."""
     if os.environ.get("OTEL_SDK_DISABLED", "").lower() == "true":
         return ""
     if os.environ.get(f"OTEL_{signal}_EXPORTER", "otlp") != "otlp":
@@ -41,7 +41,7 @@ def _wanted(signal: str) -> str:
 
 
 def _span_exporter(protocol: str) -> SpanExporter:
-    # Imported on demand: without export nobody pays for loading them.
+    # Imported on demand, so that processes without export do not pay for loading them.
     if protocol == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter as GrpcExporter
 
@@ -62,7 +62,7 @@ def _metric_exporter(protocol: str) -> MetricExporter:
 
 
 class ProcessTelemetry:
-    """Exports of one process; `close` sends what is left."""
+    """The exporters of one process; `close` sends what is left."""
 
     def __init__(self, settings: KitSettings, services: Sequence[str] = ()) -> None:
         self._closers: list[Callable[[], object]] = []
@@ -77,7 +77,7 @@ class ProcessTelemetry:
         if readers:
             provider = MeterProvider(
                 metric_readers=readers,
-                # Several services in one process share their instruments; their names are in the attributes then.
+                # Several services in one process share their instruments; attributes then carry the service's name.
                 resource=telemetry.resource(services[0] if len(services) == 1 else ""),
                 views=[View(instrument_unit="s", aggregation=ExplicitBucketHistogramAggregation(_SECONDS))],
                 shutdown_on_exit=False,
@@ -107,21 +107,21 @@ class ProcessTelemetry:
         return readers
 
     async def close(self) -> None:
-        """Send what has not been sent and stop exporting; at most a few seconds."""
+        """Send the remaining data and stop exporting; takes a few seconds at most."""
         for closer in self._closers:
             await asyncio.to_thread(closer)
         self._closers.clear()
 
 
 def _share_heaps() -> None:
-    """Have the process's threads share heaps, unless the environment says how many; on other systems nothing."""
+    """Limit glibc's heaps so that threads share them, unless the environment sets a limit; no effect elsewhere."""
     if "MALLOC_ARENA_MAX" not in os.environ:
         with suppress(OSError, AttributeError):  # another C library
             ctypes.CDLL(None).mallopt(_M_ARENA_MAX, _HEAPS)
 
 
 def configure(settings: KitSettings, services: Sequence[str] = ()) -> ProcessTelemetry:
-    """Set up logs and exports of a process that runs `services`; once. OSError when the metrics port is taken."""
+    """Set up logs and exports of a process that runs `services`, once; OSError when the metrics port is taken."""
     sys.setswitchinterval(_SWITCH_SECONDS)
     _share_heaps()
     redact.learn()

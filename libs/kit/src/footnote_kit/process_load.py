@@ -1,7 +1,7 @@
-"""How busy the services of this machine are, in files that others look at: what holds up one holds up its callers.
+"""Shares the load of this machine's services through memory-mapped files.
 
-A service's loop writes ten times a second how late it comes. Edge looks before it decides who goes first, which costs a
-look at memory in place of a call. Of services on other machines nothing is known here.
+Each service writes its event loop lag ten times a second. Edge reads it before it schedules calls, because a blocked
+service blocks its callers; this is a memory read instead of a call. Services on other machines are not covered.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from pathlib import Path
 from footnote_kit import loop_lag
 
 _FOLDER = "load"
-_RECORD = struct.Struct("=qddd")  # process, seconds late on average, at worst, and when that was written
+_RECORD = struct.Struct("=qddd")  # process id, average lag and worst lag in seconds, and the time of writing
 _FRESH_SECONDS = 0.02
-"""What was read so lately is not read again."""
+"""Minimum age of a reading before it is read again."""
 _SILENT_SECONDS = 3 * loop_lag.EVERY
-"""A loop that has written nothing for longer is held up right now."""
+"""A loop that has not written for longer is blocked at this moment."""
 _GONE_SECONDS = 60.0
-"""Nobody writes there any more."""
+"""After this time the writer is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One service's; seconds."""
+    """One service's load, in seconds."""
 
     process: int
     average: float
@@ -40,7 +40,7 @@ class LoadFile:
     """The writer's side."""
 
     def __init__(self, data_dir: Path, service: str) -> None:
-        """Begin to write for a service of this process."""
+        """Start to write for a service of this process."""
         path = path_of(data_dir, service)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
@@ -52,17 +52,17 @@ class LoadFile:
         self._process = os.getpid()
 
     def write(self, lag: loop_lag.LoopLag) -> None:
-        """Write how late the loop is."""
+        """Write the loop's lag."""
         self._shared[:] = _RECORD.pack(self._process, lag.average, lag.worst, time.monotonic())
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing and mark the file as abandoned."""
         self._shared[:] = bytes(_RECORD.size)
         self._shared.close()
 
 
 class ProcessLoads:
-    """The readers' side, for the services named; they may start later, elsewhere or never."""
+    """The reader's side, for the named services; they may start later, on another machine, or never."""
 
     def __init__(self, data_dir: Path, services: Iterable[str], *, clock: Callable[[], float] = time.monotonic) -> None:
         self._paths = {service: path_of(data_dir, service) for service in services}
@@ -74,15 +74,15 @@ class ProcessLoads:
         self._sum = 0.0
 
     def of(self, service: str) -> Load | None:
-        """Return a service's load; None where it is not known."""
+        """Return a service's load; None when it is unknown."""
         return self._now().get(service)
 
     def lag(self) -> float:
-        """Return the seconds that the most held up of the loops comes late lately, this process's own among them."""
+        """Return the largest recent lag in seconds among the services."""
         return max((load.average for load in self._now().values()), default=0.0)
 
     def processor(self) -> float:
-        """Return a count of seconds of processor time that this process and those of the services have taken."""
+        """Return a running count of processor seconds used by this process and the services' processes."""
         processes = {load.process for load in self._now().values()} | {os.getpid()}
         for process in processes:
             spent = _spent(process)
@@ -93,7 +93,7 @@ class ProcessLoads:
         return self._sum
 
     async def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         for file in self._files.values():
             file.close()
         self._files.clear()
@@ -134,7 +134,7 @@ class ProcessLoads:
 
 
 def path_of(data_dir: Path, service: str) -> Path:
-    """Return where a service that is served on this machine writes its load."""
+    """Return the path of a local service's load file."""
     return data_dir / _FOLDER / service
 
 
@@ -147,10 +147,10 @@ def _lives(process: int) -> bool:
 
 
 def _spent(process: int) -> float:
-    """Return the processor time of a process, 0 for one that has ended or where the system does not tell."""
+    """Return a process's processor time; 0 when it has ended or the system does not report it."""
     if process == os.getpid():
         return time.process_time()
     try:
-        return time.clock_gettime((~process << 3) | 2)  # the kernel's name of another process's clock
+        return time.clock_gettime((~process << 3) | 2)  # the kernel's clock id for another process
     except (OSError, AttributeError):
         return 0.0

@@ -1,4 +1,4 @@
-"""The last traces of each tenant, kept in memory so that one can be shown without a trace server."""
+"""Keeps each tenant's recent traces in memory, so that they can be shown without a trace server."""
 
 import threading
 from collections import OrderedDict
@@ -18,7 +18,7 @@ MAX_SPANS = 2000
 MAX_TRACE_BYTES = 4 * 1024 * 1024
 MAX_TENANTS = 1000
 MAX_BYTES = 64 * 1024 * 1024
-_SPAN_BYTES = 500  # of a span besides its attributes
+_SPAN_BYTES = 500  # estimated bytes of a span besides its attributes
 
 
 @dataclass(slots=True)
@@ -33,25 +33,25 @@ class _Tenant:
     size: int = 0
 
     def forget_oldest(self) -> int:
-        """Let the oldest trace go and return its bytes."""
+        """Remove the oldest trace and return its size in bytes."""
         _, trace = self.traces.popitem(last=False)
         self.size -= trace.size
         return trace.size
 
 
 class TraceRing(SpanProcessor):
-    """Keeps the spans of the last `keep` traces of each tenant, and marks every span with tenant and user.
+    """Keeps the last `keep` traces of each tenant, and marks every span with tenant and user.
 
-    One tenant's load does not push out another's: each has a ring, and where memory gets short (`max_bytes`, estimated)
-    the tenant that takes most of it loses its oldest. Of a trace at most MAX_SPANS spans of MAX_TRACE_BYTES are kept;
-    more are dropped. Of more than MAX_TENANTS tenants the one that was idle longest goes. Safe to use from threads.
+    Each tenant has its own ring, so one tenant's load does not evict another's traces. Above `max_bytes` (estimated)
+    in total, the largest tenant loses its oldest traces. A trace keeps at most MAX_SPANS spans and MAX_TRACE_BYTES;
+    further spans are dropped. Above MAX_TENANTS, the longest idle tenant is removed. Thread-safe.
     """
 
     def __init__(self, keep: int = 200, max_bytes: int = MAX_BYTES) -> None:
         self.keep = keep
         self._max_bytes = max_bytes
         self._size = 0
-        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()  # "" holds spans of nobody
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()  # "" holds the spans without a tenant
         self._lock = threading.Lock()
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
@@ -61,7 +61,7 @@ class TraceRing(SpanProcessor):
             span.set_attributes({TENANT_ID: scope.tenant_id, USER_ID: scope.user_id})
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Keep the span."""
+        """Store the span."""
         context = span.get_span_context()
         if context is None or not self.keep:
             return
@@ -91,10 +91,11 @@ class TraceRing(SpanProcessor):
                 self._size -= max(self._tenants.values(), key=lambda one: one.size).forget_oldest()
 
     def spans(self, trace_id: int, tenant_id: str, user_id: str | None = None) -> Sequence[ReadableSpan]:
-        """Return what a user of a tenant may see of a trace, by start time, clean; None for all users of the tenant.
+        """Return the cleaned spans of a trace that a user may see, by start time; `user_id` None means all users.
 
-        These are its own spans, and those of nobody (before authentication) in a trace that nobody else has a part in:
-        a caller chooses its trace id, so that knowing one must not be enough.
+        These are the user's own spans. Spans without a tenant, from before authentication, are added only when no
+        other tenant or user has a part in the trace. A caller chooses its trace id, so knowing an id must not be
+        enough.
         """
         with self._lock:
             own = self._spans(tenant_id, trace_id)
@@ -122,7 +123,7 @@ def _mark(span: ReadableSpan, name: str) -> str | None:
 
 
 def _attributes(span: ReadableSpan) -> Mapping[str, AttributeValue]:
-    """Return a span's attributes as a plain mapping: theirs takes a lock at every look."""
+    """Return a span's attributes as a plain mapping: the original takes a lock at every access."""
     found = span.attributes or {}
     return found.copy() if isinstance(found, MappingProxyType) else found
 

@@ -1,4 +1,4 @@
-"""Spans without secrets: cleaned before anybody sees them, and only those that somebody does see."""
+"""Removes secrets from spans before export, and only from spans that are exported."""
 
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Event, ReadableSpan, Span, SpanProcessor, SynchronousMultiSpanProcessor
@@ -8,10 +8,10 @@ from footnote_kit.redact import redact, redact_all
 
 
 class CleaningProcessors(SynchronousMultiSpanProcessor):
-    """The processors that spans go to at their end, names, attributes, events and status cleaned.
+    """Span processors that receive finished spans with clean names, attributes, events and status.
 
-    `cleans_itself` is one that shows spans only after it has cleaned them: of thousands a second hardly one is looked
-    at, and cleaning all of them took a tenth of a search.
+    `cleans_itself` is a processor that cleans spans when it shows them. Of thousands of spans a second it shows
+    hardly one, and cleaning all of them took a tenth of a search.
     """
 
     def __init__(self, cleans_itself: SpanProcessor) -> None:
@@ -19,19 +19,19 @@ class CleaningProcessors(SynchronousMultiSpanProcessor):
         self._cleans_itself = cleans_itself
 
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
-        """Tell every processor."""
+        """Notify every processor."""
         self._cleans_itself.on_start(span, parent_context)
         super().on_start(span, parent_context)
 
     def on_end(self, span: ReadableSpan) -> None:
-        """Hand a span on as it was where it held no secret, else a clean copy."""
+        """Pass the span on unchanged when it holds no secret, else pass a clean copy."""
         self._cleans_itself.on_end(span)
         if self._span_processors:
             super().on_end(clean(span))
 
 
 def clean(span: ReadableSpan) -> ReadableSpan:
-    """Return the span, or a copy without secrets."""
+    """Return the span itself, or a copy without its secrets."""
     name, attributes = redact(span.name), redact_all(dict(span.attributes or {}))
     description = redact(span.status.description or "")
     events = [

@@ -1,4 +1,4 @@
-"""Spans and metrics: one tracer per service, sharing processors, so that one process still shows six services."""
+"""Spans and metrics: one tracer per service with shared processors, so one process can show six services."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +22,7 @@ from footnote_kit.spans import CleaningProcessors
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
-_instance = uuid4().hex  # tells replicas of a service apart, whose figures would overwrite each other otherwise
+_instance = uuid4().hex  # identifies the replica: replicas with the same id would overwrite each other's metrics
 _capture = False
 ring = TraceRing()
 _processors = CleaningProcessors(ring)
@@ -32,7 +32,7 @@ _observed: dict[str, dict[frozenset[tuple[str, AttributeValue]], Callable[[], fl
 
 
 def _renew_instance() -> None:
-    """Let a forked process be another one."""
+    """Give a forked process its own instance id."""
     global _instance
     _instance = uuid4().hex
 
@@ -47,7 +47,7 @@ def processors() -> SynchronousMultiSpanProcessor:
 
 
 def resource(service: str) -> Resource:
-    """Return what spans and metrics say of the service they come from; "" stands for a process with several."""
+    """Return the OpenTelemetry resource of a service; "" stands for a process with several."""
     name = f"footnote-{service}" if service else "footnote"
     return Resource.create({"service.name": name, "service.instance.id": _instance})
 
@@ -69,10 +69,10 @@ def span(
     kind: SpanKind = SpanKind.INTERNAL,
     links: tuple[SpanContext, ...] = (),
 ) -> Iterator[Span]:
-    """Record the time of a block as a span of the current service, current inside the block.
+    """Record a block as a span of the current service; the span is current inside the block.
 
-    An exception marks it as failed: with message and reason for ours, with the class alone for others, whose text might
-    quote a document. `links` are the contexts of other traces that belong to it.
+    An exception marks the span as failed. A FootnoteError adds its message and reason; another exception only its
+    class, because its text might quote a document. `links` are the contexts of related traces.
     """
     current = tracer().start_span(name, kind=kind, attributes=dict(attributes or {}), links=[Link(c) for c in links])
     before = otel_context.get_current()
@@ -83,25 +83,25 @@ def span(
         mark_failed(current, error)
         raise
     finally:
-        # Not by its token, which is good in one task only: a stream that is left is closed in another.
+        # Not detached by its token, which is valid in one task only: an abandoned stream is closed in another.
         otel_context.attach(before)
         current.end()
 
 
 def capture_content(wanted: bool) -> None:
-    """Switch the recording of contents on or off for this process; off unless the settings say so."""
+    """Turn the recording of contents on or off for this process; it is off by default."""
     global _capture
     _capture = wanted
 
 
 def record_content(attribute: str, text: str) -> None:
-    """Put the text of a document, prompt or answer on the current span where the deployment wants that."""
+    """Record the text of a document, prompt or answer on the current span if the deployment enables that."""
     if _capture:
         trace.get_current_span().set_attribute(attribute, text[:MAX_CONTENT])
 
 
 def mark_failed(current: Span, error: BaseException) -> None:
-    """Set a span's status from an exception without letting foreign exception texts in."""
+    """Set a span's status from an exception without the text of foreign exceptions."""
     if isinstance(error, FootnoteError):
         current.set_attribute(names.ERROR_REASON, error.reason)
         current.set_status(Status(StatusCode.ERROR, error.message))
@@ -112,20 +112,20 @@ def mark_failed(current: Span, error: BaseException) -> None:
 
 
 def current_trace_id() -> str:
-    """Return the trace id of the current span as 32 hexadecimal digits; empty outside of one."""
+    """Return the trace id of the current span as 32 hexadecimal digits; empty outside a span."""
     context = trace.get_current_span().get_span_context()
     return f"{context.trace_id:032x}" if context.is_valid else ""
 
 
 def remote_context(traceparent: str) -> SpanContext | None:
-    """Return the span context in a W3C traceparent, for links to it; None when it is not valid."""
+    """Return the span context in a W3C traceparent, for links to it; None when it is invalid."""
     context = TraceContextTextMapPropagator().extract({"traceparent": traceparent})
     found = trace.get_current_span(context).get_span_context()
     return found if found.is_valid else None
 
 
 def traceparent(current: Span) -> str:
-    """Return a span's context as a W3C traceparent; empty for none."""
+    """Return a span's context as a W3C traceparent; empty for an invalid span."""
     context = current.get_span_context()
     if not context.is_valid:
         return ""
@@ -133,17 +133,17 @@ def traceparent(current: Span) -> str:
 
 
 def current_traceparent() -> str:
-    """Return the current span as a W3C traceparent, to be kept with a job; empty outside of a span."""
+    """Return the current span as a W3C traceparent, to store with a job; empty outside a span."""
     return traceparent(trace.get_current_span())
 
 
 def untraced() -> tuple[tuple[str, str], ...]:
-    """Return metadata for a call that is not to be traced: a look now and then would push all else out of memory."""
-    return (("traceparent", f"00-{uuid4().hex}-{uuid4().hex[:16]}-00"),)  # the last digits say: not sampled
+    """Return metadata that keeps a call untraced: frequent polls would evict all other traces from memory."""
+    return (("traceparent", f"00-{uuid4().hex}-{uuid4().hex[:16]}-00"),)  # the last digits mean: not sampled
 
 
 def counter(name: str) -> Counter:
-    """Return the counter registered in `names.METRICS` under this name; KeyError for another."""
+    """Return the counter registered in `names.METRICS` under this name; KeyError for an unknown name."""
     unit, description = names.METRICS[name]
     found = _instruments.get(name)
     if not isinstance(found, Counter):
@@ -152,7 +152,7 @@ def counter(name: str) -> Counter:
 
 
 def histogram(name: str) -> Histogram:
-    """Return the histogram registered in `names.METRICS` under this name; KeyError for another."""
+    """Return the histogram registered in `names.METRICS` under this name; KeyError for an unknown name."""
     unit, description = names.METRICS[name]
     found = _instruments.get(name)
     if not isinstance(found, Histogram):
@@ -161,9 +161,10 @@ def histogram(name: str) -> Histogram:
 
 
 def observe(name: str, read: Callable[[], float], attributes: Mapping[str, AttributeValue] | None = None) -> None:
-    """Report what `read` returns each time metrics are collected; from another thread, so that it must not block.
+    """Report the value of `read` whenever metrics are collected, on another thread, so `read` must not block.
 
-    Several may report under one name with different attributes; of two with the same ones the later counts.
+    Several readers may share a name with different attributes; with equal attributes the later one replaces the
+    earlier.
     """
     unit, description = names.METRICS[name]
     readers = _observed.setdefault(name, {})

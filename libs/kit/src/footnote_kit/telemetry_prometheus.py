@@ -1,4 +1,4 @@
-"""Metrics for Prometheus with exemplars, which OpenTelemetry's exporter leaves out: from a slow bucket to a trace."""
+"""Prometheus metrics with exemplars, which link a slow bucket to a trace; OpenTelemetry's exporter omits them."""
 
 import math
 from bisect import bisect_left
@@ -15,13 +15,13 @@ from prometheus_client.samples import Exemplar as Shown
 from prometheus_client.samples import Sample
 
 Bucket = tuple[str, frozenset[tuple[str, str]], float]
-"""Name, labels and upper limit."""
+"""Metric name, labels and upper bound."""
 
-_OWN_LABELS = ("le", "otel_scope_")  # what the exporter adds to a point's attributes
+_OWN_LABELS = ("le", "otel_scope_")  # labels that the exporter adds to a point's attributes
 
 
 class _Reader(PrometheusMetricReader):
-    """The exporter's reader, which also keeps the exemplars of the last reading by bucket."""
+    """The exporter's reader, which also keeps the exemplars of the last collection by bucket."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         super().__init__(registry=registry)
@@ -33,9 +33,9 @@ class _Reader(PrometheusMetricReader):
 
 
 class Exposition(Collector):
-    """What a registry serves: the exporter's families, with an exemplar on each bucket that has one.
+    """A Prometheus collector: the exporter's metric families, with exemplars on the buckets that have them.
 
-    Exemplars are shown to those who ask for the OpenMetrics format; the older text format has no place for them.
+    Only the OpenMetrics format shows exemplars; the older text format has no syntax for them.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
@@ -46,21 +46,21 @@ class Exposition(Collector):
 
     @property
     def reader(self) -> MetricReader:
-        """What a MeterProvider is given."""
+        """The metric reader to pass to a MeterProvider."""
         return self._reader
 
     def describe(self) -> Iterable[Metric]:
-        """Describe nothing: which metrics there are is known when they are recorded."""
+        """Return nothing, because metrics become known only when they are recorded."""
         return ()
 
     def collect(self) -> Iterator[Metric]:
-        """Read the metrics."""
+        """Yield the metric families with their exemplars."""
         for family in self._exporters.collect():
             family.samples = [self._with_exemplar(family.name, sample) for sample in family.samples]
             yield family
 
     def close(self) -> None:
-        """Serve them no more."""
+        """Unregister the collector."""
         self._registry.unregister(self)
 
     def _with_exemplar(self, family: str, sample: Sample) -> Sample:
@@ -75,7 +75,7 @@ class Exposition(Collector):
 
 
 def _exemplars(data: MetricsData) -> Iterator[tuple[Bucket, Exemplar]]:
-    """Yield the exemplars of every histogram with the bucket that each falls into, named as the exporter does."""
+    """Yield each histogram exemplar with its bucket, named as the exporter names it."""
     for resource in data.resource_metrics:
         for scope in resource.scope_metrics:
             for metric in scope.metrics:

@@ -1,4 +1,4 @@
-"""The telemetry service that every stage offers to edge, never to the public: traces kept in this process."""
+"""The telemetry service of every stage: edge reads this process's traces from it, and it is never public."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ SERVICE_NAME = "footnote.telemetry.v1.TelemetryService"
 
 
 class TelemetryServicer(pb_grpc.TelemetryServiceServicer):
-    """Answers from the ring of the last traces."""
+    """Serves traces from the ring buffer of recent spans."""
 
     async def GetTrace(self, request: pb.GetTraceRequest, context: Any) -> pb.GetTraceResponse:
-        """Return the spans of one trace that the caller made; an admin sees those of its whole tenant."""
+        """Return the spans of one trace that the caller made; an admin sees those of the whole tenant."""
         try:
             trace_id = int(request.trace_id, 16) if len(request.trace_id) == 32 else 0
         except ValueError:
@@ -33,7 +33,7 @@ class TelemetryServicer(pb_grpc.TelemetryServiceServicer):
 
 
 def to_proto(span: ReadableSpan) -> pb.TraceSpan:
-    """Return a finished span as its message."""
+    """Return a finished span as a protobuf message."""
     context = span.get_span_context()
     message = pb.TraceSpan(
         span_id=f"{context.span_id:016x}" if context else "",

@@ -1,4 +1,4 @@
-"""How long the stages and steps of one request take, as they stand in responses."""
+"""Measures how long the stages and steps of one request take, as reported in responses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def duration(seconds: float) -> Duration:
 
 
 class Stopwatch:
-    """Measures the steps of one request in seconds from the moment it is made; `stage` is whose they are."""
+    """Measures the steps of one request, in seconds since its creation; `stage` owns the steps."""
 
     def __init__(self, stage: PipelineStage.ValueType = PIPELINE_STAGE_UNSPECIFIED) -> None:
         self._stage = stage
@@ -31,13 +31,13 @@ class Stopwatch:
 
     @contextmanager
     def step(self, name: str) -> Iterator[None]:
-        """Record how long the block takes, as a step of the stage whose watch this is."""
+        """Record how long the block takes, as a step of this watch's stage."""
         with self.timed(self._stage, name):
             yield
 
     @contextmanager
     def timed(self, stage: PipelineStage.ValueType, step: str = "") -> Iterator[None]:
-        """Record how long the block takes, however it ends; without a `step` it is the whole of a stage."""
+        """Record how long the block takes, even when it raises; without a `step` it is the whole stage."""
         began = perf_counter()
         try:
             yield
@@ -49,9 +49,9 @@ class Stopwatch:
         self._add(self._stage, step, began, ended)
 
     def include(self, timings: Sequence[StageTiming], offset: float) -> None:
-        """Add a stage's own timings, which it counts from its call `offset` seconds after the start.
+        """Add the timings that a stage reported for its call, which began `offset` seconds after the start.
 
-        What it took as a whole becomes the step "total".
+        The stage's total becomes its step "total".
         """
         for timing in timings:
             moved = StageTiming(stage=timing.stage, step=timing.step or "total", duration=timing.duration)
@@ -59,18 +59,18 @@ class Stopwatch:
             self.timings.append(moved)
 
     def duration_of(self, stage: PipelineStage.ValueType) -> Duration:
-        """Return how long a stage as a whole took, zero while it has not ended."""
+        """Return how long a whole stage took; zero while it has not ended."""
         found = [timing.duration for timing in self.timings if timing.stage == stage and not timing.step]
         return found[-1] if found else Duration()
 
     def fork(self) -> Stopwatch:
-        """Return a watch of the same start for a part of the request that may yet be thrown away."""
+        """Return a watch with the same start, for a part of the request that may be discarded."""
         watch = Stopwatch(self._stage)
         watch._started = self._started
         return watch
 
     def finish(self) -> list[StageTiming]:
-        """Record the whole from the start, and return all."""
+        """Record the whole request from its start, and return all timings."""
         self.record("", self._started, perf_counter())
         return self.timings
 
