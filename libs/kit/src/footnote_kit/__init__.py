@@ -1,1 +1,1 @@
-"""What every service shares: server, clients, errors, settings, logs, telemetry."""
+"""Shared infrastructure of the services: server, clients, errors, settings, logs, telemetry."""

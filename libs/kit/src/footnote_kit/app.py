@@ -1,4 +1,4 @@
-"""What a service is to the kit (App), and what the kit gives to a service (Runtime)."""
+"""The interface between kit and a service: App describes the service, Runtime is its environment."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -15,60 +15,61 @@ from footnote_kit.settings import DEFAULT_PORTS, PUBLIC, KitSettings
 
 
 async def always_ready() -> str | None:
-    """Say that nothing stands in the way."""
+    """Report that nothing prevents serving."""
     return None
 
 
 @dataclass
 class App:
-    """One service as its `build` put it together."""
+    """One service, as its `build` function assembled it."""
 
     name: str
-    """The stage, as in "ingestion"."""
+    """The stage's name, such as "ingestion"."""
     servicers: Sequence[tuple[Callable[[Any, grpc.aio.Server], None], Any, str]]
     """(add_XServicer_to_server, servicer, full service name)."""
     ready: Callable[[], Awaitable[str | None]] = always_ready
-    """None when the dependencies are fine, else why not; looked at every few seconds, drives the health service."""
+    """Returns None when the dependencies are fine, else the reason. Polled every few seconds; drives the health
+    service."""
     start: Sequence[Callable[[], Awaitable[None]]] = ()
-    """Run in order once every service of the process listens."""
+    """Run in order once all services of the process listen."""
     close: Sequence[Callable[[], Awaitable[None]]] = ()
     """Run in order after the last call has ended."""
     public: bool = False
-    """A door for everybody, which finds out itself who calls and takes no scope from outside. All others are stages:
-    they serve the services of their deployment only, which prove themselves."""
+    """Whether any client may connect. A public service authenticates callers itself and accepts no scope from
+    outside. All others are stages: they serve only the services of their deployment, which prove their identity."""
     front: FrontLimits = field(default_factory=FrontLimits)
-    """What a public one bears of strangers' connections."""
+    """Limits on the connections of unauthenticated clients to a public service."""
     authenticates: bool = False
-    """A public one that asks for credentials, so that it may listen beyond loopback."""
+    """Whether a public service requires credentials, so that it may listen beyond loopback."""
     admit: Callable[[str, Mapping[str, str]], Awaitable[None]] | None = None
-    """Asked with a call's full method ("/package.Service/Method") and headers before any of its messages is read; a
-    FootnoteError refuses the call. What it binds to the context holds for the handler."""
+    """Runs before any message of a call is read, with the full method ("/package.Service/Method") and the headers. A
+    FootnoteError refuses the call. Context variables that it binds hold for the handler."""
     refused: Callable[[str, Exception, Mapping[str, str], str], None] | None = None
-    """Hears of each call that `admit` refused: its method, the error, its headers, what gRPC calls its peer."""
+    """Called for each call that `admit` refused, with its method, the error, its headers and its gRPC peer."""
 
 
 @dataclass
 class Runtime:
-    """What the kit gives to every `build`: where state lives, how to reach the other stages and the vector store."""
+    """The environment of every `build`: where state lives, and how to reach other stages and the vector store."""
 
     settings: KitSettings
     data_dir: Path
-    """This deployment's folder; a service uses `data_dir / "<service>"`."""
+    """The deployment's folder; a service uses `data_dir / "<service>"`."""
     addresses: dict[str, str] = field(default_factory=dict)
-    """Address by stage, where it differs from the settings; shared by the services of a process."""
+    """Addresses by stage that differ from the settings; shared by the services of a process."""
     vector_store_uri: str = ""
-    """Address of the vector store, as that store takes it."""
+    """Address of the vector store, in that store's own syntax."""
     vector_store_token: str = ""
     inner: dict[str, str] = field(default_factory=dict)
-    """Address by stage of what listens in this process for itself: past the front door, without TLS."""
+    """Addresses by stage of listeners inside this process, which bypass the front door and TLS."""
     announced: dict[str, str] = field(default_factory=dict)
     """Further addresses that services listen on, by name; they appear in addresses.json."""
     draining: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the process begins to stop: long streams end themselves then."""
+    """Set when the process begins to stop; long streams then end themselves."""
     port_base: int | None = None
-    """First port of this deployment where it is not the default; 0 for ephemeral ports."""
+    """The deployment's first port if it is not the default; 0 for ephemeral ports."""
     credential: ServiceCredential | None = None
-    """What this deployment's services prove themselves with; None where their certificates do."""
+    """The credential of this deployment's services; None when certificates authenticate them."""
     _channels: dict[str, grpc.aio.Channel] = field(default_factory=dict)
 
     def address(self, stage: str) -> str:
@@ -76,7 +77,7 @@ class Runtime:
         return self.addresses.get(stage) or self.settings.address(stage)
 
     def channel(self, stage: str) -> grpc.aio.Channel:
-        """Return the channel to a stage, made at the first call and shared: deadlines, scope and trace go along."""
+        """Return the shared channel to a stage; it passes on deadlines, scope and trace."""
         if stage not in self._channels:
             inner = self.inner.get(stage, "")
             self._channels[stage] = clients.open_channel(
@@ -88,23 +89,23 @@ class Runtime:
         return self._channels[stage]
 
     async def check(self, stage: str) -> str | None:
-        """Ask whether a stage serves, and serves us; None when it does, else a sentence saying that it does not."""
+        """Check that a stage is healthy and accepts this service; return None, or a sentence that says why not."""
         channel = self.channel(stage)
         problem = await clients.check_health(channel, stage)
         return problem if problem or stage in PUBLIC else await clients.check_trust(channel)
 
     def announce(self, name: str, address: str) -> None:
-        """Make known that a service also listens at `address`, as in ("http", "127.0.0.1:7180")."""
+        """Publish that a service also listens at `address`, as in ("http", "127.0.0.1:7180")."""
         self.announced[name] = address
 
     def port(self, default: int) -> int:
-        """Return the port to use where `default` is meant: shifted by --port-base, 0 for ephemeral."""
+        """Return the port that replaces `default`: shifted by --port-base, or 0 for an ephemeral one."""
         if self.port_base is None or default == 0:
             return default
         return 0 if self.port_base == 0 else self.port_base + default - DEFAULT_PORTS["edge"]
 
     async def close(self) -> None:
-        """Close the channels."""
+        """Close all channels."""
         channels = list(self._channels.values())
         self._channels.clear()
         await asyncio.gather(*(channel.close() for channel in channels))

@@ -1,4 +1,4 @@
-"""How long to wait before what failed is tried again: pauses that grow, and what a server asks for."""
+"""Retry delays: exponential backoff with jitter, and the delay that a server asks for."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from time import time
 
-_MOST_DOUBLINGS = 62  # beyond it the longest pause is reached whatever the first was, and a float ends at 1023
+_MOST_DOUBLINGS = 62  # more would only overflow a float, at 1023: the longest pause is reached before
 _LONGEST_HEADER = 100
-_LATER = 0.1  # of what was asked for
-_ASKED_LEAST = 0.1  # seconds that this share is of at least
+_LATER = 0.1  # share of the requested delay
+_ASKED_LEAST = 0.1  # seconds, the least base of that share
 
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Pauses in seconds that double from `first` to `longest`, each shortened by chance down to a share of `least`.
+    """Delays in seconds that double from `first` to `longest`, with jitter down to a share of `least`.
 
-    By chance, so that callers who failed together do not come back together.
+    The jitter keeps callers that failed together from returning together.
     """
 
     first: float
@@ -30,22 +30,22 @@ class Backoff:
     def pause(self, attempt: int, asked: float = 0.0) -> float:
         """Return the seconds to wait after the `attempt`th failure in a row, counted from 1.
 
-        `asked` lifts a pause that would be shorter, up to `longest`.
+        `asked` is the least delay before jitter, and `longest` caps it too.
         """
         grown = self.first * 2.0 ** min(attempt - 1, _MOST_DOUBLINGS)
         return min(self.longest, max(grown, asked)) * random.uniform(self.least, 1.0)
 
 
 def no_sooner(asked: float) -> float:
-    """Return a pause of the seconds that a server asked for, or a little more, each caller differently."""
+    """Return the seconds that a server asked for, plus a random extra of up to a tenth to spread callers."""
     return asked + random.uniform(0.0, _LATER) * max(asked, _ASKED_LEAST)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds, 0 or more, that a response's headers ask to wait; None when they say nothing readable.
+    """Return the seconds, 0 or more, that response headers ask a client to wait; None when unreadable or absent.
 
-    `Retry-After` is a number of seconds or an HTTP date; the finer `Retry-After-Ms` goes before it. The mapping is one
-    of an HTTP client, whose names have no case, or has small letters.
+    `Retry-After` is a number of seconds or an HTTP date; the finer `Retry-After-Ms` takes precedence. The mapping is
+    an HTTP client's case-insensitive headers, or has lower-case names.
     """
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
@@ -66,7 +66,7 @@ def _number(value: str) -> float | None:
 def _until(date: str) -> float | None:
     try:
         moment = parsedate_to_datetime(date)
-        # HTTP dates are of Greenwich; one that names no zone means it, too.
+        # HTTP dates are in GMT; a date without a zone means GMT too.
         return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - time())
     except (TypeError, ValueError, OverflowError, IndexError):
         return None

@@ -1,4 +1,4 @@
-"""Circuit breakers: what failed several times in a row is left alone for a while."""
+"""Circuit breakers: after several failures in a row, calls to a dependency stop for a while."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class Breaker:
-    """Counts failures in a row; from `failures` on, each one opens it for `open_seconds`.
+    """Counts failures in a row; from `failures` on, each failure opens the breaker for `open_seconds`.
 
-    It decides nothing: whoever calls asks `rest` before, and tells it of the end. Once its time is over calls go
-    through again, and the first failure opens it anew.
+    It does not run calls: the caller checks `rest` first and reports the outcome. When the time is over, calls go
+    through again, and the first failure reopens the breaker.
     """
 
     def __init__(self, failures: int, open_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -28,34 +28,34 @@ class Breaker:
         self._clock = clock
         self._open_until = _NEVER
         self.failures = 0
-        """Failures in a row until now."""
+        """The current number of failures in a row."""
 
     @property
     def rest(self) -> float:
-        """Seconds for which it is still open, 0 when it is not."""
+        """Seconds until the breaker closes; 0 when it is not open."""
         return max(0.0, self._open_until - self._clock())
 
     @property
     def tripped(self) -> bool:
-        """Whether it was opened and nothing has succeeded since; it may be open no longer."""
+        """Whether the breaker opened and no call has succeeded since; it may be closed by now."""
         return self.failures >= self._limit
 
     def failed(self) -> bool:
-        """Count a failure; return whether it is the one that opens the breaker for the first time in a row."""
+        """Count a failure; return whether it reaches the limit, that is, opens the breaker first in this row."""
         self.failures += 1
         if self.failures >= self._limit:
             self._open_until = self._clock() + self._open_seconds
         return self.failures == self._limit
 
     def answered(self) -> bool:
-        """Begin the count anew, the dependency has answered; return whether it was given up before."""
+        """Reset the count after a success; return whether the breaker had tripped."""
         tripped = self.tripped
         self.failures, self._open_until = 0, _NEVER
         return tripped
 
 
 class Guard:
-    """Runs the calls to a dependency under a breaker and a deadline; once its rest is over, a single call tries it."""
+    """Runs calls under a circuit breaker and a deadline; after the pause a single trial call goes through."""
 
     def __init__(
         self, name: str, failures: int, open_seconds: float, clock: Callable[[], float] = time.monotonic
@@ -66,7 +66,7 @@ class Guard:
 
     @property
     def open(self) -> bool:
-        """Whether calls are refused just now."""
+        """Whether calls are refused at this moment."""
         return self._breaker.tripped and (self._breaker.rest > 0 or self._trying)
 
     async def call(self, function: Callable[[], Awaitable[T]], timeout: float) -> T:

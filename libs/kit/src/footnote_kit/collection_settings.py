@@ -1,8 +1,8 @@
-"""What counts for a question or a document: the one table of a collection's settings, and the one way to resolve them.
+"""Collection settings: the one table of them, and the one way to resolve them for a question or document.
 
-Ranges stand in the contract, as bounds on the fields. Here stand what is built in, the variable by which a deployment
-sets it for all, and where a setting departs from the one merge rule: what is present replaces, what is absent inherits,
-messages of settings merge field by field, lists, Struct and Duration are values. Order: request, collection,
+The contract holds the ranges, as bounds on the fields. This table holds the built-in defaults, the deployment's
+variables, and the exceptions to the merge rule. The rule: a present value replaces, an absent one inherits, and
+messages of settings merge field by field. Lists, Struct and Duration are values. The order is request, collection,
 deployment, built in.
 """
 
@@ -19,32 +19,32 @@ M = TypeVar("M", bound=Message)
 
 _FILE = pb.CollectionSettings.DESCRIPTOR.file
 _VALUES = (pb.StringList.DESCRIPTOR.full_name,)
-"""Messages of the contract that are values, not groups of settings."""
+"""The contract's messages that are values, not groups of settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One setting: its path in CollectionSettings and what the contract's field does not say of it."""
+    """One setting: its path in CollectionSettings, and what the contract's field does not describe."""
 
     path: str
     built_in: Any = None
-    """What counts where nobody says: an enum's number, seconds of a Duration, a list; None for nothing."""
+    """The default: an enum's number, the seconds of a Duration, a list; None for no default."""
     variable: str = ""
-    """Environment variable of the deployment; empty for what no deployment sets for all."""
+    """The deployment's environment variable; "" when a deployment cannot set a default."""
     unit: float = 1
-    """Seconds that 1 in the variable stands for, of a Duration."""
+    """For a Duration: the seconds that 1 in the variable represents."""
     of_provider: bool = False
-    """Belongs to the group's `provider`: not inherited by another one."""
+    """The setting belongs to the group's `provider`: another provider does not inherit it."""
     strictest: bool = False
-    """Of several collections it is on when one of them says so."""
+    """With several collections, the setting is on when it is on in any of them."""
     by_request: bool = True
     """A request may override it."""
     zero_is_unset: bool = False
-    """0 in the variable means that the deployment does not say."""
+    """0 in the variable means that the deployment sets no default."""
 
     @property
     def group(self) -> str:
-        """The message it stands in, "" for CollectionSettings itself."""
+        """The name of the group that contains it; "" for CollectionSettings itself."""
         return self.path.rpartition(".")[0]
 
     @property
@@ -120,13 +120,13 @@ GROUPS: dict[str, type[Message]] = {
 
 
 def is_group(field: FieldDescriptor) -> bool:
-    """Tell whether a field holds settings of its own rather than a value."""
+    """Return whether a field holds a group of settings rather than a value."""
     kind = field.message_type
     return kind is not None and kind.file == _FILE and kind.full_name not in _VALUES and not field.is_repeated
 
 
 def paths(settings: type[Message] = pb.CollectionSettings, prefix: str = "") -> Iterator[str]:
-    """Yield the path of every setting that the contract has."""
+    """Yield the path of every setting in the contract."""
     for field in _fields(settings):
         if is_group(field):
             yield from paths(GROUPS[field.name], f"{prefix}{field.name}.")
@@ -135,7 +135,7 @@ def paths(settings: type[Message] = pb.CollectionSettings, prefix: str = "") -> 
 
 
 def put(settings: Message, name: str, value: Any) -> None:
-    """Set a field to a value of the table: seconds of a Duration, a list of a StringList, a dict of a Struct."""
+    """Set a field from the table's form: seconds of a Duration, a list of a StringList, a dict of a Struct."""
     field = settings.DESCRIPTOR.fields_by_name[name]
     if field.message_type is None:
         setattr(settings, name, value)
@@ -153,7 +153,7 @@ def put(settings: Message, name: str, value: Any) -> None:
 
 @cache
 def built_in() -> pb.CollectionSettings:
-    """Return what counts where nobody says."""
+    """Return the built-in defaults."""
     settings = pb.CollectionSettings()
     for one in SETTINGS:
         if one.built_in is not None:
@@ -162,9 +162,9 @@ def built_in() -> pb.CollectionSettings:
 
 
 def overlay(near: M, far: M) -> M:
-    """Return a copy of `near` in which what is absent is taken from `far`.
+    """Return a copy of `near` that takes absent values from `far`.
 
-    What belongs to a provider is not taken from settings that name, or mean, another one.
+    Settings of a provider are not taken from settings that name or imply another provider.
     """
     result = type(near)()
     result.CopyFrom(near)
@@ -179,9 +179,9 @@ def overlay(near: M, far: M) -> M:
 
 
 def resolve(deployment: M, *given: M) -> M:
-    """Return what counts of a group of settings, or of all: of those `given` the nearest first, then the deployment's.
+    """Return the effective settings, of a group or of all: `given` with the nearest first, then the deployment's.
 
-    The deployment's are read by `footnote_kit.deployment_settings`. What is left is filled in with what is built in.
+    `footnote_kit.deployment_settings` reads the deployment's. The built-in defaults fill the rest.
     """
     result = type(deployment)()
     for layer in given:
@@ -192,9 +192,9 @@ def resolve(deployment: M, *given: M) -> M:
 
 
 def shared(several: Sequence[M]) -> M:
-    """Return the settings of several collections as those of one: what all of them say alike, and the strictest.
+    """Return common settings of several collections: the values that all of them share, and the strictest.
 
-    Raises ValueError for none.
+    Raises ValueError when there are no collections.
     """
     if not several:
         raise ValueError("There is nothing to share")
@@ -236,7 +236,7 @@ def _is_given(settings: Message, field: FieldDescriptor) -> bool:
 
 
 def _another_provider(near: Message, far: Message) -> bool:
-    """Tell whether `near` names a provider that is not the one of `far`."""
+    """Return whether `near` names a provider other than that of `far`."""
     provider = [field for field in _fields(near) if field.name == "provider"]
     if not provider or not _is_given(near, provider[0]):
         return False
@@ -244,7 +244,7 @@ def _another_provider(near: Message, far: Message) -> bool:
 
 
 def _mean_the_deployments(settings: Message) -> None:
-    """Leave it to the deployment where a model's provider is named and empty; of a reranker that means none."""
+    """Clear a model provider that is set to "": the deployment then decides. For a reranker, "" means none."""
     for one in (settings, settings.generation) if isinstance(settings, pb.CollectionSettings) else (settings,):
         if isinstance(one, pb.GenerationSettings) and not one.provider:
             one.ClearField("provider")

@@ -1,4 +1,4 @@
-"""What did not work, said by the stages in the same words."""
+"""Builds degradations: what failed during a request, described by all stages in the same words."""
 
 from typing import Literal
 
@@ -38,10 +38,10 @@ Reason = Literal[
 
 
 def degradation(stage: PipelineStage.ValueType, reason: Reason, effect: str, detail: str = "") -> Degradation:
-    """Return what did not work in a stage, and what that does to the response."""
+    """Return a degradation: the reason in a stage and its effect on the response."""
     return Degradation(stage=stage, reason=DegradationReason.Value(_PREFIX + reason), effect=effect, detail=detail)
 
 
 def word(one: Degradation) -> str:
-    """Return the reason as a word, "STORE_UNAVAILABLE"; a number that this version does not know as it is."""
+    """Return the reason's name, such as "STORE_UNAVAILABLE"; digits when this version does not know the number."""
     return enum_word(DegradationReason.DESCRIPTOR, one.reason)

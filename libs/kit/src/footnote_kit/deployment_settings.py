@@ -1,4 +1,4 @@
-"""What a deployment sets for every collection that does not say otherwise: the variables of the settings' table."""
+"""The deployment's defaults for collection settings, read from the variables in the settings table."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -14,15 +14,16 @@ from footnote_kit.collection_settings import GROUPS, SETTINGS, Setting, put
 
 
 class _Variables(BaseSettings):
-    """An empty variable is one that is not set."""
+    """Settings read from the environment; an empty variable counts as unset."""
 
     model_config = SettingsConfigDict(env_ignore_empty=True, extra="ignore")
 
 
 def deployment(*groups: str) -> pb.CollectionSettings:
-    """Return what the environment sets of these groups of settings, "" for those of the collection itself; of all.
+    """Return the settings that the environment sets in these groups; without arguments, in all groups.
 
-    Raises pydantic's ValidationError, which names the variable, for a value out of the contract's range.
+    The group "" holds the settings of the collection itself. Raises pydantic's ValidationError, which names the
+    variable, for a value outside the contract's range.
     """
     read = variables(groups)()
     settings = pb.CollectionSettings()
@@ -40,7 +41,7 @@ def deployment(*groups: str) -> pb.CollectionSettings:
 
 @cache
 def variables(groups: tuple[str, ...] = ()) -> type[BaseSettings]:
-    """Return the settings class that reads these groups' variables."""
+    """Return the settings class that reads the variables of these groups."""
     fields: dict[str, Any] = {_field(one): _declaration(one) for one in _chosen(groups)}
     return create_model("DeploymentSettings", __base__=_Variables, __module__=__name__, **fields)
 
@@ -67,7 +68,7 @@ def _declaration(setting: Setting) -> tuple[Any, Any]:
 
 
 def _range(field: FieldDescriptor, setting: Setting) -> dict[str, Any]:
-    """Return the contract's bounds in pydantic's words."""
+    """Return the contract's bounds as pydantic constraints."""
     bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
     found: dict[str, Any] = {}
     if bounds.HasField("min") and not setting.zero_is_unset:
@@ -95,7 +96,7 @@ def _type(field: FieldDescriptor) -> Any:
 
 
 def _words(enum: EnumDescriptor) -> dict[str, int]:
-    """Return an enum's values by their words: SEARCH_STRATEGY_HYBRID is "hybrid"; UNSPECIFIED is none."""
+    """Return an enum's numbers by lower-case name: "hybrid" for SEARCH_STRATEGY_HYBRID; UNSPECIFIED is left out."""
     prefix = enum.values_by_number[0].name.removesuffix("UNSPECIFIED")
     return {value.name.removeprefix(prefix).lower(): value.number for value in enum.values if value.number}
 

@@ -1,15 +1,15 @@
-"""The files of a document: the one that searches see, and the newest, which may be another one."""
+"""The files of a document: the searchable one, and the newest one, which may still be in ingestion."""
 
 from __future__ import annotations
 
 from footnote.types.v1.document_pb2 import Document
 
 FIELDS = ("filename", "mime_type", "document_type", "size_bytes", "sha256")
-"""What a document and a DocumentFile say of a file, by the same names."""
+"""The file fields that Document and DocumentFile have in common."""
 
 
 def newest(document: Document) -> Document:
-    """Return a document whose file is the one of its newest revision; itself where it has no other one."""
+    """Return the document with the file of its newest revision; the same object when there is no replacement."""
     if not document.HasField("replacement"):
         return document
     made = Document()
@@ -19,7 +19,7 @@ def newest(document: Document) -> Document:
 
 
 def take_replacement(document: Document) -> None:
-    """Let the newest revision's file be the document's."""
+    """Overwrite the document's file fields with those of its newest revision."""
     for name in FIELDS:
         setattr(document, name, getattr(document.replacement, name))
     document.ClearField("replacement")

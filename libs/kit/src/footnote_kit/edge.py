@@ -1,4 +1,4 @@
-"""The public API as one: the services of footnote.edge.v1, a noun each, and every RPC of theirs by its name."""
+"""The whole public API: every service of footnote.edge.v1, and every RPC by its name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -53,18 +53,18 @@ _FILES = (
 SERVICES: tuple[ServiceDescriptor, ...] = tuple(
     service for messages, _ in _FILES for service in messages.DESCRIPTOR.services_by_name.values()
 )
-"""Every service of the public API."""
+"""All services of the public API."""
 
 METHODS: tuple[MethodDescriptor, ...] = tuple(method for service in SERVICES for method in service.methods)
-"""Every RPC of it; their names are unique among all services, which a test keeps."""
+"""All RPCs of the public API. Their names are unique across services; a test checks this."""
 
 
 PATHS: Mapping[str, str] = {method.name: f"/{method.containing_service.full_name}/{method.name}" for method in METHODS}
-"""What gRPC calls each."""
+"""The full gRPC path of each RPC, by its name."""
 
 
 class EdgeStub:
-    """A client of the whole public API: `EdgeStub(channel).Ask(request)`, whichever service the RPC is in."""
+    """A client of the whole public API: `EdgeStub(channel).Ask(request)` finds the RPC in whichever service has it."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
         for service, (_, stubs) in zip(SERVICES, _FILES, strict=True):
@@ -77,7 +77,7 @@ class EdgeStub:
 
 
 def additions() -> list[tuple[Any, str]]:
-    """Return (add_XServicer_to_server, full service name) for every service of the public API."""
+    """Return (add_XServicer_to_server, full service name) for each service of the public API."""
     return [
         (getattr(stubs, f"add_{service.name}Servicer_to_server"), service.full_name)
         for service, (_, stubs) in zip(SERVICES, _FILES, strict=True)

@@ -1,10 +1,10 @@
-"""Values of the contracts' enums by their names, for logs and for words shown to people."""
+"""Names of the contracts' enum values, for logs and for text shown to people."""
 
 from google.protobuf.descriptor import EnumDescriptor
 
 
 def enum_word(enum: EnumDescriptor, number: int) -> str:
-    """Return a value's name without the enum's prefix, "STORE_UNAVAILABLE"; an unknown number as it is."""
+    """Return a value's name without the enum's prefix, such as "STORE_UNAVAILABLE"; an unknown number as digits."""
     known = enum.values_by_number
     prefix = known[0].name.removesuffix("UNSPECIFIED")
     return known[number].name.removeprefix(prefix) if number in known else str(number)

@@ -1,4 +1,4 @@
-"""Concurrency slots shared fairly: tenants take turns, then the users of a tenant, and no tenant holds all of them."""
+"""Fair concurrency slots: tenants take turns, then the users of a tenant, and one tenant cannot hold all slots."""
 
 import asyncio
 from collections import Counter, OrderedDict, deque
@@ -6,21 +6,21 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 SPARE = 1
-"""Slots beside the usual ones, each for a tenant that holds none."""
+"""Extra slots beyond the usual ones, each for a tenant that holds none."""
 
 Turn = asyncio.Future[None]
 Line = OrderedDict[str, deque[Turn]]
-"""Waiters of one tenant, by user; the user whose turn is next comes first."""
+"""One tenant's waiters by user; the user whose turn is next comes first."""
 
 
 class FairSlots:
-    """Grants `size` slots, and `spare` more that only a tenant without a slot gets.
+    """Grants `size` slots, and `spare` more for tenants without a slot.
 
-    Nothing that runs is interrupted, so a tenant that came first could hold every slot for as long as its work takes.
-    The spare slots keep the next tenant from waiting for that. A tenant alone still uses all `size`.
+    Running work is never interrupted, so the first tenant could hold every slot until its work ends. The spare slots
+    save the next tenant that wait. A tenant alone can still use all `size` slots.
 
-    A free slot goes to the tenant that holds the fewest; tenants that hold as many take turns, and so do the users
-    of a tenant. One user's waiters are served in order.
+    A free slot goes to the tenant that holds the fewest. Tenants with equally many take turns, and so do the users of
+    a tenant. One user's waiters are served in order.
     """
 
     def __init__(self, size: int, spare: int = SPARE) -> None:
@@ -32,17 +32,17 @@ class FairSlots:
 
     @property
     def idle(self) -> bool:
-        """Whether no slot is held."""
+        """Whether all slots are free."""
         return not self._used
 
     def waiting(self, tenant: str, user: str | None = None) -> int:
-        """Return how many of a tenant wait, or of one of its users."""
+        """Return the number of a tenant's waiters, or of one of its users'."""
         line = self._lines.get(tenant, Line())
         return sum(len(turns) for name, turns in line.items() if user in (None, name))
 
     @asynccontextmanager
     async def slot(self, tenant: str, user: str = "") -> AsyncIterator[None]:
-        """Wait for a slot and hold it."""
+        """Wait for a slot and hold it for the length of the block."""
         await self._wait(tenant, user)
         try:
             yield
@@ -57,13 +57,13 @@ class FairSlots:
             await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
-                self._release(tenant, user)  # granted in the moment of the cancellation
+                self._release(tenant, user)  # granted at the moment of the cancellation
             else:
                 self._leave(tenant, user, turn)
             raise
 
     def _leave(self, tenant: str, user: str, turn: Turn) -> None:
-        """Take a turn that was given up out of the line, where it still stands."""
+        """Remove an abandoned waiter from the queue, if it is still there."""
         turns = self._lines.get(tenant, Line()).get(user)
         if turns is not None and turn in turns:
             turns.remove(turn)
@@ -87,7 +87,7 @@ class FairSlots:
         self._grant()
 
     def _grant(self) -> None:
-        """Give free slots to those whose turn it is."""
+        """Give the free slots to the next waiters."""
         while (tenant := self._next_tenant()) is not None:
             line = self._lines[tenant]
             user = min(line, key=lambda name: self._held_by_user[tenant, name])
@@ -102,7 +102,7 @@ class FairSlots:
             self._forget_empty(tenant, user)
 
     def _next_tenant(self) -> str | None:
-        """Return the tenant that gets the next slot; None where no slot is free for any that wait."""
+        """Return the tenant that gets the next slot; None when no slot is free for any waiting tenant."""
         if not self._lines or self._used >= self._size + self._spare:
             return None
         tenant = min(self._lines, key=lambda name: self._held[name])

@@ -1,4 +1,4 @@
-"""What a contract's `google.api.field_behavior` says of a field: needed, or the server's own to fill in."""
+"""Reads `google.api.field_behavior` from the contracts: required fields and output-only fields."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -10,22 +10,22 @@ from google.protobuf.message import Message
 
 
 def is_required(field: FieldDescriptor) -> bool:
-    """Tell whether a request without the field is refused."""
+    """Return whether a request without the field is refused."""
     return field_behavior_pb2.REQUIRED in behaviors(field)
 
 
 def is_output_only(field: FieldDescriptor) -> bool:
-    """Tell whether the field is filled in by the server alone, and ignored in a request."""
+    """Return whether only the server sets the field and ignores it in requests."""
     return field_behavior_pb2.OUTPUT_ONLY in behaviors(field)
 
 
 def behaviors(field: FieldDescriptor) -> tuple[int, ...]:
-    """Return the numbers of google.api.FieldBehavior that a field has."""
+    """Return the field's numbers of google.api.FieldBehavior."""
     return tuple(field.GetOptions().Extensions[field_behavior_pb2.field_behavior])
 
 
 def clear_outputs(request: Message) -> None:
-    """Clear what a caller has no say in: every field that is OUTPUT_ONLY, those inside other messages too."""
+    """Clear every OUTPUT_ONLY field of a request, including those in nested messages."""
     outputs, inner = _places(request.DESCRIPTOR)
     for name in outputs:
         request.ClearField(name)
@@ -39,7 +39,7 @@ def clear_outputs(request: Message) -> None:
 
 @cache
 def _places(descriptor: Descriptor) -> tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]:
-    """Return the names of the OUTPUT_ONLY fields, and of those fields whose messages may hold some."""
+    """Return the names of the OUTPUT_ONLY fields, and of the fields whose messages may contain some."""
     outputs = tuple(field.name for field in descriptor.fields if is_output_only(field))
     inner = tuple((field.name, field.is_repeated) for field in _messages(descriptor) if _holds(field.message_type))
     return outputs, inner
@@ -53,7 +53,7 @@ def _messages(descriptor: Descriptor) -> Iterator[Any]:
 
 @cache
 def _holds(descriptor: Descriptor) -> bool:
-    """Tell whether a message has an OUTPUT_ONLY field, itself or in a message inside it."""
+    """Return whether a message has an OUTPUT_ONLY field, itself or in a nested message."""
     seen, waiting = set(), [descriptor]
     while waiting:
         here = waiting.pop()

@@ -1,7 +1,7 @@
-"""What a person can do about a failure: one sentence or two for each typed reason, told by every part in these words.
+"""Hints for people: one or two sentences on how to resolve each typed failure, shared by all parts.
 
-Who knows better, as a parser that has seen the file, says so instead: in a failure's `hint`, or an error's metadata.
-Plain values, so that a worker which reads files can have them without the contracts.
+A part that knows more, such as a parser that has seen the file, sets a failure's `hint` or an error's metadata
+instead. This module holds plain values, so that parser workers can import it without the contracts.
 """
 
 FAILURE_HINTS = {
@@ -20,7 +20,7 @@ FAILURE_HINTS = {
     "INTERNAL": "Upload or reindex it again; if it fails again, report it with the request id or the time.",
     "CANCELLED": "Reindex the document to go on; what was indexed before stays searchable.",
 }
-"""By the name of a `footnote.types.v1.FailureReason` without its prefix: for the document's uploader."""
+"""For the document's uploader, by the name of a `footnote.types.v1.FailureReason` without its prefix."""
 
 _DOWN = "See what is down with: footnote health"
 _KEY = "Give a valid key with --api-key or the variable FOOTNOTE_API_KEY."
@@ -85,5 +85,5 @@ ERROR_HINTS = {
     "AUDIT_UNAVAILABLE": "Have the operator look at edge's database: footnote admin doctor",
     "OPERATOR_ONLY": "Have the operator do it; see FOOTNOTE_EDGE_OPERATOR_TENANT and `footnote limits --help`.",
 }
-"""By the name of a `footnote.types.v1.ErrorReason` without its prefix: for whoever made the call, in words of the
-command line. "" where the message itself says all there is to say."""
+"""For the caller, by the name of a `footnote.types.v1.ErrorReason` without its prefix, in terms of the command line.
+The hint is "" where the message needs no addition."""

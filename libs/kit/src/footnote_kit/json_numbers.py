@@ -1,4 +1,4 @@
-"""Numbers in JSON as people wrote them: protobuf keeps every number of free metadata as a double."""
+"""Restores integers in JSON: protobuf stores every number of free metadata as a double."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ _EXACT = 2**53
 
 
 def whole(value: Any) -> Any:
-    """Return JSON values with whole numbers as integers: 5.0, which was 5, is 5 again."""
+    """Return a JSON value in which doubles without a fraction are integers again: 5.0 becomes 5."""
     if isinstance(value, dict):
         return {key: whole(item) for key, item in value.items()}
     if isinstance(value, list):

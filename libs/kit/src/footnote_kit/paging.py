@@ -1,8 +1,8 @@
-"""Pages of lists, as AIP-158 has them: opaque tokens bound to the caller and the request, stable under writes.
+"""Pagination as in AIP-158: opaque tokens bound to caller and request, stable under concurrent writes.
 
-A token holds the position of the last element shown (the values that the list is ordered by), never an offset: what is
-added or deleted meanwhile neither repeats nor hides another element. It is no secret and gives no right: every list is
-confined to its caller's scope again on every page.
+A token holds the position of the last element shown, that is, its sort key, never an offset. Elements added or
+deleted meanwhile neither repeat nor hide others. A token is no secret and grants no rights: every page is restricted
+to its caller's scope again.
 """
 
 import base64
@@ -22,47 +22,47 @@ from footnote_kit.errors import InvalidArgument
 DEFAULT_SIZE = 100
 LARGEST_SIZE = 1000
 PAGE_BYTES = 3_500_000
-"""Most bytes of a page: below the 4 MiB that every client takes without being told."""
+"""The most bytes of a page, below the 4 MiB that every client accepts by default."""
 
 MOST_TOKEN = 4096
-"""Characters of the longest token ever given out, and more than that."""
+"""A token length in characters that no issued token reaches."""
 
 _MOST_SEQUENCE = 2**31 - 1
 _MOST_MICROS = 253_402_300_799_999_999
-"""The last microsecond of the year 9999, which is the last of a Timestamp."""
+"""The last microsecond of the year 9999, the upper limit of a Timestamp."""
 
 M = TypeVar("M", bound=Message)
 Position = tuple[Any, ...]
-"""Values of the kinds that the list names."""
+"""Values of the kinds that the list declares."""
 Kind = Callable[[object], Any]
-"""Reads one value of a position; raises ValueError for one that no list of ours was ever ordered by."""
+"""Parses one value of a position; raises ValueError for a value that no list is ordered by."""
 
 
 def text(value: object) -> str:
-    """Read a text that every database takes."""
+    """Parse a text that every database accepts."""
     if not isinstance(value, str) or "\0" in value:
         raise ValueError("no text")
-    value.encode()  # half a surrogate pair is a ValueError
+    value.encode()  # a lone surrogate raises ValueError
     return value
 
 
 def sequence(value: object) -> int:
-    """Read a sequence number, place or revision."""
+    """Parse a sequence number, position or revision."""
     return _whole(value, _MOST_SEQUENCE)
 
 
 def long_sequence(value: object) -> int:
-    """Read a sequence number of a table that counts its rows in 64 bits."""
+    """Parse a sequence number of a table that counts its rows in 64 bits."""
     return _whole(value, 2**63 - 1)
 
 
 def micros(value: object) -> int:
-    """Read microseconds since 1970, or a number of bytes."""
+    """Parse microseconds since 1970, or a number of bytes."""
     return _whole(value, _MOST_MICROS)
 
 
 def moment(value: object) -> datetime:
-    """Read a time in ISO 8601, in UTC."""
+    """Parse an ISO 8601 time in UTC."""
     found = datetime.fromisoformat(text(value))
     if found.utcoffset() not in (None, timedelta()):
         raise ValueError("not in UTC")
@@ -80,7 +80,7 @@ TEXTS: Sequence[Kind] = (text, text)
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page asked for: at most `size` elements after `position`, which is None for the first page."""
+    """A requested page: at most `size` elements after `position`, which is None for the first page."""
 
     size: int
     position: Position | None
@@ -88,14 +88,14 @@ class Page:
 
     @classmethod
     def first(cls, size: int = DEFAULT_SIZE) -> "Page":
-        """Return the first page of a list that nobody goes on with."""
+        """Return the first page of a list that will not be continued."""
         return cls(size, None, "")
 
     @classmethod
     def of(cls, scope: Scope, request: Any, *, kinds: Sequence[Kind] = (text,)) -> "Page":
-        """Read `page_size` and `page_token` of a request; `kinds` are the values that make a position.
+        """Parse `page_size` and `page_token` of a request; `kinds` are the parsers of the position's values.
 
-        Raises InvalidArgument for a negative size, and for a token that was not given out for this very list.
+        Raises InvalidArgument for a negative size, and for a token that was not issued for this list.
         """
         if request.page_size < 0:
             raise InvalidArgument.field("page_size", f"must be 1 to {LARGEST_SIZE}, or 0 for {DEFAULT_SIZE}")
@@ -109,19 +109,19 @@ class Page:
 
 
 def position_token(scope: Scope, request: Any, position: Sequence[str | int]) -> str:
-    """Return a token that goes on at `position` of what a request asks for, for its caller alone."""
+    """Return a token to continue a request's list at `position`, valid for its caller only."""
     return _written(_print(scope, request), position)
 
 
 def position_of(
     scope: Scope, request: Any, token: str, *, kinds: Sequence[Kind], field: str = "page_token"
 ) -> Position:
-    """Return the position in a token; raises InvalidArgument for one that was not given out for this request."""
+    """Return the position in a token; raises InvalidArgument for one that was not issued for this request."""
     return _read(token, _print(scope, request), kinds, field)
 
 
 def fitting(elements: Sequence[M], most_bytes: int = PAGE_BYTES) -> int:
-    """Return how many elements fit into a page, at least one where there is one."""
+    """Return how many elements fit into a page; at least one if there is any."""
     total = 0
     for count, element in enumerate(elements):
         total += element.ByteSize() + 8
@@ -131,7 +131,7 @@ def fitting(elements: Sequence[M], most_bytes: int = PAGE_BYTES) -> int:
 
 
 def _print(scope: Scope, request: Any) -> str:
-    """Return what a token is bound to: who asks, and everything asked but the page itself."""
+    """Return a hash of what a token is bound to: the caller, and the request without its page fields."""
     plain = type(request)()
     plain.CopyFrom(request)
     for name in ("page_size", "page_token", "resume_token", "scope"):
@@ -147,13 +147,13 @@ def _written(print_: str, position: Sequence[str | int]) -> str:
 
 
 def _read(token: str, print_: str, kinds: Sequence[Kind], field: str = "page_token") -> Position:
-    """Return the position in a token; what is in it is the caller's, and only what the list could have written."""
+    """Return the position in a token. The caller controls the content, so each value is validated."""
     try:
         if len(token) > MOST_TOKEN:
             raise ValueError
         padded = token.encode("ascii") + b"=" * (-len(token) % 4)
         given, *values = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
-        # Those of another request are of other kinds.
+        # A token of another request may hold values of other kinds, so compare the hash first.
         position = tuple(kind(value) for kind, value in zip(kinds, values, strict=True)) if given == print_ else None
     except (binascii.Error, ValueError, TypeError, RecursionError):
         raise InvalidArgument.field(field, "is not one that was given out") from None

@@ -1,4 +1,4 @@
-"""Background work in rounds: what looks, sweeps or writes down every so often, as long as its service runs."""
+"""Periodic background tasks: work that repeats at intervals while its service runs."""
 
 import asyncio
 import random
@@ -14,20 +14,20 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
 JITTER = 0.2
-"""How far a pause strays from its length, as a share: replicas that start together soon look at different moments."""
+"""Jitter of a pause, as a share of it: replicas that start together soon run at different times."""
 
-_LETTING_GO = 30.0  # seconds that a round has for its end when it is cancelled
+_LETTING_GO = 30.0  # seconds in which a cancelled round has to end
 _FRAMES = 3
 
 _log = get_logger("footnote.rounds")
 
 
 class PeriodicTasks:
-    """Runs one piece of work every `seconds`, the first time at once unless `at_once` is off.
+    """Runs one task every `seconds`, the first time at once unless `at_once` is off.
 
-    A round that fails is logged, once as long as the next ones fail in the same way, and never ends the rounds. Each
-    has a request id of its own, and where `limit` is given that many seconds. Pauses are counted from the end of a
-    round, so that two never overlap.
+    A failed round is logged and never ends the rounds; repeated failures of the same kind are logged once. Each round
+    has its own request id, and `limit` as its timeout in seconds, if given. A pause begins at the end of a round, so
+    rounds never overlap.
     """
 
     def __init__(
@@ -56,14 +56,14 @@ class PeriodicTasks:
         self._failed = 0
 
     async def start(self) -> None:
-        """Begin, without waiting for the first round; a second call changes nothing."""
+        """Start without waiting for the first round; a second call has no effect."""
         if self._task is None:
             self._stopping = False
             service = current_service() if self._service is None else self._service
             self._task = asyncio.create_task(self._run(service), name=f"rounds-{self._name}")
 
     async def stop(self) -> None:
-        """End, also in the middle of a round; one that does not let go of what it does is left behind, and logged."""
+        """Stop, even during a round; a round that does not end in time is abandoned and logged."""
         task, self._task = self._task, None
         if task is None:
             return
@@ -76,7 +76,7 @@ class PeriodicTasks:
     async def _run(self, service: str) -> None:
         if not self._at_once:
             await self._pause()
-        # The flag, because a library that a round calls may swallow the cancellation that ends this task.
+        # The flag is needed because a library within a round may swallow the cancellation of this task.
         while not self._stopping:
             with detached(service, self._scope):
                 await self._once()
@@ -94,7 +94,7 @@ class PeriodicTasks:
             task = asyncio.current_task()
             if self._stopping or (task is not None and task.cancelling()):
                 raise
-            self._note(error)  # what the work waited for was cancelled, not we
+            self._note(error)  # what the work awaited was cancelled, not this task
         except Exception as error:
             self._note(error)
         else:
@@ -103,9 +103,9 @@ class PeriodicTasks:
             self._failed, self._failing = 0, None
 
     def _note(self, error: BaseException) -> None:
-        """Log a failure, with its message only where that is meant to be shown: others may quote a document."""
+        """Log a failure, with the message of a FootnoteError only: other messages may quote a document."""
         self._failed += 1
-        if isinstance(error, Exception):  # what passes by itself has its own words, whoever raised it
+        if isinstance(error, Exception):  # a transient failure has its own message, whatever raised it
             error = transient_errors.read(error) or error
         reason = error.reason if isinstance(error, FootnoteError) else ""
         failing = (type(error).__name__, reason)

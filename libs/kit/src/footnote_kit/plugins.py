@@ -1,4 +1,4 @@
-"""Parts that live outside of this repository: what other packages add by entry points."""
+"""Plugins: parts that other packages register by entry points."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def installed(
     taken: Collection[str],
     wrong: Callable[[T], str] = lambda part: "",
 ) -> dict[str, T]:
-    """Return what installed packages register in a group, by id.
+    """Return the valid parts that installed packages register in a group, by id.
 
-    One that cannot be loaded, is of another type, has an id that is `taken` (ours, or a package's before it), or of
-    which `wrong` has something to say is left out with a warning in the log: a package that somebody installs never
-    replaces what is there.
+    A part is skipped with a warning in the log when it cannot be loaded or has another type. It is also skipped when
+    its id is in `taken` or used by an earlier package, or when `wrong` returns a problem. An installed package thus
+    never replaces an existing part.
     """
     found: dict[str, T] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
         try:
             part = entry.load()
-        except Exception as error:  # whatever a stranger's module raises
+        except Exception as error:  # a foreign module can raise anything
             said = f": {error.message}" if isinstance(error, FootnoteError) else ""
             _ignored(group, entry.name, f"cannot be loaded: {type(error).__name__}{said}")
             continue
@@ -44,7 +44,7 @@ def installed(
 
 
 def _ignored(group: str, name: str, reason: str) -> None:
-    # Loaded on demand: the processes that read files and cut documents keep no log, nor the 14 MB that it takes.
+    # Imported on demand: the processes that parse and chunk documents keep no log, and save the 14 MB it takes.
     from footnote_kit.logs import get_logger
 
     get_logger("footnote.plugins").warning("plugin_ignored", group=group, entry_point=name, reason=reason)

@@ -1,4 +1,4 @@
-"""What every service with a registry of providers needs besides: what only a deployment may set, and health."""
+"""Shared rules of services with providers: settings that callers may not set, and health checks."""
 
 import asyncio
 import re
@@ -20,10 +20,10 @@ _DEPLOYMENTS = re.compile(
 
 
 def callers_own(settings: Mapping[str, Any]) -> list[str]:
-    """Return what settings name that only the deployment may: a sentence for each address, path, key or variable.
+    """Return a sentence for each setting that only the deployment may set: an address, path, key or variable.
 
-    Whoever could name an address could have this service call anything that its network reaches, and whoever could name
-    a variable besides could have a key sent there.
+    A caller who could set an address could make this service call anything on its network. With a variable as well,
+    the caller could have a key sent there.
     """
     return [
         f"{name} is set for the deployment, by its environment, never by a caller or a collection."
@@ -33,7 +33,7 @@ def callers_own(settings: Mapping[str, Any]) -> list[str]:
 
 
 def unconfigured(kind: str, provider: str, needs: str, message: str) -> FailedPrecondition:
-    """Return the error for a provider that the deployment has not given what it `needs`: a variable, or in words."""
+    """Return the error for a provider that lacks what it `needs`: the name of a variable, or a phrase."""
     return FailedPrecondition(
         message, reason="PROVIDER_UNCONFIGURED", metadata={"kind": kind, "provider": provider, "needs": needs}
     )
@@ -42,7 +42,7 @@ def unconfigured(kind: str, provider: str, needs: str, message: str) -> FailedPr
 async def health(
     kind: ProviderKind.ValueType, id: str, ask: Callable[[], Awaitable[Mapping[str, Any]]], seconds: float
 ) -> ProviderHealth:
-    """Ask a provider how it is, for at most `seconds`; its failure is in the answer, never raised."""
+    """Check a provider for at most `seconds`; a failure becomes part of the result and is never raised."""
     found = ProviderHealth(kind=kind, id=id)
     found.check_time.GetCurrentTime()
     started = perf_counter()

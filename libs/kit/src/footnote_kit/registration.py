@@ -1,7 +1,7 @@
-"""What can be chosen by an id: embedders, models, rerankers, verifiers and stores, ours and those of other packages.
+"""Registries of parts chosen by id: embedders, models, rerankers, verifiers and stores, built in or from packages.
 
-Each is one `Registration`; a `Registry` holds those of one kind. Settings are a pydantic model, from which come the
-JSON Schema that is shown, the check of what is given, and what the factory gets.
+Each part is a `Registration`; a `Registry` holds those of one kind. A pydantic model describes the settings: it
+provides the published JSON Schema, the validation, and the factory's input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from footnote_kit.settings_words import problems_of, read
 
 
 class Kind(StrEnum):
-    """What is registered."""
+    """The kinds of parts."""
 
     EMBEDDING = "embedding"
     MODEL = "model"
@@ -65,37 +65,37 @@ NOTHING: Mapping[str, object] = MappingProxyType({})
 
 
 class NoSettings(BaseModel):
-    """There is nothing to set."""
+    """The settings of a part without settings."""
 
     model_config = ConfigDict(extra="forbid")
 
 
-# Both are covariant, although `make` takes the settings: it is called with what its own `settings` read, and nothing
-# else, by `build`. So a registry need not know the settings of what it holds.
+# Both are covariant although `make` takes the settings: only `build` calls it, with what the registration's own
+# `settings` parsed. A registry therefore need not know the settings types of its parts.
 S = TypeVar("S", bound=BaseModel, covariant=True)
 P = TypeVar("P", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted(Generic[S]):
-    """What a factory is asked for: a model by its name, settings as checked."""
+    """The input of a factory: the model's name and the validated settings."""
 
     model: str
     settings: S
     dimensions: int = 0
-    """Length of the vectors, of embedders; 0 means the model's own."""
+    """For embedders: the length of the vectors; 0 means the model's own."""
     address: str = ""
-    """Where it is, of stores; "" means wherever the package finds it."""
+    """For stores: the address; "" means the package's default."""
     token: str = ""
-    """What opens it, of stores."""
+    """For stores: the credentials."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registration(Generic[S, P]):
-    """One thing to choose: how it is shown, what may be set, and how one is made.
+    """One part to choose: its description, its settings, and its factory.
 
-    `make` may read files and load a model, so it is called on a thread; it raises InvalidArgument(PROVIDER_INVALID) for
-    a model that does not fit, FailedPrecondition(PROVIDER_UNCONFIGURED) for what the deployment has not given.
+    `make` may read files and load a model, so it runs on a thread. It raises InvalidArgument(PROVIDER_INVALID) for an
+    unsuitable model, and FailedPrecondition(PROVIDER_UNCONFIGURED) when the deployment lacks a setting.
     """
 
     kind: Kind
@@ -106,25 +106,25 @@ class Registration(Generic[S, P]):
     default_model: str = ""
     capabilities: tuple[str, ...] = ()
     recommended_dense_weight: float = 0.0
-    """Weight of the dense channel in fusion, 0 to 1, of embedders."""
+    """For embedders: the weight of the dense channel in fusion, 0 to 1."""
     max_batch: int = 0
-    """Most texts in one call, of embedders and rerankers."""
+    """For embedders and rerankers: the most texts in one call."""
     slow: bool = False
-    """Of embedders: passages had better be searched by their words before they have vectors."""
+    """For embedders: passages should be searchable by words before they have vectors."""
     one_length: bool = False
-    """Of embedders: a model makes vectors of its own length only, so that one asked for changes nothing in it."""
+    """For embedders: a model has a fixed vector length, so a requested length has no effect."""
     local: bool = False
     """Texts stay in this process."""
     address: Callable[[], str] | None = None
-    """Where texts are sent to, for those that are no part of this process; unknown counts as another machine."""
+    """The address to which a remote part sends texts; an unknown address counts as another machine."""
     builtin: bool = False
-    """A part of Footnote that everybody may choose; of other packages it counts as False."""
+    """Part of Footnote itself, so any caller may choose it; always False for parts of other packages."""
 
     def build(
         self, model: str = "", values: Mapping[str, object] = NOTHING, dimensions: int = 0, address: str = "",
         token: str = "",
     ) -> P:  # fmt: skip
-        """Return a new one. Raises pydantic's ValidationError for values that were not checked before."""
+        """Return a new part. Raises pydantic's ValidationError for values that were not validated before."""
         wanted = Wanted(model or self.default_model, read(self.settings, values), dimensions, address, token)
         return self.make(wanted)
 
@@ -144,10 +144,10 @@ class Registration(Generic[S, P]):
 
 
 class Registry(Mapping[str, Registration[BaseModel, P]], Generic[P]):
-    """The registrations of one kind by id: ours, and those that installed packages add by entry points.
+    """The registrations of one kind by id: built-in ones, and those that packages add by entry points.
 
-    None of ours can be replaced; what is left out is in the log (`plugin_ignored`). `taken` are further ids that nobody
-    may have.
+    Built-in parts cannot be replaced; skipped parts appear in the log (`plugin_ignored`). `taken` are further
+    reserved ids.
     """
 
     def __init__(self, kind: Kind, ours: Iterable[Registration[BaseModel, P]], taken: Iterable[str] = ()) -> None:
@@ -169,11 +169,11 @@ class Registry(Mapping[str, Registration[BaseModel, P]], Generic[P]):
         return len(self._all)
 
     def descriptions(self) -> list[Provider]:
-        """Return the public descriptions of all."""
+        """Return the public descriptions of all parts."""
         return [registration.description() for registration in self._all.values()]
 
     def problems(self, id: str, values: Mapping[str, object] = NOTHING) -> list[str]:
-        """Return what is wrong with an id or its settings, a sentence each; nothing is made or called."""
+        """Return what is wrong with an id or its settings, a sentence each, without creating or calling the part."""
         registration = self._all.get(id)
         if registration is None:
             return [f"No {self._noun} {id!r} is registered; there are {', '.join(sorted(self._all))}."]
@@ -182,7 +182,7 @@ class Registry(Mapping[str, Registration[BaseModel, P]], Generic[P]):
         return of_deployment + problems_of(registration.settings, rest)
 
     def require(self, id: str, values: Mapping[str, object] = NOTHING) -> Registration[BaseModel, P]:
-        """Return a registration; raises InvalidArgument(PROVIDER_INVALID) for an unknown id or wrong settings."""
+        """Return a registration; raises InvalidArgument(PROVIDER_INVALID) for an unknown id or invalid settings."""
         problems = self.problems(id, values)
         if problems:
             raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")

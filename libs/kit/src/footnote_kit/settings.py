@@ -1,4 +1,4 @@
-"""Settings that every service shares, read from the environment with the prefix FOOTNOTE_."""
+"""Settings that all services share, read from environment variables with the prefix FOOTNOTE_."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-# The order in which services start; they stop in the opposite one.
+# Services start in this order and stop in the reverse order.
 DEFAULT_PORTS: dict[str, int] = {
     "ingestion": 7101,
     "indexing": 7102,
@@ -17,12 +17,12 @@ DEFAULT_PORTS: dict[str, int] = {
 }
 STAGES = tuple(DEFAULT_PORTS)
 PUBLIC = frozenset({"edge"})
-"""Services that answer everybody; the others answer services only."""
+"""Services that serve any client; the others serve only services."""
 AUTO = "auto"
 
 
 class KitSettings(BaseSettings):
-    """What every service needs to know; a stage's own settings live in that service."""
+    """The settings that every service needs; a stage's own settings are in that service."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", extra="ignore", frozen=True)
 
@@ -40,7 +40,8 @@ class KitSettings(BaseSettings):
         "core, else one",
     )
 
-    # Where the others are, host:port or any name that gRPC resolves; in one process they tell each other.
+    # Addresses of the services: host:port, or any name that gRPC resolves. Services in one process share theirs
+    # directly.
     edge_address: str = "127.0.0.1:7100"
     ingestion_address: str = "127.0.0.1:7101"
     indexing_address: str = "127.0.0.1:7102"
@@ -133,7 +134,7 @@ class KitSettings(BaseSettings):
         return value
 
     def without_tls(self) -> "KitSettings":
-        """Return the same settings for a connection that does not leave this process."""
+        """Return the same settings for a connection inside this process."""
         nothing = {"tls_cert_file": None, "tls_key_file": None, "tls_ca_file": None, "tls_client_auth": False}
         return self.model_copy(update={**nothing, "tls_peers": ()})
 

@@ -1,4 +1,4 @@
-"""Settings that come as JSON, read by a pydantic model; what is wrong is said in sentences for people."""
+"""Reads JSON settings into a pydantic model, and explains errors in sentences for people."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ _NOUNS = {
 
 
 def read(model: type[S], values: Mapping[str, object]) -> S:
-    """Return settings; raises pydantic's ValidationError.
+    """Return the validated settings; raises pydantic's ValidationError.
 
-    Strict as JSON is: a text is no number and true is no 1. A number without a fraction is a whole one, since all
-    numbers of a protobuf Struct are floats. What the model does not know is refused, unless it takes everything.
+    Types are strict, as in JSON: a string is no number, and true is not 1. A number without a fraction counts as an
+    integer, because all numbers of a protobuf Struct are doubles. Unknown settings are refused, unless the model
+    allows extra fields.
     """
     extra: Literal["allow", "forbid"] = "allow" if model.model_config.get("extra") == "allow" else "forbid"
     return model.model_validate_json(json.dumps(_whole(dict(values))), strict=True, extra=extra)
 
 
 def problems_of(model: type[BaseModel], values: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with settings: a sentence each, with the field and what is allowed."""
+    """Return what is wrong with settings: a sentence for each problem, with the field and the allowed values."""
     try:
         read(model, values)
     except ValidationError as error:
@@ -75,7 +76,7 @@ def _sentence(error: ErrorDetails, schema: Mapping[str, Any]) -> str:
 
 
 def _allowed(error: ErrorDetails, rule: Mapping[str, Any]) -> str:
-    """Return what a value must be, to follow "must"; "" where pydantic's own words say it best."""
+    """Return the condition of a valid value, to follow "must"; "" where pydantic's own message is best."""
     kind = error["type"]
     family = kind.partition("_")[0]
     bounds = _range(rule)
@@ -96,7 +97,7 @@ _TYPES = frozenset(f"{noun}_{end}" for noun in _NOUNS for end in ("type", "parsi
 
 
 def _rule(schema: Mapping[str, Any], path: Sequence[int | str]) -> Mapping[str, Any]:
-    """Return the part of a schema that speaks of a setting; nothing of what lies within one."""
+    """Return the part of a schema that describes a setting; empty for a value nested inside a setting."""
     rule = schema.get("properties", {}).get(path[0], {}) if len(path) == 1 else {}
     reference = rule.get("$ref", "").rpartition("/")[2]
     found: Mapping[str, Any] = schema.get("$defs", {}).get(reference, rule)
@@ -109,7 +110,7 @@ def _choices(rule: Mapping[str, Any], expected: str) -> str:
 
 
 def _range(rule: Mapping[str, Any]) -> str:
-    """Return the range of a number: "from 0 to 1"."""
+    """Return the range of a number, such as "from 0 to 1"."""
     least, most = rule.get("minimum"), rule.get("maximum")
     if least is not None and most is not None:
         return f"from {least:g} to {most:g}"

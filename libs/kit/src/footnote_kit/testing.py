@@ -1,4 +1,4 @@
-"""One real service on an ephemeral loopback port, for tests."""
+"""Test helpers: run one real service on an ephemeral loopback port."""
 
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -19,16 +19,16 @@ from footnote_kit.settings import KitSettings
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[Role.ROLE_ADMIN])
 SECRET = new_secret()
 CREDENTIAL = ServiceCredential(SECRET, local=True)
-"""What the services that `serve_app` runs in this process prove themselves with to one another."""
+"""The credential of the services that `serve_app` runs in this process."""
 
 
 def stage_channel(address: str, stage: str, credential: ServiceCredential = CREDENTIAL) -> KitChannel:
-    """Return a channel to a stage as another service has it."""
+    """Return a channel to a stage, set up as in another service."""
     return open_channel(address, peer=stage, credential=credential)
 
 
 def proof_of(stage: str, method: str = "*", scope: Scope = SCOPE, lifetime: float = 600) -> tuple[str, str]:
-    """Return the header with which a plain client, which signs nothing itself, calls a stage."""
+    """Return the proof header for a plain gRPC client, which does not sign its calls."""
     return HEADER, CREDENTIAL.sign(stage, method, scope, lifetime)
 
 
@@ -37,9 +37,9 @@ class Served:
     """A running service."""
 
     address: str
-    """host:port."""
+    """The address as host:port."""
     channel: grpc.aio.Channel
-    """A channel of the kit to it."""
+    """A kit channel to the service."""
     app: App
     runtime: Runtime
     host: ServiceHost
@@ -56,10 +56,10 @@ async def serve_app(
     credential: ServiceCredential | None = CREDENTIAL,
     **overrides: Any,
 ) -> AsyncIterator[Served]:
-    """Run one service as the launcher would and yield it; `build` is its build function, or an App made by hand.
+    """Run one service as the launcher does and yield it; `build` is its build function, or a ready App.
 
-    `addresses` are the stages that it may call; `overrides` are KitSettings by name, as in `call_timeout=1`. Without a
-    `credential` certificates must speak for callers.
+    `addresses` lists the stages that it may call. `overrides` are KitSettings by name, as in `call_timeout=1`.
+    Without a `credential`, certificates must authenticate callers.
     """
     with tempfile.TemporaryDirectory(prefix="footnote-test-") as folder:
         values = {"grace_seconds": 1.0, "ready_interval": 0.1, **overrides}

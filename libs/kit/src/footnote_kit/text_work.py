@@ -1,8 +1,8 @@
-"""Work on texts beside the event loop: short ones at once, long ones on a thread of its own kind.
+"""Runs text analysis without blocking the event loop: short texts inline, long ones on a small thread pool.
 
-A thread hands the interpreter over only every millisecond (`process.py`), and each further busy one makes the event
-loop wait that long again: so there are few of them, and what waits for one waits in line. Threads only keep others
-moving; that no text takes longer than its length warrants is for linear patterns and bounded inputs to see to.
+A busy thread releases the interpreter only every millisecond (`process.py`). Each additional busy thread delays the
+event loop by that much, so the pool is small and further work queues. Threads only keep the loop responsive. Linear
+patterns and bounded inputs must keep the work itself short.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 SHORT = 1000
-"""Characters that take less than about a millisecond of analysis, which going to a thread and back would cost too."""
+"""Characters analysed in less than about a millisecond, which a switch to a thread and back would cost too."""
 _THREADS = 2
 _threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="texts")
 
 
 async def beside(characters: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return `work(*args)`, done on a thread when it is about more than SHORT characters; context variables follow."""
+    """Return `work(*args)`. Above SHORT characters it runs on a thread with a copy of the context variables."""
     if characters <= SHORT:
         return work(*args, **kwargs)
     call = partial(copy_context().run, partial(work, *args, **kwargs))

@@ -1,6 +1,6 @@
-"""Failures that pass by themselves, of what a service stands on: a provider, a database, a disk, what the system lends.
+"""Transient failures of dependencies: provider, database, disk, system limits.
 
-Whatever raises them, callers see Unavailable with `waiting` in its metadata: nothing is wrong with what they asked for.
+Callers see Unavailable with `waiting` in its metadata, whichever library raised the failure: their request is valid.
 """
 
 import errno
@@ -9,10 +9,10 @@ from collections.abc import Callable
 from footnote_kit.errors import FootnoteError, Unavailable
 
 WAITING = "waiting"
-"""Key in an error's metadata; what is waited for is the value."""
+"""Key in an error's metadata; its value is the dependency that the request waits for."""
 PROVIDER, DATABASE, DISK, LOAD = "PROVIDER", "DATABASE", "DISK", "LOAD"
 PROVIDER_REFUSED = "PROVIDER_REFUSED"
-"""A provider that does not let the deployment in: nothing is wrong with what is asked for, and a person has to act."""
+"""The provider refuses the deployment: the request is valid, and an operator has to act."""
 RETRY_SECONDS = 2.0
 
 Reader = Callable[[Exception], FootnoteError | None]
@@ -23,23 +23,23 @@ _readers: list[Reader] = []
 
 
 def waits_for(error: FootnoteError) -> str:
-    """Return what a failure waits for; "" where it does not say."""
+    """Return the dependency that a failure waits for; "" when it names none."""
     return error.metadata.get(WAITING, "")
 
 
 def unavailable(message: str, waiting: str, retry_after: float = RETRY_SECONDS) -> Unavailable:
-    """Return the error of something that will be there again."""
+    """Return the error for a dependency that will come back."""
     return Unavailable(message, metadata={WAITING: waiting}, retry_after=retry_after)
 
 
 def register(reader: Reader) -> None:
-    """Have what a library raises read as well; a reader returns None for what it does not know."""
+    """Add a reader for a library's exceptions; it returns None for those it does not know."""
     if reader not in _readers:
         _readers.append(reader)
 
 
 def read(error: Exception) -> FootnoteError | None:
-    """Return what a failure that is not ours means, None where nothing is known of its passing."""
+    """Translate a foreign exception; return None when it is not known to be transient."""
     for reader in _readers:
         if (known := reader(error)) is not None:
             return known
