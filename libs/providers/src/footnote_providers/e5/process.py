@@ -1,4 +1,4 @@
-"""The parent's side of the embedding process: starts it, asks it, and starts it again when it dies or hangs."""
+"""The parent's side of the embedding process: starts it, calls it, and restarts it when it dies or hangs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from footnote_providers.e5.wire import FAILED, HEADER, READY
 
 _log = get_logger(__name__)
 _START, _ANSWER = 60.0, 120.0  # seconds
-_MAKE = 600.0  # more where the model's files are made first, of which another process may be in the midst
+_MAKE = 600.0  # added when the model's files must be created first, which another process may be doing
 _ATTEMPTS = 5
 _PAUSE = 0.2  # seconds, doubled after each death in a row
 _DIED = "The embedding process died"
 
 
 class _Died(Exception):
-    """The process ended, or did not answer in time and was ended."""
+    """The process ended, or was killed because it did not respond in time."""
 
 
 class _Running:
-    """One started process and what it was asked."""
+    """One started process and its pending requests."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -51,7 +51,7 @@ class _Running:
         await self._answered(READY, seconds)
 
     async def ask(self, kind: int, texts: Sequence[str]) -> bytes:
-        """Return the rows of texts; raises _Died, or Unavailable where the model itself failed."""
+        """Return the rows of texts; raises _Died, or Unavailable when the model itself failed."""
         number = next(self._numbers) % (1 << 32) or next(self._numbers)
         self._asked[number] = asyncio.get_running_loop().create_future()
         content = json.dumps(list(texts)).encode()
@@ -87,7 +87,7 @@ class _Running:
                 content = await output.readexactly(length)
                 waiting = self._asked.get(number)
                 if waiting is None or waiting.done():
-                    continue  # its caller has gone
+                    continue  # the caller has gone
                 if state == FAILED:
                     failure = Unavailable(f"The e5 model failed: {content.decode()}", reason="PROVIDER_FAILED")
                     waiting.set_exception(failure)
@@ -97,11 +97,11 @@ class _Running:
             for waiting in self._asked.values():
                 if not waiting.done():
                     waiting.set_exception(_Died())
-                    waiting.exception()  # a caller that has gone asks no more
+                    waiting.exception()  # marked as retrieved, in case its caller has gone
 
 
 class EmbeddingProcess:
-    """The process behind a provider; made when it is first asked, again when it died; for one event loop."""
+    """The process behind a provider, started on first use and restarted after its death; for one event loop."""
 
     def __init__(self, cache: Path | None, threads: int) -> None:
         self._cache = cache or cache_folder()
@@ -111,7 +111,7 @@ class EmbeddingProcess:
         self.starts = 0
 
     async def embed(self, kind: int, texts: Sequence[str], dimensions: int) -> Vectors:
-        """Return vectors of a few texts, shape (n, dimensions); one that dies meanwhile is asked again, five times.
+        """Return vectors of a few texts, shape (n, dimensions); up to five attempts if the process dies.
 
         Raises Unavailable(PROVIDER_FAILED).
         """
@@ -133,7 +133,7 @@ class EmbeddingProcess:
     async def _start(self) -> _Running:
         async with self._starting:
             if self._running is not None and self._running.alive:
-                await self._ready(self._running)  # who began to wait for it may have gone
+                await self._ready(self._running)  # the caller that started it may have been cancelled
                 return self._running
             if self._running is not None:
                 await self._running.end()
@@ -145,7 +145,7 @@ class EmbeddingProcess:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 env=child_environment(PYTHONPATH=":".join(filter(None, sys.path))),
-                start_new_session=True,  # Ctrl-C is for us, who end it
+                start_new_session=True,  # Ctrl-C is for the parent, which ends the process
             )
             self.starts += 1
             self._running = _Running(process)

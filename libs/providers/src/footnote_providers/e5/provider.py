@@ -15,24 +15,24 @@ from footnote_providers.e5.wire import PASSAGES, QUERIES
 
 MODEL = "multilingual-e5-small"
 DIMENSIONS = 384
-# With our BM25 in retrieval's ranking, cosines as shares of their range, the weight not adapted, 0.6, 0.7, 0.8:
-# SQuAD-13 0.9155, 0.9142, 0.9087, PIAF-fr 0.8703, 0.8671, 0.8643 (300 questions each).
+# With BM25 in retrieval's ranking, cosines as shares of their range, at fixed weights of 0.6, 0.7, 0.8: SQuAD-13
+# 0.9155, 0.9142, 0.9087, PIAF-fr 0.8703, 0.8671, 0.8643 (300 questions each).
 DENSE_WEIGHT = 0.7
-# Means over SQuAD-13 and PIAF-fr: questions to passages of the other set, and to the passages that answer them.
-# The floor: over unseen documents the best passage scored 0.45 or more where it was on topic, and 0.31 or less off it.
+# Means over SQuAD-13 and PIAF-fr: questions to passages of the other set, and to the passages that answer them. The
+# floor: over unseen documents the best passage scored 0.45 or more where it was on topic, and 0.31 or less off it.
 COSINES = Cosines(unrelated=0.72, related=0.86, floor=0.38)
 _TOGETHER = 8
-"""Texts of one request: what dies midway is lost for these alone, and a question waits for no more."""
+"""Texts per request: a dying process loses only these, and a question waits for at most these."""
 
 
 class Settings(BaseModel):
-    """Nothing can be set: the prefixes and the length are the model's."""
+    """The model has no settings: it fixes the prefixes and the length."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class E5Embeddings:
-    """Knows meaning in about a hundred languages; texts beyond 512 tokens are read in windows."""
+    """Embeds meaning in about a hundred languages; texts beyond 512 tokens are read in windows."""
 
     id = "e5"
     model = MODEL
@@ -47,7 +47,8 @@ class E5Embeddings:
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed passages: shape (n, 384), in the order given."""
-        order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))  # of like length together: little padding
+        # similar lengths together need little padding
+        order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
         vectors = np.zeros((len(texts), DIMENSIONS), np.float32)
         for start in range(0, len(order), _TOGETHER):
             rows = order[start : start + _TOGETHER]
@@ -60,7 +61,7 @@ class E5Embeddings:
         return row
 
     async def health(self) -> Health:
-        """Embed one word and say how that went."""
+        """Embed one word and report the result."""
         details = {"model": self.model, "dimensions": self.dimensions, "starts": self._process.starts}
         try:
             await self.embed_query("health")

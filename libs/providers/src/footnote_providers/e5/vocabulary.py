@@ -1,4 +1,4 @@
-"""Writes the vocabulary as a tokenizer of the `tokenizers` library."""
+"""Writes the vocabulary as a tokenizer file of the `tokenizers` library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, pr
 
 from footnote_providers.e5.weights import Vocabulary
 
-# What the model's own table of replacements does beyond NFKC (checked over all its 4 837 entries).
+# The model's replacement table beyond NFKC; checked against all of its 4 837 entries.
 _REMOVED = r"[\x01-\x08\x0b\x0e-\x1f\x7f\x8f\x9f]"
 _SPACES = r"[\t\n\x0c\r\u1680\u200b-\u200f\u2028\u2029\u2581\ufeff\ufffd]"
 

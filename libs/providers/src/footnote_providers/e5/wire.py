@@ -1,7 +1,7 @@
-"""What the embedding process and its parent say to each other over two pipes.
+"""The protocol between the embedding process and its parent, over two pipes.
 
-A request is a header and its texts as JSON; an answer is a header and the vectors as float32 rows, or for `FAILED` the
-reason as UTF-8. Both headers: number of the request, kind or state, bytes that follow.
+A request is a header and its texts as JSON. A response is a header and the vectors as float32 rows, or for `FAILED`
+the reason as UTF-8. Both headers hold the request's number, its kind or state, and the number of bytes that follow.
 """
 
 from __future__ import annotations
@@ -12,4 +12,4 @@ HEADER = struct.Struct("<IBI")
 QUERIES, PASSAGES = 0, 1
 DONE, FAILED = 0, 1
 READY = 0
-"""Number of the first answer, which no request asked for: the model is loaded."""
+"""The number of the first response, which needs no request: the model is loaded."""

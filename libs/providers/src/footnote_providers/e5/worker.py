@@ -1,6 +1,6 @@
-"""The embedding process: reads texts from its input, writes vectors to its output, ends when its input does.
+"""The embedding process: reads texts from stdin, writes vectors to stdout, and ends when stdin does.
 
-Questions have a thread of their own, so that they do not wait for the passages before them.
+Questions have a thread of their own, so that they do not wait for earlier passages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LOWER_PRIORITY = 5
 
 
 class _Worker:
-    """Runs the model for what comes in."""
+    """Runs the model for incoming requests."""
 
     def __init__(self, model: OnnxEmbeddings, output: BinaryIO) -> None:
         self._model = model
@@ -36,7 +36,7 @@ class _Worker:
         self._threads = {kind: ThreadPoolExecutor(max_workers=1) for kind in PREFIXES}
 
     def serve(self, source: BinaryIO) -> None:
-        """Answer until the input ends."""
+        """Serve requests until the input ends."""
         self._write(READY, DONE, b"")
         while header := source.read(HEADER.size):
             number, kind, length = HEADER.unpack(header)
@@ -47,7 +47,7 @@ class _Worker:
         try:
             vectors = self._model.encode([PREFIXES[kind] + text for text in texts])
             self._write(number, DONE, vectors.tobytes())
-        except Exception as error:  # the libraries raise bare ones; the parent makes a typed one of it
+        except Exception as error:  # the libraries raise bare exceptions; the parent turns them into a typed one
             self._write(number, FAILED, type(error).__name__.encode())
 
     def _write(self, number: int, state: int, content: bytes) -> None:
@@ -57,9 +57,12 @@ class _Worker:
 
 
 def main(arguments: list[str]) -> None:
-    """Make the model's files where they are not yet, load it and serve: their folder, number of threads."""
+    """Create the model's files if they are missing, load the model and serve.
+
+    `arguments` are the folder of the files and the number of threads.
+    """
     resource.setrlimit(resource.RLIMIT_DATA, (_MOST_MEMORY, _MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # no text of anybody in a core file
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # a core file would contain texts
     os.setpriority(os.PRIO_PROCESS, 0, max(_LOWER_PRIORITY, os.getpriority(os.PRIO_PROCESS, 0)))
     cache, threads = Path(arguments[0]), arguments[1]
     if not files.made(cache):
@@ -68,7 +71,7 @@ def main(arguments: list[str]) -> None:
         except FootnoteError as error:
             sys.stdout.buffer.write(HEADER.pack(READY, FAILED, len(error.message.encode())) + error.message.encode())
             sys.exit(1)
-        # Anew, without what making them took of memory.
+        # A new process, because creating the files leaves much memory in use.
         os.execv(sys.executable, [sys.executable, "-m", "footnote_providers.e5.worker", *arguments])
     loaded = OnnxEmbeddings(
         files.places(cache),
@@ -78,7 +81,7 @@ def main(arguments: list[str]) -> None:
     )
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
         _Worker(loaded, sys.stdout.buffer).serve(sys.stdin.buffer)
-    os._exit(0)  # nobody waits for what is half done
+    os._exit(0)  # unfinished work has no reader
 
 
 if __name__ == "__main__":

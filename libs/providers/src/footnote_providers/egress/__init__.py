@@ -1,1 +1,1 @@
-"""Where texts may go: the operator's policy, what is on this machine, and the check before every provider's call."""
+"""Egress control: the operator's policy, what counts as this machine, and the check before each provider call."""

@@ -1,4 +1,4 @@
-"""What binds texts: that of one collection, and of several together."""
+"""The restrictions on texts: those of one collection, and of several together."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,7 +15,7 @@ _MOST_NAMED = 3
 
 
 def of_collection(collection: Collection) -> TextBounds:
-    """Return what binds the texts of a collection: whether it keeps them here, and the providers that it names."""
+    """Return the restrictions on a collection's texts: whether they are local only, and the configured providers."""
     kept = collection.settings.local_only
     choices = sorted(set(_choices(collection)))
     return TextBounds(
@@ -27,7 +27,7 @@ def of_collection(collection: Collection) -> TextBounds:
 
 
 def together(several: Iterable[TextBounds]) -> TextBounds:
-    """Return what binds texts that may be of all of these: the strictest, with each collection once."""
+    """Return the restrictions on texts that may come from all of these: the strictest, each collection once."""
     given = list(several)
     parts = {tuple(part.collections): part for one in given for part in one.each or [one] if part.collections}
     if len(parts) == 1 and not any(one.local_only and not one.collections for one in given):

@@ -1,4 +1,4 @@
-"""The check before texts are sent to a provider: may it be used, may this caller name it, do the texts stay here."""
+"""The egress check before texts go to a provider: whether policy, caller and restrictions on the texts permit it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnote_providers.egress.policy import Allowed, Kind, Limits, Policy, Poli
 
 REASON = "PROVIDER_NOT_ALLOWED"
 UNBOUND = TextBounds(local_only=True, because="a request that does not say what binds its texts")
-"""What a request without bounds is treated as."""
+"""The bounds assumed for a request without bounds: the strictest."""
 
 _ARTICLE = {
     Kind.EMBEDDING: "The embedding provider",
@@ -32,17 +32,17 @@ _SETTING = {
 
 
 Meaning = Callable[[ProviderChoice], tuple[str, str] | None]
-"""Returns the provider and model that a collection's setting stands for, with defaults filled in; None for no such."""
+"""Returns the provider and model that a collection's setting resolves to, with defaults; None for an unknown one."""
 
 
 def as_named(choice: ProviderChoice) -> tuple[str, str]:
-    """Return the provider and model of a choice as they are named."""
+    """Return the provider and model exactly as a choice names them."""
     return choice.provider, choice.model
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A provider about to be given texts; `local`: it runs on this machine, `builtin`: it is a part of Footnote."""
+    """A provider about to receive texts; `local`: it runs on this machine, `builtin`: it is part of Footnote."""
 
     kind: Kind
     provider: str
@@ -52,7 +52,7 @@ class Use:
 
     @property
     def name(self) -> str:
-        """Provider and model as in a pattern."""
+        """Provider and model in the form of a pattern."""
         return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
@@ -63,26 +63,26 @@ class Egress:
         self._policies = tuple(policies) or (Policy(),)
         self.local_hosts = tuple(host for policy in self._policies for host in policy.local_hosts)
         self.local: dict[tuple[str, str], bool] = {}
-        """What was found out of what is registered, by kind and id: whether it is on this machine."""
+        """Whether each registered provider is local, cached by kind and id."""
 
     @classmethod
     def load(cls) -> Egress:
-        """Return what the environment asks for; FailedPrecondition says what is wrong with it."""
+        """Return the policies of the environment; FailedPrecondition explains an invalid setting."""
         return cls(PolicySettings().policies())
 
     def stays_here(self, url: str) -> bool:
-        """Tell whether what is sent to an address stays on this machine."""
+        """Return whether data sent to an address stays on this machine."""
         return stays_here(url, self.local_hosts)
 
     def checksum(self, model: str) -> str:
-        """Return the SHA-256 that the policy pins for a model of a hub, "" for none."""
+        """Return the SHA-256 that the policy pins for a hub model, "" for none."""
         return next((p.onnx_sha256[model] for p in self._policies if model in p.onnx_sha256), "")
 
     def check(self, use: Use, scope: Scope, bounds: TextBounds) -> None:
-        """Raise unless texts so bound may be sent to a provider on behalf of a caller.
+        """Raise unless texts with these bounds may go to a provider on behalf of a caller.
 
-        FailedPrecondition(PROVIDER_NOT_ALLOWED) where they must stay on this machine, PermissionDenied of the same
-        reason where the operator's policy does not allow the provider or model.
+        Raises FailedPrecondition(PROVIDER_NOT_ALLOWED) when they must stay on this machine. Raises PermissionDenied
+        with the same reason when the operator's policy does not allow the provider or model.
         """
         because = self._kept_here(scope, bounds)
         if because and not use.local:
@@ -113,8 +113,8 @@ class Egress:
     ) -> None:
         """Raise PermissionDenied(PROVIDER_NOT_ALLOWED) unless this caller may choose this provider and model.
 
-        Every caller may choose the deployment's `own`, and what is built in; administrators may choose any provider. Of
-        each collection in `bounds` another one must be allowed: by the collection's settings, or by the policy.
+        Every caller may choose the deployment's `own` providers and built-in ones; administrators may choose any. For
+        each collection in `bounds`, any other provider must be allowed by the collection's settings or the policy.
         """
         if use.builtin or role_of(scope) in ("admin", "system") or (use.provider, use.model) in set(own):
             return
@@ -137,9 +137,9 @@ class Egress:
 
     @property
     def deployment_limits(self) -> Limits:
-        """The limits that hold for everybody."""
+        """The limits that apply to all callers."""
         given = [policy.limits.model_dump(exclude_unset=True) for policy in self._policies]
-        # What a policy leaves open is no limit of its own: a file may allow more than the usual.
+        # An unset limit does not count with its default: a file may allow more than the default.
         return Limits(**_least(given))
 
     def limits(self, scope: Scope, collections: Sequence[str] = ()) -> Limits:
@@ -152,7 +152,7 @@ class Egress:
         return Limits(**_least(found))
 
     def _kept_here(self, scope: Scope, bounds: TextBounds) -> str:
-        """Return what says that texts stay on this machine, "" when nothing does."""
+        """Return what requires texts to stay on this machine; "" when nothing does."""
         if any(policy.local_only for policy in self._policies):
             return "FOOTNOTE_LOCAL_ONLY"
         if bounds.local_only:
@@ -190,7 +190,7 @@ def _refusal(kind: type[FootnoteError], use: Use, message: str) -> FootnoteError
 
 
 def bounds_of(has: bool, bounds: TextBounds) -> TextBounds:
-    """Return the bounds of a request, those of one that says nothing where it `has` none."""
+    """Return the bounds of a request; UNBOUND when it has none."""
     return bounds if has else UNBOUND
 
 

@@ -1,4 +1,4 @@
-"""The ranges of what a request or a collection may ask of a provider; every refusal says the range."""
+"""The allowed ranges of provider settings in requests and collections; every refusal states the range."""
 
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
 from footnote_kit.errors import InvalidArgument
@@ -17,7 +17,7 @@ def _over(field: str, name: str, problem: str) -> InvalidArgument:
 
 
 def check_prompt(prompt: PromptSettings, limits: Limits, field: str = "prompt") -> None:
-    """Raise InvalidArgument with the range for a prompt setting outside of it."""
+    """Raise InvalidArgument with the range for a prompt setting outside it."""
     if len(prompt.system_prompt) > limits.system_prompt:
         raise _over(field, "system_prompt", f"must have at most {limits.system_prompt} characters")
     if prompt.HasField("token_budget") and not 100 <= prompt.token_budget <= limits.token_budget:
@@ -25,7 +25,7 @@ def check_prompt(prompt: PromptSettings, limits: Limits, field: str = "prompt") 
 
 
 def check_generation(generation: GenerationSettings, limits: Limits, field: str = "generation") -> None:
-    """Raise InvalidArgument with the range for a model setting outside of it."""
+    """Raise InvalidArgument with the range for a model setting outside it."""
     if generation.HasField("max_tokens") and not 1 <= generation.max_tokens <= limits.max_tokens:
         raise _over(field, "max_tokens", f"must be from 1 to {limits.max_tokens}")
     if generation.HasField("temperature") and not 0 <= generation.temperature <= limits.temperature:
@@ -44,14 +44,14 @@ def check_generation(generation: GenerationSettings, limits: Limits, field: str 
 
 
 def check_rerank(rerank: RerankSettings, field: str = "rerank") -> None:
-    """Raise InvalidArgument with the range for a reranker's setting outside of it."""
+    """Raise InvalidArgument with the range for a reranker setting outside it."""
     if not 0 <= rerank.top <= 1000:
         raise InvalidArgument.field(f"{field}.top", "must be from 0 to 1000")
     check_provider(rerank.provider, rerank.model, rerank.settings, field)
 
 
 def check_provider(provider: str, model: str, settings: Struct, field: str) -> None:
-    """Raise InvalidArgument for a name that is no name, or settings that are too many."""
+    """Raise InvalidArgument for a name that is too long, or settings that are too large."""
     if len(provider) > LONGEST_PROVIDER:
         raise InvalidArgument.field(f"{field}.provider", f"must have at most {LONGEST_PROVIDER} characters")
     if len(model) > LONGEST_MODEL:

@@ -1,4 +1,4 @@
-"""Whether what is sent to an address leaves this machine."""
+"""Decides whether data sent to an address leaves this machine."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from footnote_providers.egress.policy import matches_any
 
 
 def stays_here(url: str, local_hosts: Sequence[str] = ()) -> bool:
-    """Tell whether an HTTP address is on this machine: loopback, or a host that the operator counts as such."""
+    """Return whether an HTTP address is on this machine: loopback, or a host that the operator declares local."""
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:

@@ -1,4 +1,4 @@
-"""The operator's policy as it is written down: a TOML or JSON file, a few variables, or nothing at all."""
+"""The operator's policy as configured: a TOML or JSON file, a few variables, or none."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 
 class Kind(StrEnum):
-    """What a provider does with texts, in the words of `footnote_kit.registration`; stores are the deployment's own."""
+    """What a provider does with texts, in the terms of `footnote_kit.registration`; stores belong to the deployment."""
 
     EMBEDDING = "embedding"
     MODEL = "model"
@@ -36,9 +36,9 @@ class _Model(BaseModel):
 
 
 class Allowed(_Model):
-    """Providers by what they do, as patterns "provider" or "provider:model", "*" and "?" as in file names.
+    """Allowed providers by kind, as patterns "provider" or "provider:model" with the wildcards "*" and "?".
 
-    A kind that is not given is not restricted here; an empty list allows none.
+    A kind without patterns is not restricted here; an empty list allows none.
     """
 
     embedding: list[str] | None = None
@@ -47,13 +47,13 @@ class Allowed(_Model):
     verifier: list[str] | None = None
 
     def patterns(self, kind: Kind) -> list[str] | None:
-        """Return the patterns of a kind, None where it is not restricted."""
+        """Return the patterns of a kind; None when it is not restricted."""
         patterns: list[str] | None = getattr(self, kind.value)
         return patterns
 
 
 class Limits(_Model):
-    """The most that a request or a collection may ask of a model; of several that apply the least counts."""
+    """The upper limits of a request or collection; where several apply, the lowest counts."""
 
     max_tokens: int = Field(default=16_384, ge=1, le=1_000_000)
     token_budget: int = Field(default=32_000, ge=100, le=1_000_000)
@@ -62,7 +62,7 @@ class Limits(_Model):
 
 
 class Caps(_Model):
-    """Limits of a rule; what is not given stays as it is."""
+    """The limits of a rule; absent ones change nothing."""
 
     max_tokens: int | None = Field(default=None, ge=1, le=1_000_000)
     token_budget: int | None = Field(default=None, ge=100, le=1_000_000)
@@ -71,7 +71,7 @@ class Caps(_Model):
 
 
 class Rule(_Model):
-    """What holds besides for some tenants, roles or collections; every rule that applies must be kept."""
+    """Additional restrictions for some tenants, roles or collections; every rule that applies is enforced."""
 
     tenants: list[str] = ["*"]
     roles: list[Role] = ["reader", "writer", "admin"]
@@ -82,7 +82,7 @@ class Rule(_Model):
     local_only: bool = False
 
     def applies(self, scope: Scope, collections: Sequence[str]) -> bool:
-        """Tell whether the rule is about this caller and one of these collections, by name or id."""
+        """Return whether the rule applies to this caller and to one of these collections, by name or id."""
         if not matches_any(self.tenants, [scope.tenant_id]):
             return False
         if "roles" in self.model_fields_set and role_of(scope) not in self.roles:
@@ -91,7 +91,7 @@ class Rule(_Model):
 
 
 class Policy(_Model):
-    """All of it; without one, what the deployment and its collections configure may be used."""
+    """The whole policy; without one, all configured providers of the deployment and its collections are allowed."""
 
     local_only: bool = False
     local_hosts: list[str] = []
@@ -103,7 +103,7 @@ class Policy(_Model):
 
 
 class PolicySettings(BaseSettings):
-    """The variables: a file, or the simple ones; what both say holds both times."""
+    """The variables: a policy file and simple settings; both are enforced."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_", frozen=True)
 
@@ -136,7 +136,7 @@ class PolicySettings(BaseSettings):
         return value
 
     def policies(self) -> list[Policy]:
-        """Return what the variables and the file say; each must be kept. FailedPrecondition for a wrong file."""
+        """Return the policies of the variables and the file, all enforced. FailedPrecondition for an invalid file."""
         allow = Allowed(
             embedding=_patterns(self.allowed_embedding_providers),
             model=_patterns(self.allowed_model_providers),
@@ -152,7 +152,7 @@ def _patterns(given: tuple[str, ...] | None) -> list[str] | None:
 
 
 def read(path: Path) -> Policy:
-    """Return the policy in a file; FailedPrecondition says what is wrong with it."""
+    """Return the policy in a file; FailedPrecondition explains what is wrong with it."""
     try:
         text = path.expanduser().read_text(encoding="utf-8")
         if path.suffix == ".json":
@@ -172,7 +172,7 @@ def _wrong(path: Path, problem: str) -> FailedPrecondition:
 
 
 def matches(patterns: Iterable[str], provider: str, model: str) -> bool:
-    """Tell whether one of the patterns names a provider and model."""
+    """Return whether one of the patterns matches a provider and model."""
     for pattern in patterns:
         wanted, colon, wanted_model = pattern.partition(":")
         if fnmatchcase(provider, wanted) and (not colon or fnmatchcase(model, wanted_model)):
@@ -181,5 +181,5 @@ def matches(patterns: Iterable[str], provider: str, model: str) -> bool:
 
 
 def matches_any(patterns: Iterable[str], names: Sequence[str]) -> bool:
-    """Tell whether one of the names fits one of the patterns."""
+    """Return whether one of the names matches one of the patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)

@@ -1,4 +1,4 @@
-"""What the policy must know of something registered before it is given texts."""
+"""Builds the `Use` of a registered part, which the policy checks before the part receives texts."""
 
 from footnote_kit.registration import Registration
 from pydantic import BaseModel
@@ -8,10 +8,10 @@ from footnote_providers.egress.policy import Kind
 
 
 def use(kind: Kind, id: str, model: str, registration: Registration[BaseModel, object] | None, egress: Egress) -> Use:
-    """Return it; what is not registered counts as another machine. Nothing is called or made."""
+    """Return the use of a part; an unregistered part counts as remote. The part is neither called nor created."""
     if registration is None:
         return Use(kind, id, model, local=False)
-    # Kept, for an address may be read from the environment.
+    # Cached, because an address may come from the environment.
     place = (registration.kind.value, id)
     local = egress.local.get(place)
     if local is None:

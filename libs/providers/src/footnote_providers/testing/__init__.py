@@ -1,7 +1,7 @@
-"""Conformance suites for providers, to be run in the pytest of whoever writes one.
+"""Conformance suites for providers, to run in the pytest of a provider's package.
 
-Each suite is a tuple of checks; a check is an async function that raises AssertionError with what came back. They need
-no network of their own: what a provider talks to, its author starts.
+Each suite is a tuple of checks. A check is an async function that raises AssertionError with the provider's actual
+result. The suites need no network of their own: the author starts the services behind a provider.
 
     from footnote_providers import testing
 

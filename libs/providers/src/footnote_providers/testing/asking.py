@@ -1,4 +1,4 @@
-"""What the suites share: texts of every kind, and calls that are made side by side or broken off."""
+"""Shared by the suites: texts of every kind, and helpers for concurrent and cancelled calls."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -16,7 +16,7 @@ TEXTS = (
     "line one\nline two\n\nline four",
 )
 ODD = ("", " ", "\n", "…!?", "\u200b")
-"""Texts without a word; they are answered or refused, and break nothing."""
+"""Texts without a word; a provider may embed or refuse them, but must not break."""
 
 LONG = "The warranty of the instrument lasts sixty months from the day of delivery. " * 3000
 _SIDE_BY_SIDE = 8
@@ -24,13 +24,13 @@ _SECONDS = 240.0
 
 
 async def side_by_side(call: Callable[[], Coroutine[Any, Any, Any]]) -> list[Any]:
-    """Return what several calls at once brought."""
+    """Return the results of several concurrent calls."""
     async with asyncio.timeout(_SECONDS):
         return await asyncio.gather(*(call() for _ in range(_SIDE_BY_SIDE)))
 
 
 async def broken_off(call: Callable[[], Coroutine[Any, Any, Any]]) -> None:
-    """Begin a call and cancel it; it must end soon, and with the cancellation unless it was done."""
+    """Start a call and cancel it; it must end soon, with the cancellation unless it has completed."""
     for wait in (0.0, 0.001):
         task = asyncio.create_task(call())
         await asyncio.sleep(wait)
@@ -43,7 +43,7 @@ async def broken_off(call: Callable[[], Coroutine[Any, Any, Any]]) -> None:
 
 
 async def answered_or_typed(call: Coroutine[Any, Any, Any]) -> Any:
-    """Return the answer, or None for a refusal by an exception of footnote_kit.errors; any other is a fault."""
+    """Return the response, or None for an exception of footnote_kit.errors; any other exception fails the check."""
     try:
         async with asyncio.timeout(_SECONDS):
             return await call

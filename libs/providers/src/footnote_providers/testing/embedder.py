@@ -1,4 +1,4 @@
-"""The suite of embedding providers: `EmbeddingProvider` of footnote_providers.base."""
+"""The suite for embedding providers: `EmbeddingProvider` of footnote_providers.base."""
 
 from collections.abc import Awaitable, Callable
 
@@ -36,7 +36,7 @@ async def says_what_it_is(provider: EmbeddingProvider) -> None:
 
 
 async def gives_a_row_of_length_1_a_text(provider: EmbeddingProvider) -> None:
-    """Check shape, type, and that every row has length 1, or 0 where a text has no word."""
+    """Check shape and type, and that each row has length 1, or 0 for a text without words."""
     vectors = await _embedded(provider, list(TEXTS))
     _fits(vectors, len(TEXTS), provider)
     lengths = np.linalg.norm(vectors, axis=1)
@@ -45,7 +45,7 @@ async def gives_a_row_of_length_1_a_text(provider: EmbeddingProvider) -> None:
 
 
 async def keeps_the_order(provider: EmbeddingProvider) -> None:
-    """Check that each row is of its text, whatever the order they come in."""
+    """Check that each row belongs to its text, in any order of texts."""
     texts = list(TEXTS[:4])
     alone = np.concatenate([await provider.embed_documents([text]) for text in texts])
     assert not np.allclose(alone[0], alone[1], atol=1e-2), "two different texts have the same vector"
@@ -54,7 +54,7 @@ async def keeps_the_order(provider: EmbeddingProvider) -> None:
 
 
 async def does_not_depend_on_the_batch(provider: EmbeddingProvider) -> None:
-    """Check that a text alone has the vector that it has among others, up to a full batch."""
+    """Check that a text has the same vector alone and in a batch, up to a full one."""
     count = min(provider.max_batch, 40)
     texts = [f"{TEXTS[at % 2]} Number {at}." for at in range(count)]
     together = await provider.embed_documents(texts)
@@ -74,7 +74,7 @@ async def embeds_a_question_as_one_row(provider: EmbeddingProvider) -> None:
 
 
 async def takes_odd_and_long_texts(provider: EmbeddingProvider) -> None:
-    """Check that texts without a word, and of 200 000 characters, are embedded or refused by a typed error."""
+    """Check that texts without a word and very long ones are embedded, or refused with a typed error."""
     for text in (*ODD, LONG):
         vectors = await answered_or_typed(provider.embed_documents([text]))
         if vectors is not None:
@@ -82,7 +82,7 @@ async def takes_odd_and_long_texts(provider: EmbeddingProvider) -> None:
 
 
 async def runs_side_by_side(provider: EmbeddingProvider) -> None:
-    """Check that calls at once bring what one brings alone."""
+    """Check that concurrent calls return the usual vectors."""
     texts = list(TEXTS[: min(len(TEXTS), provider.max_batch)])
     alone = await provider.embed_documents(texts)
     for vectors in await side_by_side(lambda: provider.embed_documents(texts)):
@@ -90,13 +90,13 @@ async def runs_side_by_side(provider: EmbeddingProvider) -> None:
 
 
 async def can_be_cancelled(provider: EmbeddingProvider) -> None:
-    """Check that a call broken off ends, and that the next is answered."""
+    """Check that a cancelled call ends, and that the next one succeeds."""
     await broken_off(lambda: provider.embed_documents([LONG[:5000]]))
     _fits(await provider.embed_documents([TEXTS[0]]), 1, provider)
 
 
 async def tells_how_it_is(provider: EmbeddingProvider) -> None:
-    """Check that health does not raise, and gives a reason where it is not well."""
+    """Check that health does not raise, and gives a reason when the provider is unhealthy."""
     health = await provider.health()
     assert health.healthy or health.error, "it is not healthy, and does not say why"
 

@@ -1,4 +1,4 @@
-"""The suite of models: whatever has generation's `stream`, which writes words and then says that it has finished."""
+"""The suite for models: any object with generation's `stream`, which yields text and then one final event."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,7 +29,7 @@ def _messages() -> list[ChatMessage]:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One answer to write: a request as generation makes it, field for field."""
+    """A question to answer: a request as generation makes it, field by field."""
 
     messages: Sequence[ChatMessage] = field(default_factory=_messages)
     question: str = _QUESTION
@@ -49,7 +49,7 @@ class Question:
 
 
 async def _answered(provider: Any, question: Question) -> tuple[str, Any]:
-    """Return the words and the end of an answer."""
+    """Return the text and the final event of an answer."""
     words, end = [], None
     async with asyncio.timeout(_SECONDS):
         async for event in provider.stream(question):
@@ -64,7 +64,7 @@ async def _answered(provider: Any, question: Question) -> tuple[str, Any]:
 
 
 async def says_what_it_is(provider: Any) -> None:
-    """Check its id and its default model, and that it has what it needs here."""
+    """Check its id and default model, and that its requirements are met here."""
     assert provider.id and isinstance(provider.default_model, str), (
         f"id '{provider.id}', model '{provider.default_model}'"
     )
@@ -72,7 +72,7 @@ async def says_what_it_is(provider: Any) -> None:
 
 
 async def writes_words_and_finishes(provider: Any) -> None:
-    """Check that words come, and then exactly one end; tokens that are told are no less than 0."""
+    """Check that text arrives, then exactly one final event, and that reported token counts are not negative."""
     text, end = await _answered(provider, Question())
     assert text.strip(), "no words came"
     for count in (end.prompt_tokens, end.completion_tokens):
@@ -86,7 +86,7 @@ async def keeps_the_longest_answer(provider: Any) -> None:
 
 
 async def takes_odd_and_long_questions(provider: Any) -> None:
-    """Check a question without sources, one without a word, a very long one: answered, or a typed error."""
+    """Check a question without sources, one without words, and a very long one: answered, or a typed error."""
     for question in (
         replace(Question(), question="?", sources=[]),
         replace(Question(), question="Hello!", sources=[], without_sources=True),
@@ -96,7 +96,7 @@ async def takes_odd_and_long_questions(provider: Any) -> None:
 
 
 async def runs_side_by_side(provider: Any) -> None:
-    """Check that answers written at once each have words and an end."""
+    """Check that concurrent answers each have text and a final event."""
     for text, _ in await side_by_side(lambda: _answered(provider, Question())):
         assert text.strip(), "beside others, no words came"
 
@@ -113,7 +113,7 @@ async def can_be_closed_midway(provider: Any) -> None:
 
 
 async def tells_how_it_is(provider: Any) -> None:
-    """Check that health answers with what the provider says of itself, or raises a typed error."""
+    """Check that health returns a result or raises a typed error."""
     await answered_or_typed(provider.health())
 
 

@@ -1,4 +1,4 @@
-"""The suite of rerankers: whatever has augmentation's `rerank` and `close`."""
+"""The suite for rerankers: any object with augmentation's `rerank` and `close`."""
 
 import math
 from collections.abc import Awaitable, Callable, Sequence
@@ -23,7 +23,7 @@ def _fits(scores: Sequence[float], count: int) -> None:
 
 
 async def scores_every_passage_in_order(reranker: Reranker) -> None:
-    """Check a score from 0 to 1 for each, and that the passage that answers is above one that does not."""
+    """Check that each score is from 0 to 1, and that a passage with the answer scores above one without."""
     scores = await reranker.rerank(_QUESTION, TEXTS[:2], [0.6, 0.4])
     _fits(scores, 2)
     assert scores[0] > scores[1], f"the passage that answers has {scores[0]}, another {scores[1]}"
@@ -32,13 +32,13 @@ async def scores_every_passage_in_order(reranker: Reranker) -> None:
 
 
 async def takes_no_one_and_many_passages(reranker: Reranker) -> None:
-    """Check none, one, and a hundred."""
+    """Check no passages, one, and a hundred."""
     for count in (0, 1, 100):
         _fits(await reranker.rerank(_QUESTION, [f"Passage {at}." for at in range(count)], [0.5] * count), count)
 
 
 async def takes_odd_and_long_texts(reranker: Reranker) -> None:
-    """Check passages and questions without a word, and very long ones: answered, or refused by a typed error."""
+    """Check texts without a word and very long ones: they are scored, or refused with a typed error."""
     passages = [*ODD, LONG, *TEXTS]
     for question in (_QUESTION, "?", LONG[:20_000]):
         scores = await answered_or_typed(reranker.rerank(question, passages, [0.5] * len(passages)))
@@ -47,14 +47,14 @@ async def takes_odd_and_long_texts(reranker: Reranker) -> None:
 
 
 async def runs_side_by_side(reranker: Reranker) -> None:
-    """Check that calls at once bring what one brings alone."""
+    """Check that concurrent calls return the usual scores."""
     alone = await reranker.rerank(_QUESTION, TEXTS, [0.5] * len(TEXTS))
     for scores in await side_by_side(lambda: reranker.rerank(_QUESTION, TEXTS, [0.5] * len(TEXTS))):
         assert all(abs(left - right) < 1e-3 for left, right in zip(scores, alone, strict=True))
 
 
 async def can_be_cancelled(reranker: Reranker) -> None:
-    """Check that a call broken off ends, and that the next is answered."""
+    """Check that a cancelled call ends, and that the next one succeeds."""
     await broken_off(lambda: reranker.rerank(_QUESTION, [LONG[:5000]] * 5, [0.5] * 5))
     _fits(await reranker.rerank(_QUESTION, TEXTS[:1], [0.5]), 1)
 

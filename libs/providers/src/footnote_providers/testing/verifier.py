@@ -1,4 +1,4 @@
-"""The suite of second opinions on statements: whatever has generation's `ask` and what is said of it."""
+"""The suite for second opinions on statements: any object with generation's `ask`, which returns opinions."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -9,34 +9,34 @@ _STATEMENT = "Employees receive 25 days of paid leave per year."
 
 
 class Opinion(Protocol):
-    """What a model thinks of a statement beside a passage, each from 0 to 1."""
+    """A model's opinion of a statement given a passage, each value from 0 to 1."""
 
     @property
     def supports(self) -> float:
-        """How far the passage bears the statement out."""
+        """How far the passage supports the statement."""
         ...
 
     @property
     def contradicts(self) -> float:
-        """How far it says otherwise."""
+        """How far the passage contradicts the statement."""
         ...
 
 
 class Verifier(Protocol):
-    """A model that is asked about statements."""
+    """A model that judges statements."""
 
     @property
     def most_passages(self) -> int:
-        """Passages that it should be given with a statement; 0 for a whole source."""
+        """The most passages to send with a statement; 0 for a whole source."""
         ...
 
     @property
     def timeout(self) -> float:
-        """Seconds that a call may take."""
+        """Time limit of a call in seconds."""
         ...
 
     async def ask(self, asked: Sequence[tuple[str, Sequence[str]]]) -> Sequence[Sequence[Opinion]]:
-        """Return for each statement with passages an opinion per passage, in order; raises FootnoteError."""
+        """Return for each statement one opinion per passage, in order; raises FootnoteError."""
         ...
 
 
@@ -47,7 +47,7 @@ def _fits(opinions: Sequence[Opinion], count: int) -> None:
 
 
 async def has_an_opinion_per_passage_in_order(verifier: Verifier) -> None:
-    """Check one from 0 to 1 for each; the passage that says the same supports no less than another."""
+    """Check that values are from 0 to 1, and that an identical passage supports no less than another one."""
     assert verifier.most_passages >= 0 and verifier.timeout > 0
     for passages in ((_STATEMENT, TEXTS[1]), (TEXTS[1], _STATEMENT)):
         (opinions,) = await verifier.ask([(_STATEMENT, passages)])
@@ -57,14 +57,14 @@ async def has_an_opinion_per_passage_in_order(verifier: Verifier) -> None:
 
 
 async def takes_as_many_passages_as_it_says(verifier: Verifier) -> None:
-    """Check one passage, and the most."""
+    """Check one passage, and the maximum."""
     for count in (1, verifier.most_passages or 1):
         (opinions,) = await verifier.ask([(_STATEMENT, [f"{TEXTS[1]} {at}" for at in range(count)])])
         _fits(opinions, count)
 
 
 async def takes_many_statements_in_one_call(verifier: Verifier) -> None:
-    """Check that statements asked about together get what each gets alone, in order; none gets none."""
+    """Check that statements in one call get the same opinions as alone, in order; an empty call gets none."""
     assert len(await verifier.ask([])) == 0
     asked = [(_STATEMENT, (TEXTS[1],)), (_STATEMENT, (_STATEMENT, TEXTS[1])), (TEXTS[2], (_STATEMENT,))]
     together = await verifier.ask(asked)
@@ -77,7 +77,7 @@ async def takes_many_statements_in_one_call(verifier: Verifier) -> None:
 
 
 async def takes_odd_and_long_texts(verifier: Verifier) -> None:
-    """Check texts without a word and very long ones: answered, or refused by a typed error."""
+    """Check texts without a word and very long ones: they are judged, or refused with a typed error."""
     for text in (*ODD, LONG):
         for statement, passage in ((_STATEMENT, text), (text[:2000], _STATEMENT)):
             opinions = await answered_or_typed(_asked(verifier, statement, passage))
@@ -86,14 +86,14 @@ async def takes_odd_and_long_texts(verifier: Verifier) -> None:
 
 
 async def runs_side_by_side(verifier: Verifier) -> None:
-    """Check that calls at once bring what one brings alone."""
+    """Check that concurrent calls return the usual opinions."""
     (alone,) = await _asked(verifier, _STATEMENT, TEXTS[0])
     for (one,) in await side_by_side(lambda: _asked(verifier, _STATEMENT, TEXTS[0])):
         assert abs(one.supports - alone.supports) < 1e-2
 
 
 async def can_be_cancelled(verifier: Verifier) -> None:
-    """Check that a call broken off ends, and that the next is answered."""
+    """Check that a cancelled call ends, and that the next one succeeds."""
     await broken_off(lambda: _asked(verifier, _STATEMENT, LONG[:5000]))
     _fits(await _asked(verifier, _STATEMENT, TEXTS[0]), 1)
 
