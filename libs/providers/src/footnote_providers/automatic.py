@@ -1,4 +1,4 @@
-"""Which embedder new collections begin with where nobody names one, and what that means in a sentence."""
+"""Chooses the default embedder of new collections, and explains the choice in a sentence."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WORDS = "New collections are searched with the built-in vectors, which know wor
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An embedder's id, and a sentence without a full stop about it."""
+    """An embedder's id, and a sentence about the choice, without a full stop."""
 
     provider: str
     words: str
 
 
 def choose(defaults: DefaultSettings, may_use: Callable[[str], bool] = lambda _: True) -> Choice:
-    """Return what new collections begin with; `may_use` tells whether the operator's policy allows an id."""
+    """Return the default of new collections; `may_use` returns whether the operator's policy allows an id."""
     if defaults.provider != AUTO:
         if defaults.provider == BUILTIN:
             return Choice(BUILTIN, f"{_WORDS}, as FOOTNOTE_EMBEDDING_PROVIDER says")

@@ -1,4 +1,4 @@
-"""What an embedding provider is."""
+"""The interface of embedding providers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vectors: TypeAlias = NDArray[np.float32]
-"""Float32 array, one row a text: shape (n, dimensions); of one text: shape (dimensions,)."""
+"""Float32 array with one row per text: shape (n, dimensions); for one text: shape (dimensions,)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a provider answered when it was asked."""
+    """The result of a provider's health check."""
 
     healthy: bool
     error: str = ""
@@ -21,9 +21,9 @@ class Health:
 
 
 class Cosines(NamedTuple):
-    """What cosines of a model mean: the mean of a question to unrelated passages, and to those that answer it.
+    """A model's typical cosines: the means between questions and unrelated passages, and passages that answer them.
 
-    `floor` is the score below which the best passage of a search answers nothing, 0 where none was measured.
+    `floor` is the score below which the best passage of a search does not answer; 0 when not measured.
     """
 
     unrelated: float
@@ -33,11 +33,11 @@ class Cosines(NamedTuple):
 
 @runtime_checkable
 class KnowsItsCosines(Protocol):
-    """An embedder that says what its cosines mean, measured; of others a cosine counts as it is."""
+    """An embedder with measured typical cosines; those of other embedders are used as they are."""
 
     @property
     def cosines(self) -> Cosines:
-        """Return what they mean."""
+        """Return the typical cosines."""
         ...
 
 
@@ -45,12 +45,12 @@ class KnowsItsCosines(Protocol):
 class EmbeddingProvider(Protocol):
     """Turns texts into vectors of length 1, so that their inner product is the cosine.
 
-    Calls may run side by side. A failure is `Unavailable(reason="PROVIDER_FAILED")` with the provider's own words.
+    Calls may run concurrently. A failure is `Unavailable(reason="PROVIDER_FAILED")` with the provider's own message.
     """
 
     @property
     def id(self) -> str:
-        """The id it is registered under."""
+        """The id under which it is registered."""
         ...
 
     @property
@@ -60,22 +60,22 @@ class EmbeddingProvider(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """Length of its vectors; 0 while only a first call can tell."""
+        """The length of its vectors; 0 while unknown before the first call."""
         ...
 
     @property
     def recommended_dense_weight(self) -> float:
-        """Weight of the dense channel in fusion that suits it, 0 to 1."""
+        """The recommended weight of the dense channel in fusion, 0 to 1."""
         ...
 
     @property
     def max_batch(self) -> int:
-        """Largest number of texts in one call."""
+        """The most texts in one call."""
         ...
 
     @property
     def max_in_flight(self) -> int:
-        """Number of calls worth having under way at once."""
+        """The number of concurrent calls that is worthwhile."""
         ...
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -87,7 +87,7 @@ class EmbeddingProvider(Protocol):
         ...
 
     async def health(self) -> Health:
-        """Call the provider and say how it is; never raises."""
+        """Call the provider and report its state; never raises."""
         ...
 
     async def close(self) -> None:
@@ -97,25 +97,25 @@ class EmbeddingProvider(Protocol):
 
 @runtime_checkable
 class WeighsQuestions(Protocol):
-    """A provider that can tell from a question's words how well its model will understand it."""
+    """A provider that can estimate from a question's words how well its model understands it."""
 
     def dense_weight_for(self, text: str) -> float:
-        """Weight of the dense channel in fusion that suits this question, 0 to 1."""
+        """Return the dense channel's weight in fusion for this question, 0 to 1."""
         ...
 
 
 @runtime_checkable
 class HoldsItsWeight(Protocol):
-    """A provider whose weight is a given of its model, and does not lean to the channel that is surer of a question."""
+    """A provider whose weight is fixed by its model, and does not adapt to the more certain channel."""
 
     @property
     def holds_weight(self) -> bool:
-        """Tell whether it is."""
+        """Return whether the weight is fixed."""
         ...
 
 
 def normalized(vectors: Vectors) -> Vectors:
-    """Scale each row to length 1; rows of zeros stay zeros."""
+    """Scale each row to length 1; zero rows stay zero."""
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
     scaled: Vectors = np.divide(vectors, norms, out=np.zeros_like(vectors), where=norms > 0)
     return scaled

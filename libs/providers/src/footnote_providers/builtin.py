@@ -1,7 +1,7 @@
-"""The built-in embedder: hashed words and character n-grams, deterministic, without any model or network.
+"""The built-in embedder: hashed words and character n-grams, deterministic, without a model or network.
 
-It sees shared words, shared beginnings of words (a stem that needs no language) and shared spellings, so typing errors
-and inflected forms come near each other; it knows nothing of meaning. Its recommended weight is small for that reason.
+It captures shared words, shared word prefixes (a language-independent stem) and shared spellings, so typing errors
+and inflected forms are close to each other. It captures no meaning, which is why its recommended weight is small.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ COSINES = Cosines(unrelated=0.03, related=0.29)
 
 
 class Settings(BaseModel):
-    """The built-in embedder has nothing to set."""
+    """The built-in embedder has no settings."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,8 +50,8 @@ class BuiltinEmbeddings:
         return row
 
     async def health(self) -> Health:
-        """Report that it is there; it depends on nothing."""
+        """Report that it is healthy; it has no dependencies."""
         return Health(True, details={"model": self.model, "dimensions": self.dimensions})
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to free."""
+        """Do nothing, because there is nothing to free."""

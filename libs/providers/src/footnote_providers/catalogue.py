@@ -1,4 +1,4 @@
-"""The embedding providers that come with Footnote."""
+"""The embedding providers that are part of Footnote."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -27,7 +27,7 @@ REMOTE: Mapping[str, str] = {
     "vllm": "",
     "tei": "tei",
 }
-"""Services that embed, with the model used where nothing names one."""
+"""Services that embed, each with its default model."""
 
 
 def _builtin(wanted: Wanted[builtin.Settings]) -> EmbeddingProvider:
@@ -46,7 +46,7 @@ def _onnx(wanted: Wanted[onnx_local.Settings]) -> EmbeddingProvider:
     files = find_files(name, deployment, own=own, checksum=checksum)
     try:
         return onnx_local.OnnxEmbeddings(files, name, wanted.settings, deployment.threads)
-    except Exception as error:  # the libraries raise bare ones for a file that is no model
+    except Exception as error:  # the libraries raise bare exceptions for a file that is no model
         raise invalid(f"onnx model {name!r} cannot be loaded: {type(error).__name__}") from error
 
 
@@ -60,7 +60,7 @@ def _e5(wanted: Wanted[e5.Settings]) -> EmbeddingProvider:
 
 @cache
 def _gate(name: str, policy: Policy) -> EndpointLimiter:
-    """One gate for each endpoint and way of calling it."""
+    """Return the limiter of an endpoint and policy."""
     return EndpointLimiter(name, policy)
 
 

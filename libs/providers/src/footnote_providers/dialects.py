@@ -1,8 +1,8 @@
-"""How a chat model wants to be asked: what is known by its name, and what its refusals teach.
+"""The request parameters of chat models: known by a model's name, or learnt from refusals.
 
-OpenAI-compatible services differ in the parameters they take, and so do the models of one service. A model is known by
-the beginning of its name; what is not known here is asked in the common form, and a refusal that names what was wrong
-(400, 422) changes the dialect. The table holds what the services' documentation says.
+OpenAI-compatible services differ in their parameters, and so do the models of one service. A model is recognised by
+the beginning of its name. An unknown model gets the common form, and a refusal that names the problem (400, 422)
+changes the dialect. The table follows the services' documentation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ LEAVABLE = (
     "stream_options", "seed", "top_p", "frequency_penalty", "presence_penalty", "reasoning_effort", "response_format",
     "temperature", "stop",
 )  # fmt: skip
-"""Parameters that an answer can do without, the ones first that it misses least."""
+"""Parameters that an answer can do without, the least important first."""
 
 _PREFERRED = {MAX_TOKENS: MAX_COMPLETION_TOKENS, MAX_COMPLETION_TOKENS: MAX_TOKENS}
 _BOUNDS = re.compile(
@@ -24,18 +24,18 @@ _BOUNDS = re.compile(
     r"|> (\d{1,9}), which is the maximum allowed number of output"
 )
 _PROMPT = re.compile(r"(\d{1,9}) (?:in the messages|input tokens|tokens from the input)")
-_LEAST = 16  # tokens of an answer that is worth asking for
+_LEAST = 16  # tokens of the shortest answer worth a request
 _ADDED = 12  # tokens that a service counts besides the texts
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How one model is asked.
+    """The request form of one model.
 
-    `limit` names the parameter that bounds an answer, `without` those left out; `thinks` tells that its thoughts count
-    against the bound, `unmarked` that they may come without a mark of their beginning; `effort` is how much of it is
-    asked for, "" for the model's own; `window` the tokens of prompt and answer together, `longest` those of an answer
-    that may be asked for, 0 where it is not known; `scale` its tokens for one of a prompt that we count.
+    `limit` names the parameter that bounds an answer; `without` lists omitted parameters. `thinks` means that
+    thoughts count against the bound, `unmarked` that they may lack an opening mark. `effort` is the requested
+    reasoning effort, "" for the model's own. `window` is the context window in tokens, `longest` the most tokens of
+    an answer; 0 when unknown. `scale` is the model's number of tokens for one token by our count.
     """
 
     limit: str = MAX_TOKENS
@@ -48,13 +48,13 @@ class Dialect:
     scale: float = 1.1
 
     def takes(self, name: str) -> bool:
-        """Tell whether the model takes a parameter."""
+        """Return whether the model accepts a parameter."""
         return name not in self.without
 
     def bound(self, wanted: int, prompt: int, room: int) -> int:
-        """Return the tokens to ask for, for an answer of `wanted` after a prompt of so many by our count.
+        """Return the token limit to request for an answer of `wanted` tokens.
 
-        `room` is added for thoughts where they count.
+        `prompt` is the size of the prompt in tokens by our count. `room` is added for thoughts where they count.
         """
         bound = wanted + (room if self.thinks else 0)
         if self.longest:
@@ -66,14 +66,17 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Models that are asked alike: their names begin with one of `names` after the last "/", and hold none of `but`."""
+    """Models with the same dialect: after the last "/" their names begin with one of `names`.
+
+    Names that contain one of `but` are excluded.
+    """
 
     names: tuple[str, ...]
     dialect: Dialect
     but: tuple[str, ...] = ()
 
     def has(self, model: str) -> bool:
-        """Tell whether a model, its name in lower case, is one of them."""
+        """Return whether a model, given in lower case, belongs to the family."""
         return model.startswith(self.names) and not any(word in model for word in self.but)
 
 
@@ -93,7 +96,7 @@ FAMILIES = (
     Family(
         ("mistral-", "ministral-", "magistral-", "codestral-", "open-mistral"),
         Dialect(without=frozenset({"seed", "stream_options"}), window=128_000),
-        but=("instruct",),  # the open weights, behind servers of other people
+        but=("instruct",),  # the open weights, on other operators' servers
     ),
     Family(("deepseek-reasoner",), Dialect(without=frozenset({"response_format", "seed"}), thinks=True, window=64_000)),
     Family(("deepseek-chat",), Dialect(without=frozenset({"response_format", "seed"}), window=64_000)),
@@ -103,17 +106,17 @@ FAMILIES = (
 
 
 def dialect_of(model: str, window: int = 0) -> Dialect:
-    """Return what is known of a model by its name; `window` is what its service or operator says, 0 for nothing."""
+    """Return the known dialect of a model by its name; `window` is the configured context window, 0 for none."""
     name = model.lower().rpartition("/")[2]
     known = next((family.dialect for family in FAMILIES if family.has(name)), Dialect())
     return replace(known, window=window) if window else known
 
 
 def taught(dialect: Dialect, sent: Mapping[str, object], prompt: int, param: str, message: str) -> Dialect | None:
-    """Return the dialect that a refusal teaches, None where it says nothing that helps.
+    """Return the dialect learnt from a refusal; None when the refusal teaches nothing useful.
 
-    `sent` are the parameters of the request by name, `prompt` its tokens by our count, `param` the parameter that the
-    service names, "" where it names none.
+    `sent` are the request's parameters by name, `prompt` its tokens by our count. `param` is the parameter that the
+    service names, "" for none.
     """
     if dialect.limit in sent and (found := _BOUNDS.search(message)) is not None:
         return _bounded(dialect, sent[dialect.limit], prompt, message, found)
@@ -122,7 +125,7 @@ def taught(dialect: Dialect, sent: Mapping[str, object], prompt: int, param: str
         other = _PREFERRED[named]
         if other in dialect.without:
             return replace(dialect, limit="", without=dialect.without | {named})
-        # Only models that think refuse the older name.
+        # Only reasoning models refuse the older name.
         thinks = dialect.thinks or named == MAX_TOKENS
         return replace(dialect, limit=other, without=dialect.without | {named}, thinks=thinks)
     if named:
@@ -131,18 +134,18 @@ def taught(dialect: Dialect, sent: Mapping[str, object], prompt: int, param: str
 
 
 def _bounded(dialect: Dialect, asked: object, prompt: int, message: str, found: re.Match[str]) -> Dialect | None:
-    """Return the dialect with the window or the longest answer that a refusal tells; None where that does not help."""
+    """Return the dialect with the window or longest answer stated in a refusal; None when that does not help."""
     if not isinstance(asked, int):
         return None
     window, longest = int(found[1] or 0), int(found[2] or found[3] or 0)
     if longest:
         return replace(dialect, longest=longest) if longest < asked else None
     told = _PROMPT.search(message)
-    # Where it does not say how much the prompt takes, more than was thought.
+    # Without a stated size of the prompt, assume that it is larger than estimated.
     scale = int(told[1]) * 1.02 / max(1, prompt) if told is not None else dialect.scale * 1.5
     learned = replace(dialect, window=window, scale=scale)
     left = window - int(prompt * scale) - _ADDED
-    return learned if _LEAST <= left < asked else None  # else a shorter answer would not help
+    return learned if _LEAST <= left < asked else None  # otherwise a shorter answer would not help
 
 
 def _named(sent: Mapping[str, object], param: str, message: str) -> str:

@@ -1,6 +1,6 @@
-"""The OpenAI-compatible services that we know, for embeddings and for chat: where each is, and what a deployment sets.
+"""The known OpenAI-compatible services, for embeddings and chat: default addresses and the deployment's settings.
 
-Addresses and keys come from the environment alone: `FOOTNOTE_<ID>_BASE_URL`, `FOOTNOTE_<ID>_API_KEY`, and so on.
+Addresses and keys come from the environment only: `FOOTNOTE_<ID>_BASE_URL`, `FOOTNOTE_<ID>_API_KEY`, and so on.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from footnote_providers.settings import RemoteSettings
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service: its public address, whether that refuses calls without a key, and whose variables are read besides.
+    """A service: its default address, whether that requires a key, and the vendor's variables.
 
-    `own` are the names of variables that its makers' own tools read, without the prefix: "OPENAI_API_KEY".
+    `own` are variables that the vendor's own tools read, without the prefix: "OPENAI_API_KEY".
     """
 
     id: str
@@ -30,9 +30,9 @@ class Service:
     needs_key: bool = False
     own: tuple[str, ...] = ()
     max_batch: int = 100
-    """Texts that it embeds in one call unless `FOOTNOTE_<ID>_MAX_BATCH` says otherwise."""
+    """Texts per embedding call, unless `FOOTNOTE_<ID>_MAX_BATCH` is set."""
     window: int = 0
-    """Tokens its models read and write together unless `FOOTNOTE_<ID>_WINDOW` says otherwise; 0 for the model's own."""
+    """The context window of its models in tokens, unless `FOOTNOTE_<ID>_WINDOW` is set; 0 for the model's own."""
 
 
 SERVICES = {
@@ -42,14 +42,14 @@ SERVICES = {
             "openai", "OpenAI", "https://api.openai.com/v1", needs_key=True,
             own=("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL"),
         ),
-        # Without a word from its operator it reads so much and silently drops what is over.
+        # Ollama's default context window; it silently drops tokens beyond it.
         Service("ollama", "Ollama", "http://127.0.0.1:11434/v1", window=4096),
         Service(
             "gemini", "Google Gemini", "https://generativelanguage.googleapis.com/v1beta/openai", needs_key=True,
             own=("GEMINI_API_KEY",),
         ),
         Service("vllm", "vLLM", "http://127.0.0.1:8000/v1"),
-        # It refuses more than its --max-client-batch-size, by default 32.
+        # It refuses batches above its --max-client-batch-size, by default 32.
         Service("tei", "Text Embeddings Inference", "http://127.0.0.1:8080/v1", max_batch=32),
         Service(
             "anthropic", "Anthropic", "https://api.anthropic.com/v1", needs_key=True, own=("ANTHROPIC_API_KEY",)
@@ -60,7 +60,7 @@ SERVICES = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A service as this deployment reaches it; the key is kept out of every text we make."""
+    """A service as this deployment reaches it; no text of this process shows the key."""
 
     service: Service
     base_url: str
@@ -69,20 +69,20 @@ class Endpoint:
 
     @property
     def is_set(self) -> bool:
-        """Whether this deployment has named an address of its own, or a key."""
+        """Whether this deployment sets an address or a key."""
         return bool(self.api_key) or self.base_url != self.service.base_url
 
     def require(self, kind: str) -> None:
-        """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) where the public address would refuse every call."""
+        """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) when the default address would refuse every call."""
         if self.service.needs_key and not self.api_key and self.base_url == self.service.base_url:
             needs = f"FOOTNOTE_{self.service.id.upper()}_API_KEY"
             raise unconfigured(kind, self.service.id, needs, f"The {kind} {self.service.id} needs a key: set {needs}")
 
 
 def endpoint(id: str) -> Endpoint:
-    """Return how this deployment reaches a service, from the environment as it is now.
+    """Return this deployment's endpoint of a service, from the current environment.
 
-    Raises FailedPrecondition that names the variable for a value that it cannot be.
+    Raises FailedPrecondition that names the variable with an invalid value.
     """
     service = SERVICES[id]
     try:
@@ -97,7 +97,7 @@ def endpoint(id: str) -> Endpoint:
 
 @cache
 def settings_of(id: str) -> type[RemoteSettings]:
-    """Return the settings of a service; an empty variable counts as none."""
+    """Return the settings class of a service; an empty variable counts as unset."""
     service, prefix = SERVICES[id], f"FOOTNOTE_{id.upper()}_"
 
     def names(name: str) -> AliasChoices:

@@ -1,11 +1,11 @@
-"""How a provider fails in a way that may pass."""
+"""The exception for a provider's transient failures."""
 
 
 class RetryableFailure(Exception):
-    """429, 5xx, a refused or cut connection, a time-out, an answer that cannot be read: worth another attempt.
+    """A failure worth a retry: 429, 5xx, a refused or broken connection, a timeout, an unreadable response.
 
-    `retry_after` is the seconds that the provider asked to wait, None where it did not; `status` the HTTP status, 0
-    where there was none.
+    `retry_after` is the delay in seconds that the provider asked for, None without one. `status` is the HTTP status,
+    0 without one.
     """
 
     def __init__(self, message: str, retry_after: float | None = None, status: int = 0) -> None:
@@ -16,5 +16,5 @@ class RetryableFailure(Exception):
 
     @property
     def throttled(self) -> bool:
-        """Whether everybody who calls the provider should slow down."""
+        """Whether all callers of the provider should slow down."""
         return self.status == 429

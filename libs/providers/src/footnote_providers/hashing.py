@@ -1,4 +1,4 @@
-"""Signed feature hashing of words, beginnings of words and character n-grams into vectors."""
+"""Signed feature hashing of words, word prefixes and character n-grams into vectors."""
 
 import re
 import threading
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from footnote_providers.base import Vectors, normalized
 
 _WORD = re.compile(r"[^\W_]+")
-# Scripts written without spaces: their "words" are whole sentences, so only n-grams say anything.
+# Scripts written without spaces: their "words" are whole sentences, so only n-grams are meaningful.
 _UNSPACED = re.compile(f"[{THAI}{LAO}{KHMER}{KANA}{HAN}]")
 _STEM = 6
 _SHORT = 4
@@ -25,7 +25,7 @@ _HASH_BITS, _KIND_BITS = np.uint64(40), np.uint64(3)
 _FEATURE_BITS = _HASH_BITS + _KIND_BITS
 
 _MOST_KEPT, _LONGEST = 300_000, 32
-"""Features that are remembered, those of some 30 000 words in 2.4 MB, and characters of the longest such word."""
+"""The most cached features, those of some 30 000 words in 2.4 MB, and the most characters of a cached word."""
 
 _Features = NDArray[np.uint64]
 
@@ -44,7 +44,7 @@ def embed(texts: Sequence[str], dimensions: int) -> Vectors:
 
 
 def _fold(text: str) -> str:
-    """Lower-case without accents; CJK compatibility forms unified."""
+    """Lower-case a text without accents, with unified CJK compatibility forms."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -54,7 +54,7 @@ def _fold(text: str) -> str:
 
 
 class _Words:
-    """Remembers the features of words, one word's behind the other's: most words of a text were seen before."""
+    """Caches the features of words in one array: most words of a text occurred before."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
@@ -65,7 +65,7 @@ class _Words:
     def of(self, words: Sequence[str]) -> tuple[_Features, NDArray[np.int64]]:
         """Return the features of words in order, and how many each has."""
         with self._lock:
-            # Replaced as a whole where something is added, so that who has these goes on without the lock.
+            # Additions replace these objects, so that a reader can use them after the lock is released.
             numbers, features, starts = self._numbers, self._features, self._starts
             known = [numbers.get(word) for word in words]
             if None in known:
@@ -84,7 +84,7 @@ class _Words:
         return features[np.repeat(first, each) + within], each
 
     def _keep(self, names: dict[str, int], features: _Features, starts: NDArray[np.int64]) -> None:
-        """Remember new words, unless one of them is long; forget all where it is much."""
+        """Cache new words, unless one of them is long; clear the cache when it is too large."""
         if len(features) > _MOST_KEPT:
             self._numbers, self._features, self._starts = {}, np.zeros(0, np.uint64), np.zeros(1, np.int64)
         elif all(len(word) <= _LONGEST for word in names):
@@ -93,7 +93,7 @@ class _Words:
 
 
 def _features_of(words: Sequence[str]) -> tuple[_Features, NDArray[np.int64]]:
-    """Return the features of words in order, and how many each has; one that a word has twice is there twice."""
+    """Return the features of words in order with their counts; a repeated feature of a word appears repeatedly."""
     owners: list[int] = []
     hashes: list[int] = []
     kinds: list[int] = []
@@ -112,7 +112,7 @@ def _features_of(words: Sequence[str]) -> tuple[_Features, NDArray[np.int64]]:
 
 
 def _ngrams(words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.uint64]]:
-    """Hash every three characters of each word with its borders, and every two of an unspaced script."""
+    """Hash each character trigram of a word with its borders, and each bigram of an unspaced script."""
     codes = np.frombuffer(f" {' '.join(words)} ".encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
     owner_of = np.repeat(np.arange(len(words)), [len(word) + 1 for word in words])
     owner_of = np.concatenate([owner_of[:1], owner_of])

@@ -1,4 +1,4 @@
-"""Where local models may come from: folders that the operator set up, or a hub once it was allowed and pinned."""
+"""Finds local models: in folders that the operator set up, or on a hub when downloads are allowed and pinned."""
 
 import hashlib
 from pathlib import Path
@@ -15,13 +15,13 @@ _SETTING_UP = "put a folder with model.onnx and tokenizer.json below FOOTNOTE_ON
 def find_folder(model: str, settings: OnnxSettings, *, own: bool = False, checksum: str = "") -> Path:
     """Return the folder of a local model.
 
-    A caller or collection may name one below the deployment's folder of models; the operator's `own` choice may be any
-    folder. A name of a hub ("org/name") is fetched only where that is switched on and `checksum`, or the settings, pin
-    the SHA-256 of its model.onnx. It reads and perhaps downloads: never call it on an event loop.
+    A caller or collection may name a folder below the deployment's folder of models; the operator's `own` choice may
+    be any folder. A hub name ("org/name") is downloaded only when downloads are on and its model.onnx is pinned by
+    SHA-256, in `checksum` or the settings. The function reads files and may download: never call it on an event loop.
 
-    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) where neither caller nor deployment names a model or its folder,
-    InvalidArgument(PROVIDER_INVALID) for what is not there, PermissionDenied(PROVIDER_NOT_ALLOWED) for what may
-    not be used. What is outside the folder of models is answered alike whether it is there or not.
+    Raises FailedPrecondition(PROVIDER_UNCONFIGURED) when neither caller nor deployment names a model or its folder.
+    Raises InvalidArgument(PROVIDER_INVALID) for a missing model, PermissionDenied(PROVIDER_NOT_ALLOWED) for a
+    forbidden one. The error for a path outside the folder of models does not reveal whether it exists.
     """
     if not model:
         raise unconfigured(
@@ -60,12 +60,12 @@ def find_files(model: str, settings: OnnxSettings, *, own: bool = False, checksu
 
 
 def model_in(folder: Path) -> Path | None:
-    """Return a folder's model.onnx, None where it has none."""
+    """Return a folder's model.onnx; None when it has none."""
     return next((path for path in (folder / "model.onnx", folder / "onnx/model.onnx") if path.is_file()), None)
 
 
 def invalid(message: str) -> InvalidArgument:
-    """Return the error for a model that cannot be used."""
+    """Return the error for an unusable model."""
     return InvalidArgument(message, reason="PROVIDER_INVALID")
 
 
@@ -85,7 +85,7 @@ def _fetched(model: str, settings: OnnxSettings, checksum: str) -> Path:
         raise _refused(
             model, f"has no pinned checksum: set FOOTNOTE_ONNX_MODEL_SHA256={model}=<SHA-256 of its model.onnx>"
         )
-    from huggingface_hub import snapshot_download  # slow to load, and wanted where downloads are allowed
+    from huggingface_hub import snapshot_download  # slow to import, and needed only for downloads
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     try:

@@ -20,24 +20,24 @@ from footnote_providers.base import Health, Vectors, normalized
 if TYPE_CHECKING:
     from tokenizers import Encoding
 
-# With all-MiniLM and stemmed BM25, Cranfield (English) gains 0.007 nDCG@10 by 0.6 instead of 0.5, while PIAF (French,
-# which the model hardly knows) loses 0.015.
+# With all-MiniLM and stemmed BM25, Cranfield (English) gains 0.007 nDCG@10 by 0.6 instead of 0.5. PIAF (French, which
+# the model hardly knows) loses 0.015.
 _DENSE_WEIGHT, _LOWEST_DENSE_WEIGHT = 0.7, 0.4
-# Pieces that the vocabulary breaks a question's words into, on average. all-MiniLM: English 1.1 (a tenth above 1.3),
-# French 1.6 (a tenth below 1.3).
+# Average number of vocabulary pieces per word of a question. all-MiniLM: English 1.1 (a tenth above 1.3), French 1.6
+# (a tenth below 1.3).
 _WHOLE, _BROKEN = 1.2, 1.5
 _OVERLAP = 8
-"""The share of a window, as one of so many parts, that the next one repeats."""
-_UNKNOWN = 3  # pieces that a word counts for of which the vocabulary has none
+"""Consecutive windows overlap by the window's length divided by this."""
+_UNKNOWN = 3  # pieces that count for a word unknown to the vocabulary
 _UNKNOWN_TOKENS = frozenset({"[UNK]", "<unk>"})
-_LOOKED_AT = 1000  # characters of a question
+_LOOKED_AT = 1000  # the most characters of a question that are counted
 # Scripts without spaces: each character is a word.
 _UNSPACED = f"{SOUTH_EAST_ASIAN}{KANA}{HAN}"
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[^\W_])+")
 
 
 class Settings(BaseModel):
-    """How the model wants to be fed."""
+    """How the model expects its input."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,7 +54,7 @@ class Settings(BaseModel):
 
 
 class OnnxEmbeddings:
-    """Runs the model on a thread of its own; one call at a time, since each uses all the cores it may."""
+    """Runs the model on a thread of its own, one call at a time, because each call uses all allowed cores."""
 
     id = "onnx"
     recommended_dense_weight = _DENSE_WEIGHT
@@ -63,14 +63,14 @@ class OnnxEmbeddings:
     _inner_batch = 32
 
     def __init__(self, files: tuple[Path, Path], model: str, settings: Settings, threads: int = 0) -> None:
-        # Loaded with the first model: 20 MB and a quarter of a second, for which most deployments have no use.
+        # Imported with the first model: 20 MB and a quarter of a second that most deployments do not need.
         import onnxruntime
         from tokenizers import Tokenizer
 
         self.model = model
         self._settings = settings
         self._tokenizer = Tokenizer.from_file(str(files[1]))
-        # What is longer is read in windows, of which each sees the end of the one before.
+        # Longer texts are read in overlapping windows.
         self._tokenizer.enable_truncation(settings.max_tokens, stride=settings.max_tokens // _OVERLAP)
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
@@ -93,15 +93,15 @@ class OnnxEmbeddings:
         return row
 
     def dense_weight_for(self, text: str) -> float:
-        """Return the dense weight for this question: lower the more its words are in pieces for the vocabulary.
+        """Return the dense weight for this question: lower, the more pieces the vocabulary splits its words into.
 
-        Words that a vocabulary breaks up are rare or foreign to the model, so its vectors say less about them.
+        Words that a vocabulary splits are rare or foreign to the model, so its vectors are less meaningful for them.
         """
         pieces = self.pieces_per_word(text)
         return float(np.interp(pieces, [_WHOLE, _BROKEN], [_DENSE_WEIGHT, _LOWEST_DENSE_WEIGHT]))
 
     def pieces_per_word(self, text: str) -> float:
-        """Return how many pieces of the vocabulary a word of the text takes on average; 1 for a text without words."""
+        """Return the average number of vocabulary pieces per word of a text; 1 for a text without words."""
         text = text[:_LOOKED_AT]
         words = len(_WORD.findall(text))
         if not words:
@@ -112,7 +112,7 @@ class OnnxEmbeddings:
         return (known + (_UNKNOWN - 1) * unknown) / words
 
     async def health(self) -> Health:
-        """Embed one word and say how that went."""
+        """Embed one word and report the result."""
         details = {"model": self.model, "dimensions": self.dimensions}
         try:
             await self.embed_query("health")
@@ -130,7 +130,8 @@ class OnnxEmbeddings:
             encodings = await loop.run_in_executor(self._thread, self._tokenizer.encode_batch, texts)
             windows, owners = _windows(encodings)
             vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
-            # Small batches each in its turn, so that a question waits for one of them, not for all passages before it.
+            # Each small batch is queued separately, so that a question waits for one of them, not for all passages
+            # before it.
             for rows in self._by_length(windows):
                 vectors[rows] = await loop.run_in_executor(self._thread, self._run, [windows[row] for row in rows])
             return _joined(vectors, windows, owners, len(texts))
@@ -138,7 +139,7 @@ class OnnxEmbeddings:
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed any number of texts on the calling thread: texts of like length together, so that little is padding."""
+        """Embed any number of texts on the calling thread, in batches of similar length to reduce padding."""
         windows, owners = _windows(self._tokenizer.encode_batch(list(texts)))
         vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
         for rows in self._by_length(windows):
@@ -146,7 +147,7 @@ class OnnxEmbeddings:
         return _joined(vectors, windows, owners, len(texts))
 
     def _by_length(self, encodings: Sequence[Encoding]) -> Iterator[list[int]]:
-        """Yield the rows in small batches of like length, the longest first."""
+        """Yield the rows in small batches of similar length, the longest first."""
         order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
         for start in range(0, len(order), self._inner_batch):
             yield order[start : start + self._inner_batch]
@@ -170,13 +171,13 @@ class OnnxEmbeddings:
 
 
 def _windows(encodings: Sequence[Encoding]) -> tuple[list[Encoding], list[int]]:
-    """Return the windows of all texts, and which text each is of."""
+    """Return the windows of all texts, and the index of each window's text."""
     found = [(one, row) for row, first in enumerate(encodings) for one in (first, *first.overflowing)]
     return [window for window, _ in found], [row for _, row in found]
 
 
 def _joined(vectors: Vectors, windows: Sequence[Encoding], owners: Sequence[int], texts: int) -> Vectors:
-    """Return a vector for each text: the mean of its windows' by their lengths, so that no part of it is left out."""
+    """Return a vector for each text: the mean of its windows weighted by length, so that no part is ignored."""
     if len(windows) == texts:
         return vectors
     sums = np.zeros((texts, vectors.shape[1]), dtype=np.float32)

@@ -1,7 +1,7 @@
-"""The one client of OpenAI-compatible services: embeddings, chat and the list of models, failures typed and cleaned.
+"""The one client of OpenAI-compatible services: embeddings, chat and list of models, with typed, redacted errors.
 
-What may pass raises RetryableFailure, with the pause that was asked for; what the service refuses raises Unavailable.
-Trying again is the caller's: each knows what else calls the same endpoint, and how much of an answer is out already.
+A transient failure raises RetryableFailure with the requested delay; a refusal raises Unavailable. Retries are left
+to the caller, which knows the other calls to the endpoint, and how much of an answer it has passed on.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 _PASSING = frozenset({408, 409, 425, 429})
 _NO_SCHEMA = frozenset({400, 404, 415, 422, 501})
-_REFUSALS = 10  # of one question, each teaching something
-_MODELS = 256  # whose dialects are remembered
+_REFUSALS = 10  # refusals of one question, each of which teaches something
+_MODELS = 256  # models whose dialects are kept
 _ROLES = frozenset({"system", "assistant", "user"})
 _THOUGHTS = ("reasoning_content", "reasoning")
 _TURN = 0.005  # seconds
-_READ = 10_000  # characters of an error that are looked at
+_READ = 10_000  # characters of an error that are examined
 _SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """An answer to write: messages as (role, text), role one of "system", "user", "assistant".
+    """An answer to request: messages as (role, text), with the role "system", "user" or "assistant".
 
-    `max_tokens` bounds the words, `prompt_tokens` are those of the messages by the caller's count; `schema` is the JSON
-    Schema that the answer should keep to. What a model does not take is left out, see `left_out`.
+    `max_tokens` bounds the answer; `prompt_tokens` is the size of the messages by the caller's count. `schema` is the
+    JSON Schema for the answer. Parameters that a model does not accept are omitted, see `Dialect.without`.
     """
 
     model: str
@@ -60,7 +60,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatPart:
-    """What one event of a streamed answer says; empty or None where it does not say it."""
+    """The content of one event of a streamed answer; absent parts are empty or None."""
 
     text: str = ""
     thought: str = ""
@@ -72,10 +72,10 @@ class ChatPart:
 
 
 class OpenAIClient:
-    """One endpoint; connections are shared by all calls. `name` and `metadata` are for the errors that it raises.
+    """One endpoint, with connections shared by all calls; `name` and `metadata` appear in its errors.
 
-    `timeout` is the seconds for a whole answer, None for no limit; `connect_timeout` those to connect, by itself the
-    same.
+    `timeout` is the limit in seconds for a whole answer, None for no limit. `connect_timeout` is the limit for
+    connecting, by default the same.
     """
 
     def __init__(
@@ -89,11 +89,11 @@ class OpenAIClient:
         self._settings = endpoint.settings
         self._window = endpoint.settings.window or endpoint.service.window
         self._dialects: dict[str, Dialect] = {}
-        """What refusals have taught, by model."""
+        """Dialects learnt from refusals, by model."""
         self._endpoint = endpoint
         self._connect = connect_timeout or timeout
-        # The library takes a third of a second to load and most deployments have no use for it: it is loaded with the
-        # client of an endpoint that somebody has set, and otherwise at the first call, beside the event loop.
+        # The library takes a third of a second to import, and most deployments do not need it. It is imported with
+        # the client of a configured endpoint, otherwise at the first call, off the event loop.
         self._opening = asyncio.Lock()
         self._opened = self._open() if endpoint.is_set else None
 
@@ -107,7 +107,7 @@ class OpenAIClient:
             base_url=self.base_url,
             timeout=httpx2.Timeout(self._timeout, connect=self._connect, pool=self._connect),
             http_client=http_client(self.base_url),
-            max_retries=0,  # attempts are counted, and pauses shared, by those who call
+            max_retries=0,  # callers count retries and share pauses
         )
 
     async def _library(self) -> openai.AsyncOpenAI:
@@ -118,7 +118,7 @@ class OpenAIClient:
         return self._opened
 
     async def embed(self, texts: Sequence[str], model: str, dimensions: int = 0) -> list[Sequence[float]]:
-        """Return a vector a text, in their order; `dimensions` are asked for, 0 for the model's own."""
+        """Return one vector per text, in order; `dimensions` is the requested length, 0 for the model's own."""
         library = await self._library()
         from openai import omit
 
@@ -139,7 +139,7 @@ class OpenAIClient:
                 async for chunk in response:
                     for part in _parts(chunk):
                         yield part
-                    # What has arrived in one piece is read without a pause: let others have their turn in between.
+                    # Data that arrived in one piece is read without waiting, so give other tasks a turn in between.
                     if monotonic() - turn > _TURN:
                         await asyncio.sleep(0)
                         turn = monotonic()
@@ -147,11 +147,11 @@ class OpenAIClient:
                 await response.close()
 
     def dialect(self, model: str) -> Dialect:
-        """Return how a model is asked, as far as it is known by now."""
+        """Return the current dialect of a model."""
         return self._dialects.get(model) or dialect_of(model, self._window)
 
     async def _begin(self, request: ChatRequest) -> openai.AsyncStream[object]:
-        """Begin an answer; what a refusal teaches is remembered for the model once it is seen to help."""
+        """Start an answer; a dialect learnt from refusals is kept for the model once it succeeds."""
         import openai
 
         known = dialect = self.dialect(request.model)
@@ -184,11 +184,11 @@ class OpenAIClient:
         if learned is known:
             return
         if len(self._dialects) >= _MODELS:
-            self._dialects.clear()  # names of models may be the callers'
+            self._dialects.clear()  # callers may choose model names
         self._dialects[model] = learned
 
     def _parameters(self, request: ChatRequest, dialect: Dialect) -> dict[str, object]:
-        """Return what is asked for beside model and messages, by the names that the service gives it."""
+        """Return the request parameters besides model and messages, by the service's names."""
         bound = dialect.bound(request.max_tokens, request.prompt_tokens, self._settings.thinking_tokens)
         wanted: dict[str, object] = {
             "temperature": request.temperature,
@@ -213,8 +213,8 @@ class OpenAIClient:
     async def _create(self, request: ChatRequest, sent: Mapping[str, object]) -> openai.AsyncStream[object]:
         from openai import AsyncStream
 
-        # The parameters go as they are: which of them there may be is the service's word, not the library's. The events
-        # come as they are too: making objects of them, and telling their types, is most of what one costs.
+        # The parameters bypass the library's types, because the service decides which exist. Events bypass them too:
+        # creating and typing objects is most of an event's cost.
         library = await self._library()
         asked = {"model": request.model, "messages": [_message(*one) for one in request.messages], "stream": True}
         return await library.post(
@@ -222,7 +222,7 @@ class OpenAIClient:
         )
 
     async def models(self, timeout: float) -> list[str]:
-        """Return the names of the models that are served."""
+        """Return the names of the available models."""
         library = await self._library()
         with self._typed():
             page = await library.models.list(timeout=timeout)
@@ -234,13 +234,13 @@ class OpenAIClient:
             await self._opened.close()
 
     def refused(self, problem: str, status: int = 0) -> Unavailable:
-        """Return the error for what trying again does not mend."""
+        """Return the error for a failure that a retry cannot fix."""
         metadata = self._metadata | ({"status": str(status)} if status else {})
         return Unavailable(f"{self._name} refused: {problem}", reason="PROVIDER_FAILED", metadata=metadata)
 
     @contextmanager
     def _typed(self) -> Iterator[None]:
-        """Raise what the library raises as failures of ours."""
+        """Translate the library's exceptions into typed failures."""
         import openai
 
         try:
@@ -257,17 +257,17 @@ class OpenAIClient:
                 raise RetryableFailure(problem, retry_after(error.response.headers), error.status_code) from error
             raise self.refused(problem, error.status_code) from error
         except openai.APIError as error:
-            # An error object inside a stream, or a body that is not what was asked for.
+            # An error object inside a stream, or a body of unexpected form.
             raise RetryableFailure(_words(error)) from error
         except (httpx2.HTTPError, httpx2.StreamError, OSError) as error:
             raise RetryableFailure(f"the connection broke ({type(error).__name__})") from error
         except (ValueError, AttributeError, TypeError) as error:
-            # Not JSON, or not what was asked for: a proxy's page makes the library stumble over a missing attribute.
+            # Not JSON, or of unexpected form: a proxy's page makes the library fail on a missing attribute.
             raise RetryableFailure(f"unreadable answer: {type(error).__name__}") from error
 
 
 def _parts(chunk: Any) -> Iterator[ChatPart]:
-    """Yield what an event says; one of another form raises what `OpenAIClient` takes for an unreadable answer."""
+    """Yield the parts of an event; an unexpected form raises an error that `OpenAIClient` reports as unreadable."""
     model = chunk.get("model") or ""
     usage = chunk.get("usage")
     if usage is not None:
@@ -286,7 +286,7 @@ def _parts(chunk: Any) -> Iterator[ChatPart]:
 
 
 def _thought(delta: Mapping[str, object]) -> str:
-    """Return what a model thinks, which services give beside the words under one name or another."""
+    """Return a model's thoughts, which services send beside the text under one of several names."""
     return next((value for name in _THOUGHTS if isinstance(value := delta.get(name), str)), "")
 
 
@@ -299,8 +299,8 @@ def _message(role: str, text: str) -> dict[str, str]:
 
 
 def _words(error: openai.APIError) -> str:
-    """Return the service's own words, on one line and not endless; they may quote a key, which is cut out."""
+    """Return the service's message on one line, shortened and with keys removed."""
     body = error.body
     message = body.get("message") if isinstance(body, dict) else None
-    # Cleaned before it is cut: the half of a key is not found any more.
+    # Redact before cutting, because half a key is no longer recognised.
     return redact(" ".join(str(message or error.message)[:_READ].split()))[:_SHOWN]

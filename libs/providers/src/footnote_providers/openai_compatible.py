@@ -1,4 +1,4 @@
-"""Embeddings over the OpenAI HTTP interface: OpenAI, Ollama, Gemini, vLLM, text-embeddings-inference and their like."""
+"""Embeddings over OpenAI's HTTP API: OpenAI, Ollama, Gemini, vLLM, text-embeddings-inference and similar services."""
 
 from collections.abc import Sequence
 
@@ -23,17 +23,17 @@ KNOWN_DIMENSIONS = {
     "all-minilm": 384,
     "bge-m3": 1024,
 }
-# Unauthorized, payment required, forbidden: said of who asks. What is said of the texts is another status.
+# Unauthorized, payment required, forbidden: the caller is refused. Refused texts have another status.
 _NOT_LET_IN = frozenset({"401", "402", "403"})
 SHORTENED_BY_REQUEST = ("text-embedding-3-", "gemini-embedding-")
 
 
 OPENAI_MODELS = "text-embedding-"
-"""How the names of OpenAI's own embedding models begin."""
+"""The prefix of OpenAI's own embedding models."""
 
 
 class Settings(BaseModel):
-    """What a collection may set. Addresses and keys belong to the deployment's environment, never to a collection."""
+    """The settings of a collection. Addresses and keys are the deployment's, from its environment only."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -46,12 +46,12 @@ class Settings(BaseModel):
 
 
 class OpenAICompatibleEmbeddings:
-    """Embeds through the shared client, attempts and pace through the endpoint's gate; dimensions are checked."""
+    """Embeds through the shared client, with the endpoint's retries and rate limit; checks the dimensions."""
 
-    # As measured with all-MiniLM; larger models bear more, set on the collection.
+    # Measured with all-MiniLM; larger models deserve more, which a collection can set.
     recommended_dense_weight = 0.5
     openai_dense_weight = 0.7
-    """Of OpenAI's own models, exactly."""
+    """The weight for OpenAI's own models."""
 
     def __init__(
         self, endpoint: Endpoint, gate: EndpointLimiter, model: str, dimensions: int, settings: Settings
@@ -71,7 +71,7 @@ class OpenAICompatibleEmbeddings:
 
     @property
     def dimensions(self) -> int:
-        """Length of the vectors; 0 until the first answer when the model is not a known one."""
+        """The length of the vectors; 0 until the first response of an unknown model."""
         return self._dimensions
 
     async def embed_documents(self, texts: Sequence[str]) -> Vectors:
@@ -84,7 +84,7 @@ class OpenAICompatibleEmbeddings:
         return row
 
     async def health(self) -> Health:
-        """Embed one word and say how that went."""
+        """Embed one word and report the result."""
         details = {"model": self.model, "base_url": self._client.base_url}
         try:
             vector = await self.embed_query("health")

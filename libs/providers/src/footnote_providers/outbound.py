@@ -1,4 +1,4 @@
-"""HTTP clients for providers: they go where they were sent and nowhere else."""
+"""HTTP clients for providers, which connect only to the configured address."""
 
 import httpx2
 from footnote_kit.context import request_id
@@ -7,11 +7,11 @@ from openai import DefaultAsyncHttpxClient
 from footnote_providers.egress.locality import stays_here
 
 REQUEST_ID = "X-Client-Request-Id"
-"""The header by which a service's own log finds the request of ours, as OpenAI names it."""
+"""The header that carries the request id to the provider's log; OpenAI defines the name."""
 
 
 async def _marked(request: httpx2.Request) -> None:
-    """Give a request the id of the call that it serves."""
+    """Add the id of the call being served to a request."""
     if known := request_id():
         request.headers[REQUEST_ID] = known
 
@@ -19,8 +19,8 @@ async def _marked(request: httpx2.Request) -> None:
 def http_client(base_url: str) -> DefaultAsyncHttpxClient:
     """Return a client for one endpoint.
 
-    Redirects are not followed: they would take texts, and perhaps a key, to an address that nobody chose. What is on
-    this machine is not asked by way of a proxy. Each request carries the id of the call that it serves.
+    It follows no redirects: they would send texts, and perhaps a key, to an address that is not configured. It
+    reaches local addresses without a proxy. Each request carries the id of the call being served.
     """
     return DefaultAsyncHttpxClient(
         follow_redirects=False, trust_env=not stays_here(base_url), event_hooks={"request": [_marked]}

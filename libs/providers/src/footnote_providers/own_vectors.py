@@ -1,4 +1,4 @@
-"""The provider "none": a collection that brings its own vectors, for which no text is ever embedded."""
+"""The provider "none", for a collection with its own vectors: it never embeds a text."""
 
 from collections.abc import Sequence
 
@@ -11,16 +11,16 @@ from footnote_providers.base import Health, Vectors
 PROVIDER = "none"
 REASON = "OWN_VECTORS"
 DENSE_WEIGHT = 0.7
-"""Vectors that somebody takes the trouble to bring come from a model that knows meaning, as the remote ones do."""
+"""Callers' own vectors usually come from a semantic model, as those of the remote providers do."""
 
 
 def brings_own(settings: EmbeddingSettings) -> bool:
-    """Tell whether a collection with these settings brings its own vectors."""
+    """Return whether a collection with these settings brings its own vectors."""
     return settings.provider == PROVIDER
 
 
 def no_query(collection: str) -> InvalidArgument:
-    """Return the error for a search by a text alone in such a collection."""
+    """Return the error for a search in such a collection by text alone."""
     return InvalidArgument(
         f"Collection '{collection}' brings its own vectors: give query_vector, or search it by words alone with the "
         "strategy FULLTEXT",
@@ -31,7 +31,7 @@ def no_query(collection: str) -> InvalidArgument:
 
 
 def no_document(collection: str) -> InvalidArgument:
-    """Return the error for a document that is put into such a collection."""
+    """Return the error for a document added to such a collection."""
     return InvalidArgument(
         f"Collection '{collection}' brings its own vectors: it takes rows by AddVectors, and no documents. Put "
         "them into another collection",
@@ -42,13 +42,13 @@ def no_document(collection: str) -> InvalidArgument:
 
 
 class Settings(BaseModel):
-    """There is nothing to set."""
+    """The provider has no settings."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class OwnVectors:
-    """Stands where a provider would; refuses every text."""
+    """Takes the place of a provider and refuses every text."""
 
     id = PROVIDER
     recommended_dense_weight = DENSE_WEIGHT
@@ -68,11 +68,11 @@ class OwnVectors:
         raise _no_text()
 
     async def health(self) -> Health:
-        """Report that it is there; it depends on nothing."""
+        """Report that it is healthy; it has no dependencies."""
         return Health(True, details={"model": self.model, "dimensions": self.dimensions})
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to free."""
+        """Do nothing, because there is nothing to free."""
 
 
 def _no_text() -> InvalidArgument:

@@ -1,4 +1,4 @@
-"""A classifier of pairs of texts: an ONNX model and its tokenizer in one folder, as rerankers and NLI models come."""
+"""Classifies pairs of texts with an ONNX model and its tokenizer from one folder, as for rerankers and NLI models."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ _BATCH = 16
 
 
 class PairClassifier:
-    """Reads two texts together; of a pair that is too long the text that `cut` names is shortened.
+    """Reads two texts together; in a pair that is too long, the text that `cut` names is shortened.
 
-    Where the other one alone is too long, the longer of both is shortened.
-
-    Raises InvalidArgument(PROVIDER_INVALID) when the folder lacks one of the files; `what` names such a model there.
+    When the other text alone is too long, the longer one is shortened. Raises InvalidArgument(PROVIDER_INVALID) when
+    the folder lacks one of the files; `what` names the kind of model in that message.
     """
 
     def __init__(
@@ -36,7 +35,7 @@ class PairClassifier:
                 f"The folder {folder.name!r} holds no {what}: it needs {', '.join(['model.onnx', *needed])}.",
                 reason="PROVIDER_INVALID",
             )
-        # Loaded with the first model: 20 MB and a quarter of a second, for which most deployments have no use.
+        # Imported with the first model: 20 MB and a quarter of a second that most deployments do not need.
         import onnxruntime
         from tokenizers import Tokenizer
 
@@ -47,16 +46,16 @@ class PairClassifier:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._cut, self._max_tokens = cut, max_tokens
         self._tokenizer.enable_padding()
-        # One model's run uses all its threads; two at once would only slow each other.
+        # One run uses all of the model's threads; two runs at once would only slow each other.
         self._lock = asyncio.Lock()
 
     async def logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """Return the classes' logits, shape (pairs, classes); the work is done on a thread."""
+        """Return the classes' logits, shape (pairs, classes); the computation runs on a thread."""
         async with self._lock:
             return await asyncio.to_thread(self._logits, pairs)
 
     def _logits(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        # Pairs of like length together, so that little is padding.
+        # Batches of similar length need little padding.
         order = sorted(range(len(pairs)), key=lambda index: len(pairs[index][0]) + len(pairs[index][1]))
         rows: dict[int, NDArray[np.float64]] = {}
         for start in range(0, len(order), _BATCH):
@@ -75,7 +74,7 @@ class PairClassifier:
         try:
             self._tokenizer.enable_truncation(self._max_tokens, strategy=self._cut)
             return list(self._tokenizer.encode_batch(pairs))
-        except Exception as error:  # the library raises bare ones
+        except Exception as error:  # the library raises bare exceptions
             if "runcation" not in str(error):
                 raise
         self._tokenizer.enable_truncation(self._max_tokens, strategy="longest_first")

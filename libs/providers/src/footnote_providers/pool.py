@@ -1,4 +1,4 @@
-"""A bounded set of things that are dear to make: the least recently used is closed, but never while it is in use."""
+"""An LRU pool of expensive objects: the least recently used is closed, but never while it is in use."""
 
 import asyncio
 from collections import OrderedDict
@@ -8,10 +8,10 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Closable(Protocol):
-    """What holds connections, threads or a model."""
+    """An object that holds connections, threads or a model."""
 
     async def close(self) -> None:
-        """Free them."""
+        """Free its resources."""
         ...
 
 
@@ -19,7 +19,7 @@ T = TypeVar("T", bound=Closable)
 
 
 class _Entry(Generic[T]):
-    """One thing being made or made, with the number of those who use it."""
+    """One object, finished or in creation, with its number of users."""
 
     __slots__ = ("made", "users")
 
@@ -29,9 +29,9 @@ class _Entry(Generic[T]):
 
 
 class Pool(Generic[T]):
-    """At most `size` things by key, of one event loop; more only while that many are in use at once.
+    """At most `size` objects by key, for one event loop; more only while that many are in use at once.
 
-    Each is made once, on a thread, however many ask for it at the same time; a failure is not kept.
+    Each object is created once, on a thread, even for concurrent requests; a failure is not kept.
     """
 
     def __init__(self, size: int) -> None:
@@ -46,14 +46,14 @@ class Pool(Generic[T]):
 
     @asynccontextmanager
     async def lease(self, key: Hashable, make: Callable[[], T]) -> AsyncIterator[T]:
-        """Give the thing for a key, made by `make` at its first use, which stays open while it is held."""
+        """Lend the object for a key, which stays open for the block; `make` creates it at its first use."""
         entry = self._entries.get(key)
         if entry is None:
             entry = self._entries[key] = _Entry(asyncio.ensure_future(asyncio.to_thread(make)))
         self._entries.move_to_end(key)
         entry.users += 1
         try:
-            # Shielded: it is made for the others as well, should this caller give up.
+            # Shielded, because other callers wait for the object too if this one is cancelled.
             yield await asyncio.shield(entry.made)
         except BaseException:
             if entry.made.done() and (entry.made.cancelled() or entry.made.exception() is not None):
@@ -64,7 +64,7 @@ class Pool(Generic[T]):
             await self._shrink()
 
     async def close(self) -> None:
-        """Close everything."""
+        """Close all objects."""
         while self._entries:
             _, entry = self._entries.popitem()
             await _close(entry)

@@ -1,6 +1,6 @@
-"""Which embedding providers there are, and how to get one.
+"""The registry of embedding providers, and leases of them.
 
-A third party adds one by an entry point in the group `footnote.embedding_providers` that names a `Registration`.
+Third parties add providers by an entry point in the group `footnote.embedding_providers` that names a `Registration`.
 """
 
 import asyncio
@@ -25,13 +25,13 @@ from footnote_providers.settings import AUTO, DefaultSettings
 MAX_DIMENSIONS = 32768
 _BUILTIN = "builtin"
 _MOST_KEPT = 16
-"""Providers kept open, models in memory: more are made again when they are wanted."""
+"""The most providers kept open, with their models in memory; others are recreated on demand."""
 
 
 @cache
 def registrations() -> Registry[EmbeddingProvider]:
-    """Return every provider registered here by id, ours first; a third party cannot replace one of ours."""
-    from footnote_providers.catalogue import CATALOGUE  # with its libraries, when first asked for
+    """Return every registered provider by id, built-in ones first; third parties cannot replace those."""
+    from footnote_providers.catalogue import CATALOGUE  # imported with its libraries on first use
 
     return Registry(Registered.EMBEDDING, CATALOGUE, taken=(AUTO,))
 
@@ -42,7 +42,7 @@ def descriptors() -> list[provider_pb2.Provider]:
 
 
 def validate(provider_id: str, settings: Mapping[str, object]) -> list[str]:
-    """Return what is wrong with a provider's settings, a sentence each; nothing is called."""
+    """Return what is wrong with a provider's settings, a sentence each, without calling the provider."""
     return registrations().problems(provider_id, settings)
 
 
@@ -51,8 +51,8 @@ def with_defaults(
 ) -> collection_pb2.EmbeddingSettings:
     """Return settings with provider and model filled in; dimensions stay as they are.
 
-    What is automatic is so for new collections alone (`automatic`): here, where settings are of one from before or
-    belong to none, that means the built-in provider, whatever is installed since.
+    The automatic choice applies to new collections only (`automatic`). Settings of older collections, or of none,
+    mean the built-in provider here, whatever was installed since.
     """
     chosen = collection_pb2.EmbeddingSettings()
     chosen.CopyFrom(settings)
@@ -68,24 +68,24 @@ def with_defaults(
 
 
 def meaning(choice: provider_pb2.ProviderChoice) -> tuple[str, str]:
-    """Return the provider and model that a collection's setting stands for."""
+    """Return the provider and model that a collection's setting resolves to."""
     chosen = with_defaults(collection_pb2.EmbeddingSettings(provider=choice.provider, model=choice.model))
     return chosen.provider, chosen.model
 
 
 def use_of(chosen: collection_pb2.EmbeddingSettings, egress: Egress, kind: Kind = Kind.EMBEDDING) -> Use:
-    """Return what the policy must know of a provider whose settings are filled in; nothing is called or made."""
+    """Return the policy's view of a provider with complete settings; it is neither called nor created."""
     return use(kind, chosen.provider, chosen.model, registrations().get(chosen.provider), egress)
 
 
 _pools: WeakKeyDictionary[asyncio.AbstractEventLoop, Pool[EmbeddingProvider]] = WeakKeyDictionary()
-"""By event loop: connections belong to the loop that opened them."""
+"""One pool per event loop, because connections belong to the loop that opened them."""
 
 
 def check(
     settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None
 ) -> collection_pb2.EmbeddingSettings:
-    """Return settings filled in; raises InvalidArgument(PROVIDER_INVALID) with what is wrong with them."""
+    """Return complete settings; raises InvalidArgument(PROVIDER_INVALID) that explains what is wrong with them."""
     chosen = with_defaults(settings, defaults)
     problems = validate(chosen.provider, json_format.MessageToDict(chosen.settings))
     if not 0 <= chosen.dimensions <= MAX_DIMENSIONS:
@@ -99,20 +99,20 @@ def check(
 async def lease(
     settings: collection_pb2.EmbeddingSettings, defaults: DefaultSettings | None = None
 ) -> AsyncIterator[EmbeddingProvider]:
-    """Give the provider for these settings, the same one for the same settings on the same event loop.
+    """Lend the provider for these settings; the same settings share a provider within an event loop.
 
-    It is made on a thread, for a model is read from disk, and may be closed once nobody holds it and others were used
-    since: hold it for a call or a few, not for ever. Raises InvalidArgument(PROVIDER_INVALID) with what is wrong.
+    A thread creates it, because it may read a model from disk. It may be closed when it is no longer lent and others
+    were used since, so hold it for a few calls only. Raises InvalidArgument(PROVIDER_INVALID) for invalid settings.
     """
     chosen = with_defaults(settings, defaults)
     wanted = collection_pb2.EmbeddingSettings()
     wanted.CopyFrom(chosen)
     registration = registrations().get(chosen.provider)
     if registration is not None and registration.one_length:
-        wanted.dimensions = 0  # a collection names it, a warm-up does not: else the same model is loaded twice
+        wanted.dimensions = 0  # a collection sets dimensions, a warm-up does not: the same model must not load twice
     pool = _pools.setdefault(asyncio.get_running_loop(), Pool(_MOST_KEPT))
     key = wanted.SerializeToString(deterministic=True)
-    if key not in pool:  # what one was made from has been checked
+    if key not in pool:  # the settings of an existing one have been checked
         check(chosen, defaults)
     async with pool.lease(key, lambda: make(wanted)) as provider:
         _check_length(provider, chosen)
@@ -120,7 +120,7 @@ async def lease(
 
 
 def make(chosen: collection_pb2.EmbeddingSettings) -> EmbeddingProvider:
-    """Return a new provider for checked settings; reads a model from disk, so never on an event loop."""
+    """Return a new provider for checked settings; it may read a model from disk, so never call it on an event loop."""
     values = json_format.MessageToDict(chosen.settings)
     provider = registrations()[chosen.provider].build(chosen.model, values, chosen.dimensions)
     _check_length(provider, chosen)
@@ -137,7 +137,7 @@ def _check_length(provider: EmbeddingProvider, chosen: collection_pb2.EmbeddingS
 
 
 async def close_all() -> None:
-    """Close every provider made on this event loop."""
+    """Close every provider created on this event loop."""
     pool = _pools.pop(asyncio.get_running_loop(), None)
     if pool is not None:
         await pool.close()

@@ -1,6 +1,6 @@
-"""What stands between us and a remote provider: attempts, backoff, a shared pause, a rate limit, a circuit breaker.
+"""Resilience of calls to a remote provider: retries, backoff, shared pauses, rate limit, circuit breaker.
 
-All callers of an endpoint in this process share one `EndpointLimiter`, so a "slow down" to one slows all.
+All callers of an endpoint in this process share one `EndpointLimiter`, so that a "slow down" to one slows all.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How patient to be with a provider; times in seconds."""
+    """Retry and rate limits of a provider; times in seconds."""
 
     attempts: int = 3
     first_backoff: float = 0.5
@@ -33,7 +33,7 @@ class Policy:
 
 
 class EndpointLimiter:
-    """Lets calls to one endpoint through at the right pace, and stops them while it is known to be down."""
+    """Paces calls to one endpoint, and stops them while it is known to be down."""
 
     def __init__(self, name: str, policy: Policy, clock: Callable[[], float] = monotonic) -> None:
         self.name = name
@@ -47,7 +47,7 @@ class EndpointLimiter:
         self.attempts_made = 0
 
     async def call(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Make the call, again on `RetryableFailure`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
+        """Make the call, retrying on `RetryableFailure`; after the last attempt raise Unavailable(PROVIDER_FAILED)."""
         self._check_breaker()
         for number in range(1, self.policy.attempts + 1):
             await self._wait_for_turn()
@@ -61,7 +61,7 @@ class EndpointLimiter:
                     raise self._failed(str(error), number) from error
                 await self._back_off(error, number)
             except FootnoteError:
-                # An answer, if not the one hoped for: the endpoint is up.
+                # An error response is a response: the endpoint is up.
                 self._breaker.answered()
                 raise
             else:
@@ -86,7 +86,7 @@ class EndpointLimiter:
         )
 
     async def _wait_for_turn(self) -> None:
-        """Wait out a pause asked for by the provider, and take a slot of the rate limit."""
+        """Wait out a pause that the provider asked for, and for a slot of the rate limit."""
         now = self._clock()
         start = max(now, self._not_before)
         if self.policy.requests_per_minute > 0:

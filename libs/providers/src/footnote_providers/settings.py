@@ -1,4 +1,4 @@
-"""The deployment's part of provider settings: default provider, addresses, keys, limits."""
+"""The deployment's provider settings: default provider, addresses, keys, limits."""
 
 import re
 from pathlib import Path
@@ -8,11 +8,11 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 AUTO = "auto"
-"""The provider of new collections is e5 where its package is installed, else the built-in one; see `automatic`."""
+"""The default provider is e5 when its package is installed, else the built-in one; see `automatic`."""
 
 
 class DefaultSettings(BaseSettings):
-    """Embeddings used where a collection names none (`FOOTNOTE_EMBEDDING_*`)."""
+    """The embedding settings of collections that name none (`FOOTNOTE_EMBEDDING_*`)."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_EMBEDDING_")
 
@@ -31,7 +31,7 @@ class DefaultSettings(BaseSettings):
 class RemoteSettings(BaseSettings):
     """One OpenAI-compatible service (`FOOTNOTE_OPENAI_*`, `FOOTNOTE_OLLAMA_*`, …, see `endpoints`); times in seconds.
 
-    From `timeout` on they are about embeddings; generation has its own times and attempts.
+    The settings from `timeout` on concern embeddings; generation has its own timeouts and retries.
     """
 
     base_url: str = Field(default="", description="Its address; empty means the public one, or the usual port here.")
@@ -65,7 +65,7 @@ class RemoteSettings(BaseSettings):
 
 
 class E5Settings(BaseSettings):
-    """The model that a package brings (`FOOTNOTE_E5_*`)."""
+    """The model whose weights come as a package (`FOOTNOTE_E5_*`)."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_E5_")
 
@@ -106,5 +106,5 @@ class OnnxSettings(BaseSettings):
         return pairs
 
     def pinned(self, model: str) -> str:
-        """Return the checksum of a model of the hub, "" for none."""
+        """Return the pinned checksum of a hub model, "" for none."""
         return self.model_sha256.get(model, "")

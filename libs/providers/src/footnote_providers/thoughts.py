@@ -1,17 +1,17 @@
-"""What a model thinks, told apart from what it says where both come in one stream of words."""
+"""Separates a model's thoughts from its answer when both arrive in one stream of text."""
 
 from __future__ import annotations
 
 _MARKS = {"<think>": "</think>", "<thinking>": "</thinking>", "<thought>": "</thought>"}
 _LONGEST = max(map(len, _MARKS))
-_KEPT = 1_000_000  # characters of what may be thoughts, in case it was not
+_KEPT = 1_000_000  # characters of possible thoughts that are kept, in case they are the answer
 
 
 class Thoughts:
-    """Takes the beginning of an answer out that stands between marks; the marks later on are the answer's own words.
+    """Removes a marked section of thoughts at the start of an answer; later marks belong to the answer.
 
-    `unmarked` is for models whose servers leave the opening mark out: all up to a closing one is thought, and said
-    after all where none comes.
+    `unmarked` is for models whose servers omit the opening mark. All text up to a closing mark is then thoughts, and
+    becomes the answer when no closing mark arrives.
     """
 
     def __init__(self, unmarked: bool = False) -> None:
@@ -25,11 +25,11 @@ class Thoughts:
         self._many = 0
 
     def said_elsewhere(self) -> None:
-        """Note that thoughts come beside the words: what is said has none in it."""
+        """Record that thoughts arrive separately, so the text contains none."""
         self._unmarked = False
 
     def feed(self, text: str) -> tuple[str, str]:
-        """Take the next characters; return the thoughts and the words in them."""
+        """Process the next characters; return the thoughts and the answer text in them."""
         if self._saying:
             return "", text
         self._held += text
@@ -40,7 +40,7 @@ class Thoughts:
         return self._think()
 
     def end(self) -> str:
-        """Return the words that were held back until the end."""
+        """Return the answer text held back until the end."""
         if self._saying or (self._begun and not self._unmarked):
             return ""
         return "".join([*self._kept, self._let_go()])
@@ -67,10 +67,10 @@ class Thoughts:
             thought, said = self._held[:end], self._held[end + len(self._close) :]
             self._held = ""
             self._kept.clear()
-            # An empty line parts the thoughts from the answer; the answer begins at its first word.
+            # A blank line separates the thoughts from the answer, which begins at its first word.
             self._restart(said)
             return thought, self._let_go() if self._saying else ""
-        # What may be the beginning of the closing mark waits for its rest.
+        # A possible start of the closing mark is held back until the rest arrives.
         keep = min(len(self._close) - 1, len(self._held))
         thought, self._held = self._held[: len(self._held) - keep], self._held[len(self._held) - keep :]
         if self._unmarked:
