@@ -1,1 +1,1 @@
-"""Language-aware text: detection, search terms, sentences, tokens."""
+"""Language-aware text processing: language detection, search terms, sentences, tokens."""

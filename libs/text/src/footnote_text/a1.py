@@ -1,11 +1,11 @@
-"""Names of cells as spreadsheets write them: "C12", "A1:B3"; rows and columns count from 0."""
+"""Cell names in spreadsheet notation: "C12", "A1:B3"; rows and columns count from 0."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-_LONGEST_NAME = 16  # three letters and seven digits are the most that a sheet has
+_LONGEST_NAME = 16  # a sheet has at most three letters and seven digits
 _CELL = re.compile(r"\$?([A-Za-z]{1,3})\$?([0-9]{1,7})")
 
 Corners = tuple[int, int, int, int]
@@ -29,13 +29,13 @@ def cell_name(row: int, column: int) -> str:
 
 
 def range_name(first_row: int, first_column: int, last_row: int, last_column: int) -> str:
-    """Return the name of a range; of a single cell that cell's."""
+    """Return the name of a range, or the cell's name for a single cell."""
     start, end = cell_name(first_row, first_column), cell_name(last_row, last_column)
     return start if start == end else f"{start}:{end}"
 
 
 def cell_position(name: str) -> tuple[int, int]:
-    """Return row and column of a cell; ValueError for anything else."""
+    """Return row and column of a cell; ValueError for an invalid name."""
     match = _CELL.fullmatch(name[: _LONGEST_NAME + 1])
     if match is None or match[2].strip("0") == "":
         raise ValueError(f"{name[:_LONGEST_NAME]!r} is no cell")
@@ -46,7 +46,7 @@ def cell_position(name: str) -> tuple[int, int]:
 
 
 def corners(name: str) -> Corners | None:
-    """Return the corners of a cell or range, whichever is named first; None for anything else."""
+    """Return the corners of a cell or range, in any order of its ends; None for an invalid name."""
     try:
         places = [cell_position(part.strip()) for part in name.split(":", 2)]
     except ValueError:
@@ -56,7 +56,7 @@ def corners(name: str) -> Corners | None:
 
 
 def joined(names: list[str]) -> str:
-    """Return the smallest range that holds all ranges; "" when one of them cannot be read."""
+    """Return the smallest range that contains all ranges; "" when one of them is invalid."""
     found = [corners(name) for name in names]
     known = [one for one in found if one is not None]
     if len(known) < len(found) or not known:
@@ -68,6 +68,6 @@ def joined(names: list[str]) -> str:
 
 
 def holds(outer: str, inner: str) -> bool:
-    """Tell whether a range holds another one."""
+    """Return whether a range contains another one."""
     a, b = corners(inner), corners(outer)
     return a is not None and b is not None and b[0] <= a[0] and b[1] <= a[1] and a[2] <= b[2] and a[3] <= b[3]

@@ -1,6 +1,6 @@
-"""Abbreviations that offices use and documents spell out: a question says capex, the report "capital expenditures".
+"""Office abbreviations and their long forms: a question says capex, the report "capital expenditures".
 
-General vocabulary only. A query gets the long form beside the short one; documents are left as they are.
+The list is general vocabulary only. Queries get the long form in addition to the short one; documents stay unchanged.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _table(language: str) -> dict[str, str]:
 def spelled_out(text: str, language: str) -> list[str]:
     """Return the long forms of the abbreviations in a text, in order, each once.
 
-    Short ones that are also words ("it", "po", "is") count only with two capitals.
+    Short ones that are also words ("it", "po", "is") need two capitals to count.
     """
     table = _table(language)
     found: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""Keywords of a text: its weightiest words and the phrases that repeat, by counts of search terms."""
+"""Keyword extraction: the words and repeated phrases with the highest weight, by counts of search terms."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from footnote_text.lexical import terms
 
 _SHORTEST = 3
 _PHRASE_SHARE = 0.5
-"""How large a share of its rarer word's mentions a phrase must have to stand for both words."""
+"""The minimum share of its rarer word's occurrences that a phrase needs to replace both words."""
 _LONGEST_RUN = 4
 _RUN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]{2,}|[\u30a1-\u30fa\u30fc]{2,}")
-"""Han characters or katakana in a row: their texts have no spaces, and words are two to four characters long."""
+"""Runs of Han characters or katakana: such texts have no spaces, and words have two to four characters."""
 _SPLIT = re.compile(r"[.!?;:,()\[\]{}\"“”«»|/\n\r\t]+")
 
 
@@ -29,17 +29,17 @@ class _Candidate:
         self.written[written] += 1
 
     def spelling(self) -> str:
-        """Return the commonest spelling; of equally common ones the first."""
+        """Return the most frequent spelling; of equally frequent ones the first."""
         return self.written.most_common(1)[0][0]
 
 
 def keywords(text: str, language: str = "", limit: int = 10) -> list[str]:
-    """Return up to `limit` words and two-word phrases that weigh most in the text, the weightiest first.
+    """Return up to `limit` words and two-word phrases with the highest weight, in descending order.
 
-    The weight of a word is how often its stem occurs, times the square root of its length, because short words are
-    common ones. A phrase of two neighbouring words takes the place of its words where they mostly occur together.
-    Of scripts without spaces only Han characters and katakana are read, and only what repeats counts. `language` is an
-    ISO 639-1 code; it decides stems and stop words.
+    A word's weight is its stem's number of occurrences times the square root of its length, because short words are
+    common ones. A phrase of two neighbouring words replaces its words when they mostly occur together. In scripts
+    without spaces, only Han characters and katakana are read, and only repetitions count. `language` is an ISO 639-1
+    code that selects stemmer and stop words.
     """
     words, phrases = _count(text, language)
     words |= _unspaced(text)
@@ -78,7 +78,7 @@ def _count(text: str, language: str) -> tuple[dict[str, _Candidate], dict[tuple[
 
 
 def _unspaced(text: str) -> dict[str, _Candidate]:
-    """Return what repeats within runs of Han characters or katakana, without parts of a longer repetition."""
+    """Return repeated substrings of Han or katakana runs, without parts of a longer repetition."""
     found: dict[str, _Candidate] = {}
     for run in _RUN.findall(text):
         for length in range(2, min(len(run), _LONGEST_RUN) + 1):
@@ -93,7 +93,7 @@ def _unspaced(text: str) -> dict[str, _Candidate]:
 
 
 def _term(word: str, language: str) -> str:
-    """Return the stem of a word that may be a keyword, else an empty string."""
+    """Return the stem of a word that may be a keyword, else ""."""
     found = terms(word, language) if len(word) >= _SHORTEST and any(map(str.isalpha, word)) else []
     return found[0] if len(found) == 1 and len(found[0]) >= _SHORTEST and not found[0][0].isdigit() else ""
 

@@ -1,4 +1,4 @@
-"""Finding the language of a text, reliable also for questions of a few words."""
+"""Language detection that is reliable even for questions of a few words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from footnote_text.stopwords import STOP_WORDS
 _WORD = re.compile(r"[^\W\d_]+")
 _SAMPLE = 4000
 _KEPT = 500  # characters
-_SHORT = 30  # words; above that the model needs no help
+_SHORT = 30  # words; in longer texts the model is reliable alone
 _lock = threading.Lock()
 
 _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
@@ -32,27 +32,27 @@ _SCRIPTS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("ta", re.compile(f"[{TAMIL}]")),
 )
 _WITHIN = {"ary": "ar", "arz": "ar"}
-"""What the model knows of Moroccan and Egyptian Arabic, by the code of the language that ISO 639-3 counts them to."""
+"""The model's codes for Moroccan and Egyptian Arabic, and the macrolanguage that ISO 639-3 assigns them to."""
 _LETTER = re.compile(r"[^\W\d_]")
 _LATIN = re.compile("[A-Za-z]")
 
 
 @lru_cache(maxsize=1)
 def _identifier() -> Any:
-    # Imported late: a process that never asks need not load it.
+    # Imported late, so that a process that never uses it does not load it.
     from footnote_text import language_model
 
     return language_model.identifier()
 
 
 def _model_scores(text: str) -> dict[str, float]:
-    """Return how likely each language is; to be read only."""
+    """Return the probability of each language; callers must not modify it."""
     return _kept_scores(text) if len(text) <= _KEPT else _scores(text)
 
 
 @kept(2**19, lambda scores: 72 * len(scores))
 def _kept_scores(text: str) -> dict[str, float]:
-    # A question is asked about by each part that has to do with it, with candidates of its own.
+    # Several parts detect the language of the same question, each with its own candidates.
     return _scores(text)
 
 
@@ -60,14 +60,14 @@ def _scores(text: str) -> dict[str, float]:
     with _lock:
         identifier = _identifier()
     scores: dict[str, float] = dict(identifier.rank(text))
-    # The model tells dialects apart that ISO 639-1 has one code for, and short texts fall between them.
+    # The model separates dialects that share a code in ISO 639-1, and their scores split on short texts.
     for dialect, code in _WITHIN.items():
         scores[code] = scores.get(code, 0.0) + scores.pop(dialect, 0.0)
     return scores
 
 
 def _sample(text: str) -> str:
-    """Beginning and middle of a long text: the beginning alone is often a title page."""
+    """Return the beginning and middle of a long text, because the beginning alone is often a title page."""
     if len(text) <= _SAMPLE:
         return text
     half = _SAMPLE // 2
@@ -83,7 +83,8 @@ def _by_script(text: str) -> str:
         return ""
     for language, pattern in _SCRIPTS:
         share = len(pattern.findall(text)) / letters
-        # Japanese mixes kana with Han; a fifth of kana settles it. Han counts double against Latin words, being denser.
+        # Japanese mixes kana with Han, so a small share of kana decides. Han needs a smaller share too, because its
+        # text is denser than Latin words.
         if share >= (0.15 if language == "ja" else 0.3 if language in {"zh", "ko"} else 0.5):
             return language
     return ""
@@ -99,10 +100,10 @@ def _stop_word_votes(words: Sequence[str]) -> Counter[str]:
 
 
 def detect(text: str, candidates: Sequence[str] = ()) -> str:
-    """Return the language of a text as ISO 639-1 code, or "" when unsure.
+    """Return the language of a text as ISO 639-1 code; "" when uncertain.
 
-    `candidates` are languages expected here, most likely first: they decide when the text itself says too little, and
-    a text that is clearly in another language still gets that language.
+    `candidates` are expected languages, most likely first. They decide when the text alone is not conclusive; a text
+    clearly in another language still gets that language.
     """
     sample = _sample(text)
     script = _by_script(sample)
@@ -126,7 +127,7 @@ def detect(text: str, candidates: Sequence[str] = ()) -> str:
     evidence = combined[best]
     if best in candidates:
         return best
-    # Few words and none of them a function word: the model alone is guessing.
+    # With few words and no function word among them, the model is only guessing.
     latin = _LATIN.search(sample) is not None
     if votes[best] == 0 and ((latin and total <= 3) or scores.get(best, 0.0) < 0.6):
         return ""

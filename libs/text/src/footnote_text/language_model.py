@@ -1,8 +1,8 @@
-"""The model that tells languages, its tables in files that all processes of this user share.
+"""The language identification model, with its tables in files that all processes of this user share.
 
-Unpacked it takes 74 MB and most of a second in each process. As files in the user's cache folder its tables are mapped:
-whoever comes second finds them, and they are in memory once, as far as they are looked at. Where the folder cannot be
-written or holds something else, the process unpacks them for itself.
+Unpacked in memory it takes 74 MB and most of a second in each process. This module stores its tables in the user's
+cache folder and maps them. Later processes find them there, and the pages in use are in memory once. If the folder is
+not writable or has unexpected content, the process unpacks the tables in its own memory.
 """
 
 from __future__ import annotations
@@ -23,30 +23,30 @@ from numpy.typing import NDArray
 Table: TypeAlias = NDArray[Any]
 _TABLES = ("likelihoods", "priors", "labels", "moves", "rows", "features")
 _FORM = 1
-"""Of the files; what they hold or how they are read has changed where this has."""
+"""The version of the files; a change of their content or reading needs a new one."""
 
 
 def cache_folder() -> Path:
-    """Return the user's folder for what can be made again."""
+    """Return the user's folder for data that can be recreated."""
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return Path(base) / "footnote"
 
 
 def identifier() -> Any:
-    """Return py3langid's identifier over shared tables, or over its own where they cannot be shared; for threads."""
-    # Imported late: a process that never asks need not pay.
+    """Return py3langid's identifier with shared tables, or private ones if sharing fails; run it on a thread."""
+    # Imported late, so that a process that never uses it does not pay for it.
     from py3langid import langid
 
     packed = langid.MODEL_DIR / langid.MODEL_FILE
     try:
         tables = _mapped(_place(packed)) or _made(packed)
-    except (OSError, RuntimeError, ValueError):  # no home, no room, no right to write, files cut short
+    except (OSError, RuntimeError, ValueError):  # no home, no room, no permission to write, truncated files
         return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
     return langid.LanguageIdentifier(
         tables["likelihoods"],
         tables["priors"],
         tables["labels"].tolist(),
-        # As memory and not as array: its items are plain numbers then, and the walk through a text takes one a byte.
+        # As memory, not as array: its items are plain numbers, of which the scan of a text needs one per byte.
         tables["moves"].data,
         tables["features"].tolist(),
         norm_probs=True,
@@ -55,13 +55,13 @@ def identifier() -> Any:
 
 
 def _place(packed: Path) -> Path:
-    """Return where the tables of a packed model are, or will be; another release of the model has another place."""
+    """Return the folder of a packed model's tables, whether it exists or not; each release of the model has its own."""
     found = packed.stat()
     return cache_folder() / f"languages-{found.st_size:x}-{int(found.st_mtime):x}-{_FORM}"
 
 
 def _mapped(folder: Path) -> Mapping[str, Table] | None:
-    """Return the tables of a folder that only this user can have written, None where there is none."""
+    """Return the tables of a folder that only this user can have written; None when the folder is missing."""
     try:
         found = folder.lstat()
     except FileNotFoundError:
@@ -74,13 +74,13 @@ def _mapped(folder: Path) -> Mapping[str, Table] | None:
 def _table(path: Path) -> Table:
     mapped = np.lib.format.open_memmap(path, mode="r")
     if isinstance(mapped.base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM"):
-        # A text looks at few places, far from one another: what lies around them need not come along.
+        # A text uses few and distant places; reading ahead around them is useless.
         mapped.base.madvise(mmap.MADV_RANDOM)
     return np.asarray(mapped)
 
 
 def _made(packed: Path) -> Mapping[str, Table]:
-    """Unpack the tables beside their place, move them there whole, and return them; OSError where that fails."""
+    """Unpack the tables into a temporary folder, rename it, and return them; OSError on failure."""
     from py3langid import modelio
 
     place = _place(packed)
@@ -90,10 +90,11 @@ def _made(packed: Path) -> Mapping[str, Table]:
             with (folder / f"{name}.npy").open("xb") as file:
                 np.save(file, np.asarray(table), allow_pickle=False)
                 file.flush()
-                os.fsync(file.fileno())  # before the folder has its name: what is there is whole after a power cut too
+                # before the rename, so that a folder with the final name is complete even after a power cut
+                os.fsync(file.fileno())
         try:
             folder.rename(place)
-        except OSError:  # another process was quicker
+        except OSError:  # another process was faster
             if not place.is_dir():
                 raise
     mapped = _mapped(place)

@@ -1,7 +1,7 @@
-"""A question with the words that it leans on behind it in brackets: how they are put there, and found again.
+"""A question followed by its context in brackets: formats and parses this form.
 
-Round ones hold the subject that it needs: "What does it weigh? (chair Vela)". Square ones hold what was spoken of
-before, where it may or may not still be meant: "What does error E04 mean? [boiler Alto]".
+Round brackets hold the subject that the question needs: "What does it weigh? (chair Vela)". Square brackets hold
+earlier topics that may or may not still be meant: "What does error E04 mean? [boiler Alto]".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LONGEST = 300
 
 @dataclass(frozen=True, slots=True)
 class Leaning:
-    """A question, what it is asked of, and what was spoken of before; the last two are "" where there are none."""
+    """A question, its subject, and earlier topics; the last two are "" when absent."""
 
     question: str
     subject: str = ""
@@ -28,14 +28,14 @@ class Leaning:
 
 
 def leaning(question: str, subject: Sequence[str] = (), before: Sequence[str] = ()) -> str:
-    """Return a question with words in brackets behind it, as it is where there are none."""
+    """Return a question with context in brackets; the question itself without context."""
     return str(Leaning(question.strip(), " ".join(subject), " ".join(before))) if subject or before else question
 
 
 def parted(question: str) -> Leaning:
-    """Return a question without the brackets that it ends with, and what stands in them; all of it where that is all.
+    """Split the context in trailing brackets off a question; a text that is only brackets stays whole.
 
-    What stands in brackets says of what is asked, not what.
+    Brackets qualify a question and are never the question itself.
     """
     text, before = _last(question, "[", "]")
     text, subject = _last(text, "(", ")")

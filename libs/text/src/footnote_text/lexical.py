@@ -1,6 +1,6 @@
-"""Language-aware search terms, made the same way for documents and for queries.
+"""Language-aware search terms, produced the same way for documents and queries.
 
-The terms are stored as whitespace-separated text, so the engine's analyzer need do no more than split at spaces.
+The terms are stored as text separated by spaces, so that the engine's analyzer only has to split at spaces.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _STEMMERS = {
 _MAX_TERM = 64
 _MAX_GROUPS = 20
 _MAX_KEPT = 32
-# Beyond so many characters a word is not looked at: only the first 64 of its stem are kept anyway.
+# Characters of a word that are read; only the first 64 of its stem are kept anyway.
 _MAX_WORD = 256
 
 # Scripts written without spaces between words become bigrams.
 _TOKEN = re.compile(
     rf"(?P<unspaced>[{UNSPACED}]++)"
-    # 1,577.0 or 3,5: one number. Bounded, because "1,1,1,…a" would be read to its end from each of its digits.
+    # 1,577.0 or 3,5: one number. Bounded, because otherwise "1,1,1,…a" would be read to its end from each digit.
     rf"|(?P<number>\d++(?:[.,]\d++){{1,{_MAX_GROUPS}}}+(?![\d.,]{{0,{_MAX_TERM}}}+[^\W\d]))"
     r"|(?P<acronym>(?:[^\W\d_]\.){2,}(?:[^\W\d_](?!\w))?)"
-    # Marks of the Indic scripts belong to the word although \w leaves them out; the danda is punctuation.
+    # Marks of the Indic scripts belong to the word although \w excludes them; the danda is punctuation.
     rf"|(?P<word>(?:(?![{UNSPACED}])[\w\u0900-\u0963\u0966-\u0dff])++"
     rf"(?:['’ʼ](?:(?![{UNSPACED}])\w)++)*+)"
 )
@@ -52,7 +52,7 @@ _local = threading.local()
 
 @lru_cache(maxsize=4096)
 def _fold_char(char: str) -> str:
-    """Return a lower-case character without its accent; where marks make other letters, as in kana, it stays."""
+    """Return a lower-case character without its accent; it stays where marks form other letters, as in kana."""
     if char in _LONE:
         return _LONE[char]
     decomposed = unicodedata.normalize("NFD", char)
@@ -71,7 +71,7 @@ def fold(text: str) -> str:
 
 
 def has_stemmer(language: str) -> bool:
-    """Tell whether words of this language (ISO 639-1) are stemmed."""
+    """Return whether words of this language (ISO 639-1) are stemmed."""
     return language in _STEMMERS
 
 
@@ -94,7 +94,7 @@ def _stop_words(language: str) -> frozenset[str]:
 
 @lru_cache(maxsize=20_000)
 def _word_terms(word: str, language: str) -> tuple[str, ...]:
-    """Return the terms of one word as written, compatibility-normalised and case-folded."""
+    """Return the terms of one compatibility-normalised and case-folded word."""
     parts = [part for part in _APOSTROPHE.split(word) if part]
     if len(parts) > 1:
         if parts[0] in _ELIDED:
@@ -113,7 +113,7 @@ def _word_terms(word: str, language: str) -> tuple[str, ...]:
 def _piece_terms(piece: str, language: str) -> list[str]:
     plain = fold(piece[:_MAX_WORD])
     if any(char.isdigit() for char in plain):
-        # "fy2019" is also findable as "2019".
+        # "fy2019" must also be found as "2019".
         halves = _LETTERS_DIGITS.split(plain)
         return [plain[:_MAX_TERM]] + ([half[:_MAX_TERM] for half in halves] if len(halves) > 1 else [])
     return [fold(_stem(plain, language))[:_MAX_TERM]]
@@ -138,7 +138,7 @@ def terms(text: str, language: str = "") -> list[str]:
     """
     language = language.lower()[:2]
     normal = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
-    # No term reaches over white space, and most stretches between it were seen before.
+    # No term crosses white space, and most stretches between white space are already cached.
     stretches = normal.split()
     if max(map(len, stretches), default=0) <= _MAX_KEPT:
         return list(chain.from_iterable(map(_kept_terms, stretches, repeat(language))))
@@ -173,10 +173,10 @@ def _stretch_terms(stretch: str, language: str) -> list[str]:
 
 
 def lexical_text(text: str, language: str = "") -> str:
-    """Join the terms of a text by spaces, for the BM25 column and for queries against it."""
+    """Join the terms of a text with spaces, for the BM25 column and for queries of it."""
     return " ".join(terms(text, language))
 
 
 def is_unspaced(char: str) -> bool:
-    """Tell whether a character belongs to a script that puts no spaces between words."""
+    """Return whether a character belongs to a script without spaces between words."""
     return _UNSPACED_CHAR.match(char) is not None

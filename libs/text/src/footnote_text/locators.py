@@ -1,4 +1,4 @@
-"""Places in documents: how they are written for people, and how the narrowest one for a quote is found."""
+"""Places in documents: their text for people, and the narrowest place of a quote."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _HEADING_SEPARATOR = " › "
 
 
 def label(filename: str, locator: Locator, locale: str = "en") -> str:
-    """Write a place for people: "handbook.pdf, page 3" or "stock.xlsx, sheet 'Stocks', cell C12".
+    """Return a place as text: "handbook.pdf, page 3" or "stock.xlsx, sheet 'Stocks', cell C12".
 
-    A `locale` that there is not gets English.
+    An unknown `locale` means English.
     """
     words = locales.choose(locale).places
     parts = [filename] if filename else []
@@ -47,11 +47,11 @@ def _numbered(words: tuple[str, str], first: int, last: int) -> str:
 
 
 def narrow(locator: Locator, anchors: Sequence[Anchor], span: TextSpan | tuple[int, int]) -> Locator:
-    """Return the narrowest place that holds a stretch of a passage's text.
+    """Return the narrowest place that contains a span of a passage's text.
 
-    `locator` and `anchors` are the passage's; `span` counts from 0 at its first code point, end exclusive. Anchors that
-    the stretch touches are joined (pages 3 to 4, cells B2:C2); where they cannot be, the passage's place is kept. The
-    result's own span is the stretch in the document's text.
+    `locator` and `anchors` belong to the passage; `span` counts code points from 0, end exclusive. Anchors that
+    overlap the span are joined (pages 3 to 4, cells B2:C2); if that is impossible, the passage's place stays. The
+    result's own span is relative to the document's text.
     """
     start, end = span if isinstance(span, tuple) else (span.start, span.end)
     touched = [
@@ -70,7 +70,7 @@ def narrow(locator: Locator, anchors: Sequence[Anchor], span: TextSpan | tuple[i
 
 
 def _join(result: Locator, places: Sequence[Locator]) -> None:
-    """Set the place of `result` to the smallest one holding all `places`, if they are of one kind."""
+    """Set the place of `result` to the smallest one that contains all `places`, if they are of one kind."""
     kinds = {place.WhichOneof("place") for place in places}
     if len(kinds) != 1:
         return

@@ -1,4 +1,4 @@
-"""Passages that say nearly the same as one before, told by the runs of three words that they share."""
+"""Near-duplicate detection: passages that share most of their runs of three words (shingles)."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 RUN = 3
-_OWN_SHARE = 4  # a passage this many times shorter than another
-_OWN_RUNS = 8  # and of fewer runs than this says something of its own
+_OWN_SHARE = 4  # a passage this many times shorter than another one
+_OWN_RUNS = 8  # and with fewer runs than this is not a duplicate
 
 T = TypeVar("T")
 Runs = frozenset[tuple[str, ...]]
 Same = Callable[[Runs, Runs], bool]
-"""Tells whether two passages say nearly the same."""
+"""Returns whether two passages are near duplicates."""
 
 
 def runs(words: Sequence[str], whole_below: int = RUN) -> Runs:
-    """Return the runs of three words of a passage; one of fewer than `whole_below` words is a single run."""
+    """Return the three-word runs of a passage; one of fewer than `whole_below` words is a single run."""
     if len(words) < max(whole_below, RUN):
         return frozenset([tuple(words)])
     return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
 def alike(least: float) -> Same:
-    """Return a test for passages that are alike as wholes: `least`, 0..1, is the Jaccard index of their runs."""
+    """Return a test for similar passages; `least`, 0 to 1, is the minimum Jaccard index of their runs."""
 
     def same(left: Runs, right: Runs) -> bool:
         smaller, larger = sorted((len(left), len(right)))
@@ -36,11 +36,11 @@ def alike(least: float) -> Same:
 
 
 def contained(least: float) -> Same:
-    """Return a test for passages of which the smaller stands in the other: `least`, 0..1, is the share of its runs."""
+    """Return a test for a smaller passage inside a larger one; `least`, 0 to 1, is the minimum share of its runs."""
 
     def same(left: Runs, right: Runs) -> bool:
         smaller, larger = sorted((len(left), len(right)))
-        # A very short passage inside a long one is a heading or a row of its own, not a repetition worth losing.
+        # A very short passage inside a long one is a heading or table row, not a repetition that may be dropped.
         if smaller * _OWN_SHARE < larger and smaller < _OWN_RUNS:
             return False
         return len(left & right) >= least * smaller
@@ -49,7 +49,7 @@ def contained(least: float) -> Same:
 
 
 class Originals(Generic[T]):
-    """Keeps what is new, and finds for what is not the first that it repeats."""
+    """Keeps new items, and finds the original of each repetition."""
 
     def __init__(self, same: Same, whole_below: int = RUN) -> None:
         self._same = same
@@ -61,13 +61,13 @@ class Originals(Generic[T]):
 
     @property
     def kept(self) -> list[T]:
-        """What was new, in the order in which it came."""
+        """The new items, in order of arrival."""
         return [item for item, _ in self._kept]
 
     def of(self, item: T, words: Sequence[str], counts: Callable[[T], bool] = lambda _: True) -> T | None:
-        """Return what was kept before and `item`, a passage of these words, repeats; None after keeping it as new.
+        """Return the kept item that `item`, a passage of these words, repeats; None after keeping it as new.
 
-        What `counts` is false of is no original of this item.
+        Items for which `counts` is false are not considered as originals.
         """
         mine = runs(words, self._whole_below)
         for other, theirs in self._kept:

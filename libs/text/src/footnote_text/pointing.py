@@ -1,4 +1,4 @@
-"""Words that point at what was spoken of, of eight languages, folded: a closed class, as grammars list it."""
+"""Anaphoric words of eight languages, folded: a closed class, as listed in grammars."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ POINTING: dict[str, frozenset[str]] = {
     "nl": word_set("hij zij ze het zijn haar hun er daar ervan ermee"),
     "ru": word_set("он она оно они его ее их ему ей им нем ней там"),
 }  # fmt: skip
-"""Pronouns of the third person, possessives, and adverbs that point."""
+"""Third-person pronouns, possessives, and demonstrative adverbs."""
 _LIKE_ARTICLES = word_set("la el lo het en y")
 
 
 def begins_by_pointing(text: str, language: str) -> bool:
-    """Whether a sentence's first word is a pronoun that the sentence before explains."""
+    """Return whether a sentence begins with a pronoun that refers to the previous sentence."""
     first = text[:40].split(maxsplit=1)[:1]
     return bool(first) and fold(first[0]) in POINTING.get(language, frozenset()) - _LIKE_ARTICLES

@@ -1,4 +1,4 @@
-"""Cutting text into sentences."""
+"""Splits text into sentences."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ févr juil déc bzw usw z.b d.h u.a ggf evtl inkl zzgl nr str hr fr abs bspw sog
 dott dott.ssa ecc pag es ing avv ud uds ee.uu pág núm d.ª aprox dhr mevr blz bijv enz nl
 okt dez mitgl uu руб шт г гг tzn"""
 _ABBREVIATIONS = frozenset(_ABBREVIATION_WORDS.split())
-# Abbreviations that only stand before a name or a number, so even a capital after them starts no sentence.
+# Abbreviations that stand only before a name or number, so that even a following capital starts no sentence.
 _TITLE_WORDS = """mr mrs ms dr prof st gen col sgt lt capt rev hon m mm mme mlle me fig figs eq eqs no nos vol p
 pp vs e.g i.e cf sec art ref refs ch z.b d.h nr hr fr sig dott pág núm dhr mevr blz bijv al tel
 mio mrd tsd hrn med av bât sra srta dra avda ee ул д им проф стр рис тыс млн млрд godz dn ul np kl"""
 _TITLES = frozenset(_TITLE_WORDS.split())
-# "am 12. Mai", "der 2. Stock": German writes an ordinal as a number with a full stop. What stands before one is an
-# article or what holds one; after it comes a word of weight, where a sentence begins with a small one more often.
+# "am 12. Mai", "der 2. Stock": German writes an ordinal as a number with a full stop. An article, or a word that
+# contains one, precedes it. A content word follows it, whereas a sentence more often begins with a function word.
 _BEFORE_ORDINAL_WORDS = """am im der die das den dem des vom zum zur beim bis ab seit ins dieser diese dieses diesem
 diesen jeder jede jedem jeden ein eine einem einen einer eines unser unsere ihr ihre sein seine"""
 _BEFORE_ORDINAL = frozenset(_BEFORE_ORDINAL_WORDS.split())
@@ -34,7 +34,7 @@ _SPACED_LETTER = re.compile(r"[^\W\d_]\.")
 _CLOSING = "\"'”’»›)]}】』」）"
 _OPENING = "\"'“‘«‹([{【『「（¿¡-–—*•#"
 _BOUNDARY = re.compile(
-    # A run of marks is looked at from its beginning only: what follows it is the same for all of it.
+    # A run of marks is matched only from its beginning, because the text after it is the same for the whole run.
     rf"(?<![.!?…])[.!?…]++(?:\s?[{re.escape(_CLOSING)}])*(?=\s|$)|[。！？｡]++[{re.escape(_CLOSING)}]*+"
     r"|\n\s*\n|\n(?=\s*+(?:[-*•–]\s|\d++[.)]\s))"
 )
@@ -43,11 +43,11 @@ _FOLLOWING = re.compile(r"\s*+(\S?)")
 
 
 def _ends_sentence(text: str, start: int, end: int) -> bool:
-    """Tell from the words around it whether the boundary candidate text[start:end] ends a sentence."""
+    """Return whether the boundary candidate text[start:end] ends a sentence, judged by the words around it."""
     mark = text[start:end]
     if mark[0] != "." or mark.rstrip(_CLOSING) not in {"."}:
         following = _following(text, end)
-        # "Yahoo! announced", "…and so on": a lower-case word goes on with the sentence.
+        # "Yahoo! announced", "…and so on": a lower-case word continues the sentence.
         return not (mark[0] in "!?…." and following.islower())
     before = _WORD_BEFORE.search(text[max(0, start - 24) : start])
     word = before.group() if before else ""
@@ -56,7 +56,7 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
     if following.islower():
         return False
     lowered = word.lower().rstrip(".")
-    # "M. Garnier", "p. 17", but "1,80 m. Elle": one small letter alone stands before a number only.
+    # "M. Garnier", "p. 17", but "1,80 m. Elle": a single lower-case letter is an abbreviation before a number only.
     if lowered in _TITLES and following and (len(word) > 1 or word.isupper() or following.isdigit()):
         return False
     if lowered.endswith("str") and following.isdigit():
@@ -74,9 +74,10 @@ def _ends_sentence(text: str, start: int, end: int) -> bool:
 
 
 def _names_a_thing(text: str, start: int, after: str) -> bool:
-    """Tell whether a capital at the end of a sentence is no initial: "in room B. The press", "in Halle A. Die Presse".
+    """Return whether a capital ends a sentence as a name: "in room B. The press", "in Halle A. Die Presse".
 
-    After an initial comes a name, no function word; and where a noun in small letters stands before it, it names that.
+    An initial is followed by a name, never by a function word. After a lower-case noun, the capital is that noun's
+    name.
     """
     following = _NEXT_WORD.match(after.lstrip(_OPENING))
     if following and len(following[0]) > 1 and following[0].lower() in _FUNCTION_WORDS:
@@ -87,7 +88,7 @@ def _names_a_thing(text: str, start: int, after: str) -> bool:
 
 
 def _is_ordinal(before: str, after: str) -> bool:
-    """Tell whether the number at the end of `before`, with the full stop after it, counts as "12th" does."""
+    """Return whether the number at the end of `before`, with its full stop, is an ordinal like "12th"."""
     found = _NEXT_WORD.match(after)
     following = found.group().lower() if found else ""
     if following in _MONTHS:
@@ -101,13 +102,13 @@ def _is_ordinal(before: str, after: str) -> bool:
 
 
 def _following(text: str, index: int) -> str:
-    """Return the first character from `index` on that is no white space, "" when there is none."""
+    """Return the first character from `index` on that is not white space; "" when there is none."""
     match = _FOLLOWING.match(text, index)
     return match[1] if match else ""
 
 
 def _begins_line(text: str, index: int) -> bool:
-    """Tell whether nothing but white space stands before `index` in its line."""
+    """Return whether only white space precedes `index` in its line."""
     while index > 0 and text[index - 1] != "\n":
         index -= 1
         if not text[index].isspace():
@@ -116,12 +117,12 @@ def _begins_line(text: str, index: int) -> bool:
 
 
 def split(text: str, language: str = "") -> list[tuple[int, int]]:
-    """Return the spans (start, end) of the sentences, in code points, end exclusive, in order and without overlap.
+    """Return the spans (start, end) of the sentences in code points, end exclusive, in order and without overlap.
 
-    Together they cover every character that is not white space; abbreviations, initials and decimals do not end a
-    sentence, CJK full stops do, and so does an empty line. `language` is a hint and may be empty.
+    Together they cover every character that is not white space. Abbreviations, initials and decimals do not end a
+    sentence; CJK full stops and empty lines do. `language` is a hint and may be empty.
     """
-    # Without spaces after full stops nothing but CJK punctuation ends a sentence, whatever the language says.
+    # Without spaces after full stops, only CJK punctuation ends a sentence, in every language.
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _BOUNDARY.finditer(text):
@@ -137,7 +138,7 @@ def split(text: str, language: str = "") -> list[tuple[int, int]]:
 
 
 def _append(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> None:
-    """Add text[start:end] without the white space around it; a piece of closing marks only joins the one before."""
+    """Append the span text[start:end] without surrounding white space; closing marks alone extend the previous span."""
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

@@ -1,8 +1,8 @@
-"""What a message wants, by the phrases of a locale: a total, a comparison, a list, a summary, yes or no, steps.
+"""Recognises a message's intent by a locale's phrases: total, comparison, list, summary, yes or no, steps.
 
-A phrase is words without accents and in lower case; "^" before it is the beginning of the message, "$" after it the
-end, "..." up to eight words between, "*" the beginning or the rest of a word. Where no spaces part words a phrase is
-looked for as characters.
+Phrases are lower-case words without accents. "^" at the front anchors a phrase to the beginning of the message, "$"
+at the end to its end. "..." stands for up to eight words, "*" for the beginning or rest of a word. In scripts without
+spaces, phrases match as characters.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import Locale
 
 _WORD = re.compile(r"[^\W_]++")
-# Vowel signs and the stretching of Arabic, written or left out as one likes.
+# Arabic vowel signs and elongation, whose use is optional.
 _OPTIONAL = re.compile("[\u0640\u064b-\u0652\u0670]+")
 _GAP = "..."
 _UNSPACED_GAP = 16  # characters
 
 
 class Wish(Enum):
-    """What a question wants beyond a passage; the values are the keys of a locale."""
+    """What a question asks for beyond a passage; the values are the keys of a locale."""
 
     SUMMARY = "summary"
     STEPS = "steps"
@@ -33,7 +33,7 @@ class Wish(Enum):
 
 
 def plain(text: str) -> str:
-    """Return the words of a text folded, with one space before and after each."""
+    """Return the folded words of a text, with one space before and after each."""
     return " " + " ".join(_WORD.findall(fold(_OPTIONAL.sub("", text)))) + " "
 
 
@@ -58,7 +58,7 @@ def _literal(word: str) -> str:
 
 @cache
 def _compiled(phrases: tuple[str, ...]) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Return for each phrase its longest word, without which it cannot be there, and its pattern."""
+    """Return for each phrase its longest word, which a match must contain, and its pattern."""
     words = [[fold(word) for word in re.split(r"[\s^$.*]+", phrase) if word] for phrase in phrases]
     return tuple((max(own, key=len), re.compile(_pattern(phrase))) for own, phrase in zip(words, phrases, strict=True))
 
@@ -70,12 +70,12 @@ def _match(text: str, phrases: tuple[str, ...]) -> re.Match[str] | None:
 
 
 def has(text: str, phrases: tuple[str, ...]) -> bool:
-    """Whether one of the phrases is in a text."""
+    """Return whether a text contains one of the phrases."""
     return _match(text, phrases) is not None
 
 
 def wish(text: str, locale: Locale) -> tuple[Wish | None, frozenset[str]]:
-    """Return what a question wants beyond a passage, and the folded words that say so; None and none for a fact."""
+    """Return what a question asks for beyond a passage, and the folded words that show it; None and none for a fact."""
     for one in Wish:
         if one is Wish.YES_NO and has(text, locale.signals.asking):
             continue
@@ -87,11 +87,11 @@ def wish(text: str, locale: Locale) -> tuple[Wish | None, frozenset[str]]:
 
 @cache
 def single(phrases: tuple[str, ...]) -> frozenset[str]:
-    """Return the folded words among phrases of a locale, those with gaps and of several words left out."""
+    """Return the folded single words among a locale's phrases; phrases with gaps or several words are left out."""
     words = (phrase.strip("^$ ") for phrase in phrases)
     return frozenset(fold(word) for word in words if _WORD.fullmatch(word))
 
 
 def is_order(text: str, locale: Locale) -> bool:
-    """Whether a sentence tells the machine that reads it what to do."""
+    """Return whether a sentence gives orders to the machine that reads it."""
     return has(text, locale.signals.orders)

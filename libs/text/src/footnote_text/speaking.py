@@ -1,4 +1,4 @@
-"""In which locale a message is answered."""
+"""Chooses the locale in which to answer a message."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from functools import cache
 from footnote_text import language, locales, signals
 from footnote_text.locales import Locale
 
-_EXPECTED = ("en", "fr")  # as for every short question; another language is taken where the words say so
+_EXPECTED = ("en", "fr")  # as for every short question; another language is chosen when the words show it
 
 
 def is_greeting(message: str) -> bool:
-    """Whether a message is a greeting or thanks of some locale and nothing else."""
+    """Return whether a message is only a greeting or thanks, in any locale."""
     return _greeted(message) is not None
 
 
 def locale_of(message: str, *asked: str) -> Locale:
-    """Return the locale of the first name asked for that has one, else the message's, else the default.
+    """Return the locale of the first known name in `asked`, else the message's, else the default.
 
-    Greetings and thanks are known as whole messages: two words say too little of their language.
+    Greetings and thanks are matched as whole messages, because two words reveal too little of their language.
     """
     named = next((found for name in asked if (found := locales.known(name)) is not None), None)
     return named or _greeted(message) or locales.choose(language.detect(message, _EXPECTED))
 
 
 def is_thanks(message: str) -> bool:
-    """Whether there are words of thanks in a message, in any locale."""
+    """Return whether a message contains words of thanks, in any locale."""
     return any(signals.has(message, locales.choose(code).signals.thanks) for code in locales.codes())
 
 
@@ -42,7 +42,7 @@ def _greeted(message: str) -> Locale | None:
 
 @cache
 def _greetings() -> Mapping[str, str]:
-    """Return the locale of each greeting and thanks; what several say is the first one's."""
+    """Return the locale of each greeting and thanks; the first locale wins a phrase shared by several."""
     found: dict[str, str] = {}
     for code in locales.codes():
         own = locales.choose(code).signals

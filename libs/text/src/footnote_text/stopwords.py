@@ -1,7 +1,8 @@
-"""Function words of the languages that get a stemmer of their own.
+"""Function words of the languages that have a stemmer.
 
-Short on purpose: articles, pronouns, prepositions, auxiliaries and question words. A word that can carry the subject
-of a question ("will", "may", "us" once folded from "US") is left in, since dropping it cannot be undone by a query.
+The lists are short on purpose: articles, pronouns, prepositions, auxiliaries and question words. A word that can be
+the subject of a question ("will", "may", "us" once folded from "US") is not listed. A query could not undo its
+removal.
 """
 
 from __future__ import annotations
@@ -58,4 +59,4 @@ _LISTS: dict[str, str] = {
 }
 
 STOP_WORDS: dict[str, frozenset[str]] = {language: frozenset(words.split()) for language, words in _LISTS.items()}
-"""Stop words by ISO 639-1 code, lower case, accents kept."""
+"""Stop words by ISO 639-1 code, lower case, with accents."""

@@ -1,6 +1,6 @@
-"""Cells of the tables in a passage: text, value, headers, place. The one reader of what the parsers knew of tables.
+"""Table cells in a passage: text, value, headers, place. The only reader of the parsers' table data.
 
-The cells are the passage's anchors that have a `cell`; what their tables say of all cells stands in `tables`.
+The cells are the passage's anchors with a `cell`; properties shared by a table's cells are in `tables`.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Passage(Protocol):
 
     @property
     def anchors(self) -> Sequence[Anchor]:
-        """Its finer places."""
+        """The places of parts of its text."""
 
     @property
     def tables(self) -> Sequence[Table]:
-        """The tables whose cells stand in it."""
+        """The tables whose cells it contains."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Cell:
     end: int
     text: str
     headers: tuple[str, ...]
-    """Of its column, from the outermost."""
+    """The headers of its column, from the outermost."""
     names_row: bool
-    """It is a header of its row, not a value."""
+    """The cell is a header of its row, not a value."""
     message: CellMessage
     locator: Locator
-    """Its place; without one where the format has none finer than table, row and column."""
+    """Its locator; without a place when the format has none finer than table, row and column."""
     measure: Measure
 
     @property
@@ -54,43 +54,43 @@ class Cell:
 
     @property
     def header(self) -> str:
-        """The innermost header of its column, "" where it has none."""
+        """The innermost header of its column, "" when it has none."""
         return self.headers[-1] if self.headers else ""
 
     @property
     def number(self) -> float | None:
-        """The number that it certainly holds, neither scaled nor divided by a hundred."""
+        """The number that it certainly contains, neither scaled nor divided by a hundred."""
         return self.message.number if self.message.WhichOneof("value") == "number" else None
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row, or the part of it that stands in the passage."""
+    """A row, or the part of it in the passage."""
 
     table: Table
     number: int
     sections: tuple[str, ...]
-    """The sections that it stands in, from the outermost."""
+    """The sections that contain it, from the outermost."""
     cells: tuple[Cell, ...]
 
     @property
     def start(self) -> int:
-        """Where the text of its first cell begins."""
+        """The start of its first cell's text."""
         return self.cells[0].start
 
     @property
     def end(self) -> int:
-        """Where the text of its last cell ends."""
+        """The end of its last cell's text."""
         return self.cells[-1].end
 
     @property
     def headers(self) -> tuple[str, ...]:
-        """The headers of its cells: its sections, then the cells that name it."""
+        """The headers of its cells: its sections, then its header cells."""
         return (*self.sections, *(cell.text for cell in self.cells if cell.names_row))
 
 
 def rows(passage: Passage) -> list[Row]:
-    """Return the rows of the tables in a passage, in reading order; none where no table was kept."""
+    """Return the rows of the tables in a passage, in reading order; none when it has no tables."""
     return list(_rows(passage)) if passage.tables else []
 
 
@@ -119,7 +119,7 @@ def _cell(anchor: Anchor, text: str, table: Table, paths: Sequence[tuple[str, ..
 
 
 def appended(tables: list[Table], more: Sequence[Table]) -> list[int]:
-    """Add tables to those of a passage, parts of one table together; return the place of each among them."""
+    """Append tables to those of a passage, merging parts of one table; return the index of each among them."""
     places: list[int] = []
     for table in more:
         last = tables[-1] if tables else None
@@ -135,7 +135,7 @@ def appended(tables: list[Table], more: Sequence[Table]) -> list[int]:
 
 
 def measure(cell: CellMessage, column: Measure) -> Measure:
-    """Return what a cell is counted in: what it says itself, and else what its column says."""
+    """Return a cell's measure: its own, else its column's."""
     found = Measure()
     found.CopyFrom(column)
     if cell.measure.unit or cell.measure.currency:  # 12 % in a column of millions is neither scaled nor in euros
@@ -148,7 +148,7 @@ def measure(cell: CellMessage, column: Measure) -> Measure:
 
 
 def cell_message(row: Row, cell: Cell) -> TableCell:
-    """Return a cell by itself, with everything that its table says of it."""
+    """Return a cell as a message of its own, with all that its table knows of it."""
     found = TableCell(
         text=cell.text,
         column_headers=cell.headers,

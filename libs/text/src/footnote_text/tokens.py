@@ -1,4 +1,4 @@
-"""Counting tokens: exactly where the cl100k_base vocabulary is at hand, else by an estimate that errs upwards."""
+"""Counts tokens: exactly if the cl100k_base vocabulary is available, else by an estimate that errs upwards."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tiktoken import Encoding
 
 _ENCODING = "cl100k_base"
-# tiktoken keeps the vocabulary under the SHA-1 of its address and would download it when the file is missing or
-# damaged; we look first, so that nothing here ever waits for a network.
+# tiktoken stores the vocabulary under the SHA-1 of its address, and would download a missing or damaged file.
+# Checking first means that this module never waits for a network.
 _CACHE_KEY = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"
 _SHA256 = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
 
@@ -26,7 +26,7 @@ _ESTIMATE = re.compile(
     r"(?P<lower>[A-Z]?[a-z]+)|(?P<upper>[A-Z]+)|(?P<digits>\d+)|(?P<newlines>[\r\n]+)|(?P<space>[ \t]+)"
     r"|(?P<ascii>[!-/:-@\[-`{-~])|(?P<latin>[\u00a0-\u024f])|(?P<script>[\u0370-\u06ff])|(?P<other>[\s\S])"
 )
-# What a blank costs depends on what comes after it, so it belongs to that stretch.
+# The cost of a blank depends on the text after it, so it belongs to that stretch.
 _STRETCH = re.compile(r"[ \t]*[^ \t]+|[ \t]+")
 _MAX_KEPT = 32
 _UNITS = 20
@@ -54,13 +54,13 @@ def _encoding() -> Encoding | None:
 
 
 def tokenizer_name() -> str:
-    """Return the name of what counts here: "cl100k_base" or "estimate"."""
+    """Return the counting method: "cl100k_base" or "estimate"."""
     return _ENCODING if _encoding() is not None else "estimate"
 
 
 def estimate(text: str) -> int:
     """Count tokens without a vocabulary; in practice never below the true cl100k_base count."""
-    # No token of the estimate reaches over blanks, and most stretches between them were seen before.
+    # No token of the estimate crosses blanks, and most stretches between them are already cached.
     stretches = _STRETCH.findall(text)
     if max(map(len, stretches), default=0) <= _MAX_KEPT:
         total = sum(map(_kept_cost, stretches))
@@ -75,13 +75,13 @@ def _kept_cost(stretch: str) -> int:
 
 
 def _cost(stretch: str) -> int:
-    """Return what a stretch of text costs, in parts of a token that keep the sum exact."""
+    """Return a stretch's cost in fractions of a token that keep the sum exact."""
     total = 0
     for match in _ESTIMATE.finditer(stretch):
         kind = match.lastgroup
         length = match.end() - match.start()
         if kind == "lower" and length <= 4 and match.start() and stretch[match.start() - 1].isdigit():
-            total += _UNITS * length  # letters between digits, as in a checksum, are no words
+            total += _UNITS * length  # letters between digits, as in a checksum, are not words
         elif kind == "lower":
             total += _UNITS if length <= 4 else _UNITS + (length - 1) * (_UNITS // 5 if length <= 12 else _UNITS // 4)
         elif kind in ("upper", "newlines"):
@@ -90,8 +90,8 @@ def _cost(stretch: str) -> int:
             total += _UNITS * math.ceil(length / 3)
         elif kind == "space":
             total += 0 if length == 1 else _UNITS * math.ceil(length / 8)
-            # A word takes the white space before it into its token, a sign only a space, a number none.
-            # At the end anything may follow: a text never costs more than the parts that it is cut into.
+            # A word includes the white space before it in its token, a sign only a space, a number none. At the end
+            # any text may follow: a text must not cost more than the parts that it is cut into.
             after = stretch[match.end() : match.end() + 1]
             if not after or after.isdigit() or (stretch[match.end() - 1] == "\t" and not after.isalpha()):
                 total += _UNITS
@@ -109,7 +109,7 @@ def _cost(stretch: str) -> int:
 
 
 def count(text: str) -> int:
-    """Count tokens in the cl100k_base vocabulary, or by `estimate` where that is not at hand; safe for any string."""
+    """Count cl100k_base tokens, or `estimate` them if the vocabulary is unavailable; safe for any string."""
     if not text:
         return 0
     encoding = _encoding()
@@ -117,7 +117,7 @@ def count(text: str) -> int:
         return estimate(text)
     if len(text) <= _PIECE_CHARS and (len(text) < 400 or not re.search(r"\S{400}", text)):
         return len(encoding.encode_ordinary(text))
-    # The encoder takes quadratic time on very long unbroken runs, so those are cut; that can only add tokens.
+    # The encoder takes quadratic time on very long unbroken runs, so they are cut; that can only add tokens.
     total = 0
     buffer: list[str] = []
     size = 0
@@ -132,7 +132,7 @@ def count(text: str) -> int:
 
 
 def truncate_to(text: str, budget: int) -> str:
-    """Return the longest beginning that costs at most `budget` tokens, ending at a word where one ends nearby."""
+    """Return the longest prefix that costs at most `budget` tokens, cut at a word boundary if one is near."""
     if budget <= 0:
         return ""
     return text if len(text) <= 32 * budget and count(text) <= budget else _search(text, budget)

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 
 def word_set(text: str) -> frozenset[str]:
-    """Return the words of a text written with white space between them."""
+    """Return the words of a text, separated by white space."""
     return frozenset(text.split())

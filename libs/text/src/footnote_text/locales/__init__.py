@@ -1,7 +1,8 @@
-"""What Footnote says itself, by locale: one TOML file carries everything that a locale needs.
+"""Footnote's own texts by locale: one TOML file contains all that a locale needs.
 
-A file `<code>.toml` in this folder is a locale; so is a `Locale` that another package names by an entry point in the
-group `footnote.locales`. Which languages are *understood* (questions, stop words, stems) is no matter of locales.
+A file `<code>.toml` in this folder is a locale. So is a `Locale` that another package names by an entry point in the
+group `footnote.locales`. The languages that Footnote *understands* (questions, stop words, stems) do not depend on
+locales.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ ENTRY_POINT_GROUP = "footnote.locales"
 
 
 def _filled(*names: str) -> AfterValidator:
-    """Return the rule that a sentence has these placeholders and no other: it is filled in with `str.format`."""
+    """Return the rule that a sentence has exactly these placeholders for `str.format`."""
 
     def check(sentence: str) -> str:
         found = {name for _, name, _, _ in string.Formatter().parse(sentence) if name is not None}
@@ -43,7 +44,7 @@ class _Table(BaseModel):
 
 
 class PromptWords(_Table):
-    """The sentences that a prompt is made of. `version` is recorded with each answer: raise it with every change."""
+    """The sentences of a prompt. `version` is recorded with each answer: raise it with every change."""
 
     version: int = Field(ge=1)
     intro: Words
@@ -60,7 +61,7 @@ class PromptWords(_Table):
 
 
 class Replies(_Table):
-    """What the service answers without a model."""
+    """The replies of the service that need no model."""
 
     greeting: Words
     thanks: Words
@@ -71,7 +72,7 @@ class Replies(_Table):
 
 
 class Finder(_Table):
-    """What the built-in answerer says before passages where more was asked for: one sentence each, no claim."""
+    """The built-in answerer's sentences before passages, when a question asks for more: one each, without a claim."""
 
     total: Words
     comparison: Words
@@ -84,10 +85,10 @@ class Finder(_Table):
 
 
 class Signals(_Table):
-    """How a language asks: phrases by the grammar of `footnote_text.signals`, none chosen by a set of questions.
+    """How a language asks: phrases in the grammar of `footnote_text.signals`, not chosen by any set of questions.
 
-    `asking` are its question words, `greetings` and `thanks` whole messages, `orders` what is said to a machine that
-    reads rather than to a person.
+    `asking` are its question words; `greetings` and `thanks` are whole messages; `orders` are instructions to a
+    machine that reads rather than to a person.
     """
 
     total: Phrases
@@ -103,7 +104,7 @@ class Signals(_Table):
 
 
 class Places(_Table):
-    """The words for places in documents, each for one and for several."""
+    """The words for places in documents, each in singular and plural."""
 
     page: OneAndSeveral
     sheet: OneAndSeveral
@@ -113,7 +114,7 @@ class Places(_Table):
 
 
 class Reasons(_Table):
-    """Why a sentence is not borne out: what the place in the source says of it, quoted."""
+    """Why a sentence is not supported: what the place in the source says about it, quoted."""
 
     no_source_cited: Words
     not_in_source: Annotated[Words, _filled("stated", "place")]
@@ -130,9 +131,9 @@ class Reasons(_Table):
 
 
 class Checks(_Table):
-    """The closed lists by which statements are recognised: what may stand around a quotation or a cell's value.
+    """The closed lists that recognise statements: what may stand around a quotation or a cell's value.
 
-    `leads` have one `{source}`; none of the lists has a word that changes what is said.
+    `leads` have one `{source}`; no list contains a word that changes a statement's meaning.
     """
 
     leads: Phrases
@@ -174,7 +175,7 @@ class TableWords(_Table):
 
 
 class Locale(_Table):
-    """All words of one locale. `code` is an ISO 639 code in lower case; `not_found` says that nothing was found."""
+    """All texts of one locale. `code` is a lower-case ISO 639 code; `not_found` says that nothing was found."""
 
     code: str = Field(pattern=r"^[a-z]{2,3}$")
     not_found: Words
@@ -189,12 +190,12 @@ class Locale(_Table):
 
     @property
     def template(self) -> str:
-        """Name and version of the prompt's wording as recorded with each answer: "grounded/en/2"."""
+        """Name and version of the prompt's wording, as recorded with each answer: "grounded/en/2"."""
         return f"grounded/{self.code}/{self.prompt.version}"
 
     @classmethod
     def parse(cls, code: str, text: str) -> Locale:
-        """Return the locale that a TOML text holds; raises InvalidArgument that names what is missing or wrong."""
+        """Return the locale in a TOML text; raises InvalidArgument that names what is missing or invalid."""
         try:
             return cls.model_validate({**tomllib.loads(text), "code": code})
         except tomllib.TOMLDecodeError as error:
@@ -205,7 +206,7 @@ class Locale(_Table):
 
     @classmethod
     def read(cls, file: Path) -> Locale:
-        """Return the locale of a file, whose name without `.toml` is the code; raises InvalidArgument as `parse`."""
+        """Return the locale in a file named `<code>.toml`; raises InvalidArgument as `parse` does."""
         return cls.parse(file.name.removesuffix(".toml"), file.read_text("utf-8"))
 
 
@@ -219,15 +220,15 @@ def _all() -> dict[str, Locale]:
 
 @cache
 def codes() -> tuple[str, ...]:
-    """Return the codes of the locales there are, the default first."""
+    """Return the codes of the available locales, the default first."""
     return (DEFAULT, *(code for code in _all() if code != DEFAULT))
 
 
 def known(name: str) -> Locale | None:
-    """Return the locale of a name ("fr", "fr-CA", "FR_fr"), None where there is none."""
+    """Return the locale of a name ("fr", "fr-CA", "FR_fr"); None when there is none."""
     return _all().get(name.lower().replace("_", "-").split("-")[0])
 
 
 def choose(*names: str) -> Locale:
-    """Return the locale of the first name that has one, else the default."""
+    """Return the locale of the first known name, else the default."""
     return next((locale for name in names if (locale := known(name)) is not None), _all()[DEFAULT])
