@@ -10,7 +10,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from time import time
 
-_MOST_DOUBLINGS = 62  # more would only overflow a float, at 1023: the longest pause is reached before
+_MOST_DOUBLINGS = 62  # the longest pause is reached long before, and a float overflows at 1023
 _LONGEST_HEADER = 100
 _LATER = 0.1  # share of the requested delay
 _ASKED_LEAST = 0.1  # seconds, the least base of that share

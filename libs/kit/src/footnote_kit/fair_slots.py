@@ -17,7 +17,7 @@ class FairSlots:
     """Grants `size` slots, and `spare` more for tenants without a slot.
 
     Running work is never interrupted, so the first tenant could hold every slot until its work ends. The spare slots
-    save the next tenant that wait. A tenant alone can still use all `size` slots.
+    shorten the next tenant's wait. A tenant alone can still use all `size` slots.
 
     A free slot goes to the tenant that holds the fewest. Tenants with equally many take turns, and so do the users of
     a tenant. One user's waiters are served in order.

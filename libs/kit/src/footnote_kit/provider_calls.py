@@ -22,8 +22,8 @@ _DEPLOYMENTS = re.compile(
 def callers_own(settings: Mapping[str, Any]) -> list[str]:
     """Return a sentence for each setting that only the deployment may set: an address, path, key or variable.
 
-    A caller who could set an address could make this service call anything on its network. With a variable as well,
-    the caller could have a key sent there.
+    Otherwise a caller could make this service call any address on its network. By naming a variable as well, the
+    caller could have a key sent there.
     """
     return [
         f"{name} is set for the deployment, by its environment, never by a caller or a collection."

@@ -80,8 +80,8 @@ def make(
 def from_rpc_error(error: grpc.aio.AioRpcError, peer: str = "") -> FootnoteError:
     """Return the error that a failed call to `peer` (a stage's name) represents.
 
-    A status without this project's details comes from the transport. Its text names addresses, so it is replaced in
-    most cases.
+    A status without this project's details comes from the transport. The usual ones get a new text, because the
+    transport's text names addresses.
     """
     for key, value in error.trailing_metadata() or ():
         if key == DETAILS_KEY:

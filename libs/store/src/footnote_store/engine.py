@@ -68,8 +68,8 @@ class EmbeddedEngine:
     """One engine process for one folder: restarted when it crashes, ended when this process ends.
 
     A small file that was written to is compacted at start and stop. Any written file is also compacted
-    `compact_after` seconds after the last time, at a start or in between, which stops the engine for a moment. 0
-    means at every start and never in between.
+    `compact_after` seconds after the last time. That happens at a start, or in between, which stops the engine for a
+    moment. 0 means at every start and never in between.
 
     `data_dir` holds the database and the socket, whose address stays the same. With a `port` the engine listens on
     loopback, where every process of this machine can read and change its data; 0 picks a free port. With `parts`, a

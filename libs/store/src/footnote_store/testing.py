@@ -158,8 +158,7 @@ async def replaces_and_inserts(store: Store) -> None:
 
 
 async def keeps_to_its_scope(store: Store) -> None:
-    """Check that both channels and reads return only rows in the tenant, collections, revisions and time of the
-    scope."""
+    """Check that both channels and reads return only rows of the scope's tenant, collections, revisions and time."""
     async with _Shelf(store) as shelf, _Shelf(store) as other:
         text = _TEXTS[0]
         late = shelf.row(f"{text} Late.", 3)

@@ -1,9 +1,9 @@
 """TLS to a Milvus server, configured in its address with pymilvus's parameter names.
 
-An example is `https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`. The parameters
-are the accepted authorities (by default gRPC's), the client's certificate and key, and the name in the server's
-certificate if it differs from the address. A parameter without effect is refused. Replaced files apply to the next
-connection.
+An example is `https://milvus:19530?ca_pem_path=…&client_pem_path=…&client_key_path=…&server_name=…`. The first
+parameter names the accepted authorities, by default gRPC's. The next two are the client's certificate and key. The
+last is the name in the server's certificate if it differs from the address. A parameter without effect is refused.
+Replaced files apply to the next connection.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Limits of a connection and of an address: token buckets, without clock or transport.
 
 There are two kinds of limit. Behaviour that no well-behaved client shows ends the connection (`Habits`). Too many
-calls from one address only slow down. An address may belong to a company or an ingress, and one user there must not
-lock out the others, so an address is never banned. Its connections share a rate (`FrameRate`), with a guaranteed part
-for each. The more of them had to be ended, the more slowly new ones start (`Peer.begin`).
+calls from one address only slow down. An address is never banned: it may belong to a company or an ingress, and one
+user there must not lock out the others. Its connections share a rate (`FrameRate`), with a guaranteed part for each.
+The more of them had to be ended, the more slowly new ones start (`Peer.begin`).
 """
 
 from collections.abc import Callable
