@@ -59,8 +59,6 @@ class VectorStore(Connection):
         super().__init__(uri, token)
         self._creating = asyncio.Lock()
 
-    # -- spaces ---------------------------------------------------------------------------------------------------
-
     async def ensure_space(self, dimensions: int, variant: int = 0, timeout: float = 30.0) -> str:
         """Create the physical chunk collection for a dimension if it is missing; return its name.
 
@@ -116,8 +114,6 @@ class VectorStore(Connection):
                     f"{name} holds vectors of {field['params']['dim']} dimensions, not {dimensions}",
                     reason="DIMENSION_MISMATCH",
                 )
-
-    # -- chunks ---------------------------------------------------------------------------------------------------
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = 60.0) -> int:
         """Write rows, replacing rows with the same ids; return how many the store confirmed."""
@@ -278,8 +274,6 @@ class VectorStore(Connection):
         if count:
             await self._call("delete", space, timeout, lambda c: c.delete(space, filter=expr, timeout=timeout))
         return count
-
-    # -- messages -------------------------------------------------------------------------------------------------
 
     async def upsert_messages(self, space: str, rows: Sequence[MessageRow], timeout: float = 30.0) -> int:
         """Store messages, replacing those with the same ids; return how many the store confirmed."""

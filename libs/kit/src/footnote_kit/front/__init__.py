@@ -1,1 +1,1 @@
-"""The front door of a public gRPC port: looks at HTTP/2 frames before gRPC's own server does, and passes them on."""
+"""The front door of a public gRPC port: checks HTTP/2 frames before it passes them to gRPC's own server."""

@@ -146,7 +146,7 @@ class Checks(_Table):
 
 
 class TableWords(_Table):
-    """How questions about tables ask, and how what was computed is said: words folded, "*" the rest of a word."""
+    """The phrases of questions about tables and the wording of results; phrases are folded, "*" is a word's rest."""
 
     total: Phrases
     average: tuple[Words, ...] = Field(min_length=1)
