@@ -1,4 +1,4 @@
-"""Puts the indexing service together."""
+"""Assembles the indexing service."""
 
 from pathlib import Path
 
@@ -57,7 +57,7 @@ _log = get_logger("footnote.indexing")
 
 
 async def build(runtime: Runtime) -> App:
-    """Open database, cache and store, and wire the logic to them."""
+    """Open the database, cache and store, and wire the logic to them."""
     settings = Settings()
     folder = runtime.data_dir / "indexing"
     database = Database(settings.database_url, folder)
@@ -78,7 +78,7 @@ async def build(runtime: Runtime) -> App:
     permitted = Permitted(Egress.load(), vectorizers)
     deployed = deployment("", "chunking", "embedding")
     if deployed.embedding.provider == AUTO:
-        deployed.embedding.ClearField("provider")  # each collection says what it began with
+        deployed.embedding.ClearField("provider")  # each collection stores its own provider
     begun = permitted.for_new(Scope(), TextBounds())
     _log.info("default_embedder", provider=begun.provider, words=begun.words)
     rows = RowLedger(database)
@@ -141,7 +141,7 @@ async def build(runtime: Runtime) -> App:
 
 
 def kept(data_dir: Path) -> keeping.StoredData:
-    """Return what this service keeps, below a data folder or where its settings say; its cache is filled again."""
+    """Return what this service stores, in a data folder or where its settings say; its cache can be refilled."""
     settings, folder = Settings(), data_dir / "indexing"
     cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()
     return keeping.StoredData(

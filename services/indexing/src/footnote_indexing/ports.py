@@ -1,4 +1,4 @@
-"""What the logic needs from outside, as protocols."""
+"""The logic's outside dependencies, as protocols."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -12,31 +12,31 @@ class ChunkStore(Protocol):
     """The part of the vector store that indexing writes through; see footnote_store.store."""
 
     async def ensure_space(self, dimensions: int, variant: int = ..., timeout: float = ...) -> str:
-        """Make the physical collection for a dimension if it is absent; return its name."""
+        """Create the physical collection for a dimension if it is absent; return its name."""
         ...
 
     async def ensure_message_space(self, dimensions: int, timeout: float = ...) -> str:
-        """Make the physical collection for messages if it is absent; return its name."""
+        """Create the physical collection for messages if it is absent; return its name."""
         ...
 
     async def upsert(self, space: str, rows: Sequence[Row], timeout: float = ...) -> int:
-        """Write rows, replacing those of the same ids; return how many were confirmed."""
+        """Write rows, replacing those with the same ids; return how many were confirmed."""
         ...
 
     async def insert(self, space: str, rows: Sequence[Row], timeout: float = ...) -> int:
-        """Write rows of which the store holds none, in one attempt; return how many were confirmed."""
+        """Write rows that the store does not hold yet, in one attempt; return how many were confirmed."""
         ...
 
     async def query(
         self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ...
     ) -> list[chunk_pb2.Chunk]:
-        """Read chunks in order of their ids."""
+        """Read chunks in the order of their ids."""
         ...
 
     async def read(
         self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ..., *, vectors: bool = ...
     ) -> list[Hit]:
-        """Read chunks in order of their ids, with the columns that they are told apart by, and vectors if wanted."""
+        """Read chunks in the order of their ids, with the identifying columns, and vectors if wanted."""
         ...
 
     async def ids(self, space: str, expr: str, limit: int, timeout: float = ...) -> list[str]:
@@ -44,7 +44,7 @@ class ChunkStore(Protocol):
         ...
 
     async def vectors(self, space: str, ids: Sequence[str], timeout: float = ...) -> dict[str, Vectors]:
-        """Return the vectors of rows by id, each of shape (dimensions,); ids that are not there are left out."""
+        """Return the vectors of rows by id, each of shape (dimensions,); missing ids are left out."""
         ...
 
     async def count(self, space: str, expr: str, timeout: float = ...) -> int:
@@ -60,7 +60,7 @@ class ChunkStore(Protocol):
         ...
 
     async def health(self, timeout: float = ...) -> dict[str, Any]:
-        """Say how the store is; raises Unavailable when it does not answer."""
+        """Return the store's health; raises Unavailable when it does not answer."""
         ...
 
 
@@ -68,21 +68,21 @@ class EmbeddingCache(Protocol):
     """Vectors by key; a cache that does not answer counts as empty and never fails a document."""
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return the vectors that are there, each of shape (dimensions,)."""
+        """Return the cached vectors, each of shape (dimensions,)."""
         ...
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors for the cache's time to live."""
+        """Store vectors for the cache's time to live."""
         ...
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Forget vectors."""
+        """Delete vectors."""
         ...
 
     async def count(self) -> int:
-        """Return the number of entries, an estimate where an exact one is dear."""
+        """Return the number of entries, an estimate where an exact count is expensive."""
         ...
 
     async def close(self) -> None:
-        """Free what it holds."""
+        """Release its resources."""
         ...

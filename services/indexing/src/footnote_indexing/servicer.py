@@ -101,7 +101,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         return pb.UpdateCollectionResponse(collection=changed)
 
     async def HideCollection(self, request: pb.HideCollectionRequest, context: Call) -> pb.HideCollectionResponse:
-        """Take a collection out of sight, or put it back."""
+        """Hide a collection, or make it visible again."""
         act = self._hiding.restore if request.restore else self._hiding.hide
         return pb.HideCollectionResponse(collection_id=await act(request.scope, request.collection))
 
@@ -194,7 +194,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         )
 
     async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
-        """Give up a revision that is not searched."""
+        """Cancel a revision that is not searched."""
         await self._indexing.cancel_document(
             request.scope, request.collection_id, request.document_id, request.revision
         )
@@ -203,7 +203,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
     async def UpdateDocumentChunks(
         self, request: pb.UpdateDocumentChunksRequest, context: Call
     ) -> pb.UpdateDocumentChunksResponse:
-        """Bring a document's chunks up to date."""
+        """Update a document's chunks."""
         changed = await self._relabelling.relabel(request.scope, request.document)
         return pb.UpdateDocumentChunksResponse(chunks_updated=changed)
 
@@ -233,12 +233,12 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         return pb.DeleteVectorsResponse(deleted=deleted)
 
     async def IndexMessages(self, request: pb.IndexMessagesRequest, context: Call) -> pb.IndexMessagesResponse:
-        """Remember messages."""
+        """Store messages."""
         bounds = egress.bounds_of(request.HasField("bounds"), request.bounds)
         return pb.IndexMessagesResponse(count=await self._messages.remember(request.scope, request.messages, bounds))
 
     async def DeleteMessages(self, request: pb.DeleteMessagesRequest, context: Call) -> pb.DeleteMessagesResponse:
-        """Forget a conversation's messages."""
+        """Delete a conversation's messages."""
         return pb.DeleteMessagesResponse(
             count=await self._messages.forget(request.scope, request.conversation_id, request.message_ids)
         )

@@ -1,1 +1,1 @@
-"""What the indexing service needs from outside, one backend a file."""
+"""The indexing service's outside dependencies, one backend per file."""

@@ -1,4 +1,4 @@
-"""The embedding cache in Redis, shared by all replicas; TLS as its URL says (`rediss://…?ssl_ca_certs=…`)."""
+"""The embedding cache in Redis, shared by all replicas; the URL decides on TLS (`rediss://…?ssl_ca_certs=…`)."""
 
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -20,21 +20,21 @@ _log = get_logger("footnote.indexing.cache")
 T = TypeVar("T")
 _PREFIX = "footnote:embedding:"
 _HUNG_UP = (ConnectionResetError, BrokenPipeError)
-"""What is left of a refusal in TLS 1.3 where our first word crossed it: the server had closed, its words are gone."""
+"""How a TLS 1.3 refusal appears when our first bytes cross it: the server has closed, and its alert is lost."""
 
 
 class RedisCache:
-    """Vectors by key; Redis lets them expire.
+    """Vectors by key; Redis expires them.
 
-    When it does not answer within `timeout` seconds, the cache counts as empty and is left alone for `pause` seconds:
-    a server that hangs must not hold up every batch. Its going and its coming back are each logged once. Raises
-    FailedPrecondition for a URL that says what cannot be, or names files that are no good.
+    If Redis does not answer within `timeout` seconds, the cache counts as empty and is not called for `pause` seconds:
+    a hanging server must not delay every batch. Each outage and each recovery is logged once. Raises FailedPrecondition
+    for an invalid URL, or one that names unusable files.
     """
 
     def __init__(self, url: str, ttl: float, timeout: float = 2.0, pause: float = 15.0) -> None:
         self._ttl_ms = max(1, int(ttl * 1000))
-        # Once more at once on a connection that turned out to be closed, as after a restart; a silent server is no
-        # better asked twice.
+        # Retry once, immediately, on a connection that the server had closed, as after a restart. A silent server gets
+        # no retry.
         retry = Retry(NoBackoff(), 1, supported_errors=(RedisConnectionError,))
         try:
             self._redis = Redis.from_url(url, socket_timeout=timeout, socket_connect_timeout=timeout, retry=retry)
@@ -48,7 +48,7 @@ class RedisCache:
         self._breaker = Breaker(1, pause)
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return the vectors that are there."""
+        """Return the cached vectors."""
         if not keys:
             return {}
         nothing: list[bytes | str | None] = [None] * len(keys)
@@ -57,7 +57,7 @@ class RedisCache:
         return {key: np.frombuffer(value, dtype=np.float32) for key, value in pairs if isinstance(value, bytes)}
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors."""
+        """Store vectors."""
         if not vectors:
             return
         pipeline = self._redis.pipeline(transaction=False)
@@ -66,7 +66,7 @@ class RedisCache:
         await self._ask(pipeline.execute, [])
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Forget vectors."""
+        """Delete vectors."""
         if keys:
             await self._ask(lambda: self._redis.delete(*(_PREFIX + key for key in keys)), 0)
 
@@ -79,7 +79,7 @@ class RedisCache:
         await self._redis.aclose()
 
     async def _ask(self, question: Callable[[], Awaitable[T]], otherwise: T) -> T:
-        """Return Redis's answer, or `otherwise` while there is none to be had."""
+        """Return Redis's answer, or `otherwise` if Redis does not answer."""
         if self._breaker.rest:
             return otherwise
         try:
@@ -95,7 +95,7 @@ class RedisCache:
 
 
 def _wrong(error: Exception) -> str:
-    """Return what is wrong with a URL; TypeErrors are of words that only `rediss://` knows."""
+    """Return what is wrong with a URL; a TypeError means an option that only `rediss://` supports."""
     if isinstance(error, OSError) and not isinstance(error, ssl.SSLError):
         why = f"{error.filename or 'a certificate'}: {error.strerror}"
     elif isinstance(error, TypeError):
@@ -106,7 +106,7 @@ def _wrong(error: Exception) -> str:
 
 
 def _not_trusted(error: BaseException | None) -> str:
-    """Return why two that speak TLS did not come to trust each other; "" where it is not that."""
+    """Return why the TLS handshake failed; "" if the error is not about TLS."""
     while error is not None:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"its certificate is not accepted: {error.verify_message}"

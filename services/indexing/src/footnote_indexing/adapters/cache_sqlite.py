@@ -1,4 +1,4 @@
-"""The embedding cache in a SQLite file of its own, on a thread of its own."""
+"""The embedding cache in its own SQLite file, accessed on its own thread."""
 
 import asyncio
 import sqlite3
@@ -21,7 +21,7 @@ _SLICE = 500  # below SQLite's limit of host parameters everywhere
 
 
 class SqliteCache:
-    """Vectors by key with an expiry; the oldest go when there are more than `max_entries`."""
+    """Vectors by key with an expiry; beyond `max_entries` the oldest are removed."""
 
     def __init__(self, path: Path, ttl: float, max_entries: int = 500_000) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -33,15 +33,15 @@ class SqliteCache:
         self._path = path
 
     async def get(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return the vectors that are there and not expired."""
+        """Return the vectors that are cached and not expired."""
         return await self._run(self._get, list(keys), {})
 
     async def put(self, vectors: Mapping[str, Vectors]) -> None:
-        """Keep vectors."""
+        """Store vectors."""
         await self._run(self._put, dict(vectors), None)
 
     async def delete(self, keys: Sequence[str]) -> None:
-        """Forget vectors."""
+        """Delete vectors."""
         await self._run(self._delete, list(keys), None)
 
     async def count(self) -> int:
@@ -54,7 +54,7 @@ class SqliteCache:
         self._thread.shutdown(wait=False)
 
     async def _run(self, function: Callable[[A], T], argument: A, otherwise: T) -> T:
-        """Run on the thread; a broken file makes an empty cache, not a failed document."""
+        """Run on the thread; a broken file counts as an empty cache and does not fail the document."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, function, argument)
         except sqlite3.Error as error:

@@ -1,4 +1,4 @@
-"""What the ledger says of chunks that are searched: where they are, of which revision, how many."""
+"""What the ledger knows of searched chunks: their location, revision and number."""
 
 from dataclasses import dataclass
 
@@ -14,20 +14,20 @@ from footnote_indexing.adapters.tables import collections, revisions
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """A revision that is searched, and its number of chunks."""
+    """A searched revision and its number of chunks."""
 
     key: RevisionKey
     chunks: int
 
 
 class ChunkLedger:
-    """Answers for what is searched now: neither what is being written, nor what was replaced, nor what has expired."""
+    """Answers for what is searched now; revisions being written, replaced or expired are left out."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
-        """Return the searched revision of a document in a collection that the caller was found to be allowed."""
+        """Return the searched revision of a document, in a collection for which the caller's access was checked."""
         columns = (revisions.c.revision, revisions.c.chunks_stored)
         query = sa.select(*columns).where(
             revisions.c.collection_id == collection_id,
@@ -42,7 +42,7 @@ class ChunkLedger:
         return Searched(RevisionKey(collection_id, generation, document_id, row.revision), row.chunks_stored)
 
     async def collections_with(self, scope: Scope, document_id: str, revision: int) -> list[str]:
-        """Return the ids of the collections visible to the caller in which this revision is searched."""
+        """Return the ids of the visible collections in which this revision is searched."""
         current = sa.and_(
             collections.c.id == revisions.c.collection_id, collections.c.generation == revisions.c.generation
         )

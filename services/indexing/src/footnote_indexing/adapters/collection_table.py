@@ -1,6 +1,6 @@
-"""The table of collections: rows added, found, changed and removed.
+"""The table of collections: rows are added, found, changed and removed here.
 
-Whether anybody may is asked by whoever calls; but what a query returns is never more than its scope may see.
+The caller of these methods checks permissions; still, no query returns more than its scope may see.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from footnote_indexing.adapters.tables import collections, generations
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A collection as its row says, and the generation that is searched."""
+    """A collection as stored, with the generation that is searched."""
 
     collection: Collection
     generation: Generation
 
 
 class CollectionTable:
-    """Reads and writes the rows of collections, their grants, and with them what hangs on a row."""
+    """Reads and writes the rows of collections, their grants and their dependent rows."""
 
     def __init__(self, database: Database, generations_: Generations, ledger: Ledger) -> None:
         self._database = database
@@ -46,7 +46,7 @@ class CollectionTable:
     async def insert(self, scope: Scope, collection_id: str, collection: Collection, most: int) -> None:
         """Add a collection of the scope's user with its first generation.
 
-        Raises AlreadyExists, and ResourceExhausted when the tenant has `most` already, 0 for no limit.
+        Raises AlreadyExists, and ResourceExhausted when the tenant already has `most` collections; 0 means no limit.
         """
         data = collection.SerializeToString(deterministic=True)
         owned = Collection()
@@ -70,9 +70,9 @@ class CollectionTable:
             raise _taken(collection.name) from error
 
     async def _check_number(self, connection: AsyncConnection, tenant_id: str, most: int) -> None:
-        """Raise ResourceExhausted when there is no room for one more; none is added until the transaction ends.
+        """Raise ResourceExhausted when the tenant has no room for another; blocks additions until the transaction ends.
 
-        How many there are is not said: some may be hidden from the caller.
+        The error does not state their number: some may be hidden from the caller.
         """
         if self._database.dialect == "postgresql":
             key = int.from_bytes(hashlib.sha256(b"collections\0" + tenant_id.encode()).digest()[:8], signed=True)
@@ -91,7 +91,7 @@ class CollectionTable:
             )
 
     async def called(self, scope: Scope, name_or_id: str) -> list[Stored]:
-        """Return every visible collection of a name or id."""
+        """Return every visible collection with this name or id."""
         named = sa.or_(collections.c.id == name_or_id, collections.c.name == name_or_id)
         return await self._select(_joined().where(visible(scope), named))
 
@@ -100,7 +100,7 @@ class CollectionTable:
         return await self._select(_joined().where(visible(scope)).order_by(collections.c.name, collections.c.id))
 
     async def page(self, scope: Scope, size: int, position: Position | None) -> tuple[list[Stored], int]:
-        """Return one more than `size` visible collections by name, after a position, and how many there are in all."""
+        """Return up to `size` + 1 visible collections by name, after a position, and the total number."""
         query = _joined().where(visible(scope)).order_by(collections.c.name, collections.c.id).limit(size + 1)
         if position is not None:
             name, last = position
@@ -112,9 +112,9 @@ class CollectionTable:
             return rows, int((await connection.execute(counted)).scalar_one())
 
     async def access(self, scope: Scope, ids: Sequence[str]) -> list[Collection]:
-        """Return the visible ones of these collections, or all, with what is needed to know the scope's access.
+        """Return the visible ones of these collections, or all, with the fields that determine the scope's access.
 
-        That is id, name, tenant, owner, visibility, and the grants to this caller as one.
+        The fields are id, name, tenant, owner and visibility, and the grants to this caller combined into one.
         """
         columns = (collections.c.id, collections.c.name, collections.c.owner_id, collections.c.visibility)
         query = sa.select(*columns, granted(scope).label("access")).where(visible(scope))
@@ -131,7 +131,7 @@ class CollectionTable:
         ]  # fmt: skip
 
     async def change(self, before: Stored, changed: Collection) -> None:
-        """Write a changed collection; Aborted when it is no longer as it was, AlreadyExists for a name in use."""
+        """Write a changed collection; Aborted if it changed meanwhile, AlreadyExists for a name in use."""
         kept = Collection(
             name=changed.name, description=changed.description, visibility=changed.visibility,
             metadata=changed.metadata, settings=changed.settings, grants=changed.grants,
@@ -151,13 +151,13 @@ class CollectionTable:
                     raise changed_meanwhile(before.collection.name)
                 await write_grants(connection, changed.id, changed.grants)
                 if changed.settings.embedding == before.generation.embedding:
-                    # Back to the model that is searched: a change that was under way is given up.
+                    # Back to the model that is searched: this cancels the change under way.
                     await self._generations.mark(connection, changed.id, DELETED, only=BUILDING)
         except IntegrityError as error:
             raise _taken(changed.name) from error
 
     async def remove(self, collection_id: str) -> Sequence[Generation]:
-        """Remove a collection with all that the ledger holds of it; return the generations to be purged."""
+        """Remove a collection with all its ledger entries; return the generations to purge."""
         async with self._database.write() as connection:
             gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
             if gone.rowcount != 1:
@@ -167,12 +167,12 @@ class CollectionTable:
             return await self._generations.mark(connection, collection_id, DELETED)
 
     async def hide(self, found: Collection) -> None:
-        """Take a collection out of everybody's sight but the services'; its name is free then."""
+        """Hide a collection from all callers except the services; its name becomes free."""
         # No user has an id with a slash: see footnote_kit.identifiers.
         await self._show(found.id, hidden=True, holder=f"hidden/{found.id}")
 
     async def restore(self, found: Collection) -> None:
-        """Put a hidden collection back in sight; AlreadyExists when its name was given to another one."""
+        """Make a hidden collection visible again; AlreadyExists when another collection took its name."""
         try:
             await self._show(found.id, hidden=False, holder=holder(found))
         except IntegrityError as error:
@@ -190,7 +190,7 @@ class CollectionTable:
 
 
 def changed_meanwhile(name: str) -> Aborted:
-    """Return the error for a collection that is not as the caller read it."""
+    """Return the error for a collection that changed since the caller read it."""
     return Aborted(f"Collection '{name}' was changed by somebody else; read it again")
 
 

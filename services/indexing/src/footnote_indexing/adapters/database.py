@@ -1,7 +1,7 @@
 """The service's database: SQLite in the data folder, or PostgreSQL by URL.
 
-A commit outlives a power cut (synchronous FULL), as in every service: their databases must not come to differ. In
-PostgreSQL the tables are in the database's own schema, told from others by their names.
+Commits survive a power cut (synchronous FULL), as in every service: otherwise their databases could diverge. In
+PostgreSQL the tables are in the database's own schema, distinguished from others by their names.
 """
 
 from collections.abc import AsyncIterator
@@ -36,7 +36,7 @@ TRAITS = Traits(
 
 
 class Database(transactions.Database):
-    """Tells what is written, so that readers here and in other services know whether what they remember still holds."""
+    """Publishes a version with every write, so that readers here and in other services can validate their caches."""
 
     def __init__(self, url: str, folder: Path) -> None:
         super().__init__(address(url, folder / FILE), TRAITS)
@@ -45,17 +45,17 @@ class Database(transactions.Database):
 
     @property
     def version(self) -> str | None:
-        """A name that changes with every write; None for a database that others may write to as well."""
+        """A name that changes with every write; None for a database with other writers."""
         return self._epoch.name if self._epoch is not None else None
 
     @property
     def collections_version(self) -> str | None:
-        """A name that changes with every write but those of `write_documents`; None as `version` is."""
+        """A name that changes with every write except those of `write_documents`; None when `version` is None."""
         return self._collections.name if self._collections is not None else None
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """Give a connection in a transaction, committed at the end unless an exception leaves the block."""
+        """Yield a connection in a transaction, committed at the end unless an exception leaves the block."""
         try:
             async with super().write() as connection:
                 yield connection
@@ -67,9 +67,10 @@ class Database(transactions.Database):
 
     @asynccontextmanager
     async def write_documents(self) -> AsyncIterator[AsyncConnection]:
-        """Give the same for what a document's way to being searched writes: no collection and no right changes by it.
+        """Yield the same for writes that only move a document towards being searched.
 
-        What takes documents out of sight is not of that kind: nobody may go on by what was known before.
+        Such writes change no collection and no right. Writes that hide documents do not belong here: readers must not
+        go on with cached knowledge after them.
         """
         try:
             async with super().write() as connection:
@@ -79,7 +80,7 @@ class Database(transactions.Database):
                 self._epoch.advance()
 
     async def close(self) -> None:
-        """Close all connections, and remember no more for others."""
+        """Close all connections and drop all cached versions."""
         for epoch in (self._epoch, self._collections):
             if epoch is not None:
                 epoch.close()

@@ -1,7 +1,7 @@
 """Generations of a collection: the same documents under one embedding model, in one physical space.
 
-There is one that is searched, CURRENT. After a change of model the next is BUILDING; when it holds every document it
-becomes CURRENT and the other RETIRED, kept for a while so that the change can be taken back, then purged.
+One generation is searched: CURRENT. After a change of model the next one is BUILDING. When it holds every document it
+becomes CURRENT, and the old one RETIRED. The old one is kept for a while so that the change can be undone, then purged.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ CURRENT, BUILDING, RETIRED, DELETED = "CURRENT", "BUILDING", "RETIRED", "DELETED
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One generation: where its vectors are and which model made them."""
+    """One generation: where its vectors are and which model produced them."""
 
     collection_id: str
     number: int
@@ -43,7 +43,7 @@ class Generation:
 
 
 def read(row: sa.Row[tuple[object, ...]]) -> Generation:
-    """Return a row of the table as a value."""
+    """Convert a row of the table."""
     embedding = collection_pb2.EmbeddingSettings.FromString(row.embedding)
     return Generation(row.collection_id, row.number, row.tenant_id, row.state, row.variant, embedding)
 
@@ -55,7 +55,7 @@ class Generations:
         self._database = database
 
     async def insert(self, connection: AsyncConnection, generation: Generation) -> None:
-        """Add one inside a transaction."""
+        """Add a generation inside a transaction."""
         await connection.execute(
             sa.insert(generations).values(
                 collection_id=generation.collection_id, number=generation.number, tenant_id=generation.tenant_id,
@@ -75,7 +75,7 @@ class Generations:
     async def mark(
         self, connection: AsyncConnection, collection_id: str, state: str, only: str = "", purge_at: int | None = None
     ) -> Sequence[Generation]:
-        """Set the state of a collection's generations, of those in state `only` if given; return them as they were."""
+        """Set the state of a collection's generations (with `only`, of those in that state); return them as before."""
         chosen = [generations.c.collection_id == collection_id]
         if only:
             chosen.append(generations.c.state == only)
@@ -85,19 +85,19 @@ class Generations:
         return rows
 
     async def searched(self) -> list[Generation]:
-        """Return the generations that searches see, of all collections."""
+        """Return the searched generations of all collections."""
         async with self._database.read() as connection:
             query = sa.select(generations).where(generations.c.state == CURRENT)
             return [read(row) for row in await connection.execute(query)]
 
     async def due(self) -> list[Generation]:
-        """Return the generations whose time to be purged has come."""
+        """Return the generations that are due to be purged."""
         query = sa.select(generations).where(generations.c.purge_at <= now_ms())
         async with self._database.read() as connection:
             return [read(row) for row in await connection.execute(query)]
 
     async def find(self, collection_id: str, number: int) -> Generation | None:
-        """Return one generation, None if there is no such one."""
+        """Return one generation, or None if it does not exist."""
         query = sa.select(generations).where(
             generations.c.collection_id == collection_id, generations.c.number == number
         )
@@ -106,11 +106,11 @@ class Generations:
             return read(row) if row is not None else None
 
     async def postpone(self, generation: Generation, milliseconds: int) -> None:
-        """Purge one again after a while: a writer may still be at work on it."""
+        """Schedule another purge for later: a writer may still be at work on the generation."""
         await self._set(generation, purge_at=now_ms() + milliseconds)
 
     async def revive(self, connection: AsyncConnection, generation: Generation, state: str) -> None:
-        """Give one that was to be purged another state, inside a transaction."""
+        """Give a generation that was to be purged another state, inside a transaction."""
         await connection.execute(_one(generation).values(state=state, purge_at=None))
 
     async def _set(self, generation: Generation, **values: object) -> None:
@@ -118,7 +118,7 @@ class Generations:
             await connection.execute(_one(generation).values(**values))
 
     async def forget(self, generation: Generation) -> None:
-        """Drop one that is purged."""
+        """Delete the entry of a purged generation."""
         async with self._database.write() as connection:
             await connection.execute(
                 sa.delete(generations).where(

@@ -1,4 +1,4 @@
-"""What the ledger says the store must hold, and where the store was found to hold something else."""
+"""What the store must hold according to the ledger, and where the store was found to differ."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from footnote_indexing.adapters.tables import collections, generations, revision
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """The rows of a revision: as many as were written, and as many as there were when they were last counted."""
+    """The rows of a revision: the number written, and the number at the last count."""
 
     key: RevisionKey
     written: int
@@ -34,7 +34,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Indexed:
-    """A document that searches see, and the revision that they see of it."""
+    """A searched document and its searched revision."""
 
     tenant_id: str
     collection_id: str
@@ -43,13 +43,13 @@ class Indexed:
 
 
 class Inventory:
-    """Counts of rows beside the revisions that they belong to."""
+    """Row counts beside the revisions to which they belong."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def searched(self, collection_id: str, generation: int) -> list[Holding]:
-        """Return what is searched of a generation."""
+        """Return the searched revisions of a generation."""
         query = sa.select(revisions).where(
             revisions.c.collection_id == collection_id,
             revisions.c.generation == generation,
@@ -67,7 +67,7 @@ class Inventory:
             return {f"{document}:{number}" for document, number in await connection.execute(query)}
 
     async def record(self, key: RevisionKey, counted: int) -> bool:
-        """Note how many rows a revision was found to have; return whether it is still the one that is searched."""
+        """Record how many rows a revision was found to have; return whether it is still searched."""
         async with self._database.write_documents() as connection:
             done = await connection.execute(
                 sa.update(revisions)
@@ -83,7 +83,7 @@ class Inventory:
             return bool(done.rowcount == 1)
 
     async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
-        """Return searched documents with rows missing or doubled, found longest ago first; of None, every tenant's."""
+        """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's."""
         of_generation = sa.and_(
             generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
         )
@@ -105,10 +105,10 @@ class Inventory:
             return [Damage(row.tenant_id, _holding(row)) for row in await connection.execute(query)]
 
     async def indexed(self, ids: Sequence[str], after: tuple[str, str], limit: int) -> list[Indexed]:
-        """Return documents of all tenants that searches see, by id and collection, after one; of some ids, if given.
+        """Return searched documents of all tenants, by id and collection, after one; only those of `ids`, if given.
 
-        Rows with vectors of a caller's own are left out, beside documents too, as earlier releases allowed: ingestion
-        does not know them, and they would be removed as leftovers.
+        Rows with the caller's own vectors are left out, also those in collections with documents, as earlier releases
+        allowed. Ingestion does not know these rows and would remove them as leftovers.
         """
         of_generation = sa.and_(
             generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation

@@ -1,4 +1,4 @@
-"""Which revisions of which documents are being written, searched, or going: the truth that the store is kept to."""
+"""Which document revisions are being written, searched or removed: the source of truth for the store."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from footnote_indexing.chunking.model import Chosen
 
 WRITING, RETIRED = "WRITING", "RETIRED"
 WRITER_TIMEOUT_MS = 600_000
-"""How long a writer that was overtaken may still be at work; its leavings are purged only then."""
+"""How long a superseded writer may still be at work; its leftover rows are purged only after that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +55,14 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The answer to opening a revision: what there was of it, and which one is searched meanwhile."""
+    """The result of opening a revision: its previous state, and the revision that is searched meanwhile."""
 
     before: Entry | None
     current: Entry | None
 
 
 def collection_key(collection_id: str, generation: int) -> str:
-    """Return the store's name of a generation of a collection."""
+    """Return the store's name for a generation of a collection."""
     return f"{collection_id}:{generation}"
 
 
@@ -96,7 +96,7 @@ def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
 
 
 def _being_written() -> sa.ColumnElement[bool]:
-    """Return the condition that somebody may be at work on a revision's rows: what goes has to be purged once more."""
+    """Return the condition that a writer may be at work on a revision's rows, so that a purge must be repeated."""
     claimed = sa.func.coalesce(revisions.c.claimed_until, 0) > now_ms()
     rewritten = sa.and_(revisions.c.state == CURRENT, sa.or_(revisions.c.vectors_owed > 0, claimed))
     return sa.or_(revisions.c.state == WRITING, rewritten)
@@ -110,7 +110,7 @@ def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
 
 
 def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
-    """Return the condition that a revision was cancelled, in whatever generation."""
+    """Return the condition that a revision was cancelled, in any generation."""
     return sa.and_(
         revisions.c.collection_id == key.collection_id,
         revisions.c.document_id == key.document_id,
@@ -124,10 +124,10 @@ class Ledger(LedgerReading):
 
     @again_on_conflict
     async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
-        """Announce that a revision is being written: from now on it is hidden. One that is CURRENT stays so.
+        """Announce that a revision is being written and hide it; a CURRENT one stays CURRENT.
 
-        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection,
-        and Aborted when the revision was cancelled.
+        Raises FailedPrecondition when a newer revision is already searched, or the document is in another collection.
+        Raises Aborted when the revision was cancelled.
         """
         async with self._database.write_documents() as connection:
             if await _is_cancelled(connection, key):
@@ -138,7 +138,8 @@ class Ledger(LedgerReading):
                 revisions.c.state != RETIRED,
             )
             if (await connection.execute(elsewhere.limit(1))).first() is not None:
-                # Ids of chunks begin with the document's: the same one in two collections would overwrite the other's.
+                # Chunk ids begin with the document's id: one document in two collections would overwrite its own
+                # chunks.
                 raise FailedPrecondition(f"Document '{key.document_id}' belongs to another collection")
             rows = (await connection.execute(sa.select(revisions).where(_siblings(key)))).all()
             before = next((_entry(row) for row in rows if row.revision == key.revision), None)
@@ -149,7 +150,7 @@ class Ledger(LedgerReading):
                     "which is searched already"
                 )
             if before is not None and before.state == CURRENT:
-                # Complete, whatever the settings have become since: they count from the next revision on.
+                # Complete even if settings changed since: they apply from the next revision on.
                 return Opened(before, current)
             values = {
                 "state": WRITING, "fingerprint": fingerprint, "contextual_header": contextual_header, "purge_at": None,
@@ -170,13 +171,13 @@ class Ledger(LedgerReading):
                 raise _overtaken(key, cancelled=await _is_cancelled(connection, key))
 
     async def wanted(self, key: RevisionKey) -> bool:
-        """Tell whether a revision is being written or searched."""
+        """Return whether a revision is being written or searched."""
         async with self._database.read() as connection:
             state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
             return state.scalar_one_or_none() in (WRITING, CURRENT)
 
     async def is_empty(self, collection_id: str) -> bool:
-        """Tell whether nothing of a collection is searched or being written."""
+        """Return whether a collection has no revision searched or being written."""
         held = sa.select(revisions.c.revision).where(
             revisions.c.collection_id == collection_id, revisions.c.state != RETIRED
         )
@@ -215,13 +216,14 @@ class Ledger(LedgerReading):
         written: Collection[int] = (),
         owed: int = 0,
     ) -> None:
-        """Make a revision the one that is searched, and retire the one before, at one moment.
+        """Make a revision the searched one, and retire the one before, atomically.
 
-        Of `owed` rows, at most, the vectors are to follow.
+        At most `owed` rows get their vectors later. `written` are the generations that the document goes into besides
+        the key's.
 
-        Raises Aborted when the document or its collection was deleted, or overtaken, while it was written, and
-        Unavailable when the collection began to move to another model meanwhile, so that the document would be missing
-        there; `written` are the generations that it goes into besides the key's.
+        Raises Aborted when the document or its collection was deleted, or the revision superseded, while it was
+        written. Raises Unavailable when the collection began to move to another model meanwhile: the document would be
+        missing there.
         """
         async with self._database.write_documents() as connection:
             await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
@@ -243,7 +245,7 @@ class Ledger(LedgerReading):
         grace_ms: int,
         owed: int = 0,
     ) -> None:
-        """Do what `publish` does inside a transaction that is open already."""
+        """Do the same as `publish` inside an open transaction."""
         now = now_ms()
         done = await connection.execute(
             sa.update(revisions)
@@ -258,7 +260,7 @@ class Ledger(LedgerReading):
         if done.rowcount != 1 or cancelled:
             twin = (await connection.execute(sa.select(revisions).where(_is(key)))).first()
             if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
-                return  # a second attempt beside this one wrote the same and was faster
+                return  # a concurrent attempt wrote the same and finished first
             raise _overtaken(key, cancelled=cancelled)
         others = [_siblings(key), revisions.c.revision != key.revision]
         await connection.execute(
@@ -278,7 +280,7 @@ class Ledger(LedgerReading):
             await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
 
     async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
-        """Hide a document's revisions, all of them for revision 0, for good; return them as they were, for purging.
+        """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
 
         The entries stay until the sweeper has purged once more: a writer may still be at work on one.
         """
@@ -300,10 +302,11 @@ class Ledger(LedgerReading):
 
     @again_on_conflict
     async def cancel(self, key: RevisionKey) -> list[Entry]:
-        """Give up a revision, begun or not, in every generation; return its entries, for purging.
+        """Cancel a revision, begun or not, in every generation; return its entries, for purging.
 
-        Raises FailedPrecondition when it is searched already: it and `publish` are the two of which one wins. The entry
-        keeps others from beginning it until the sweeper forgets it; by then its document says that it was cancelled.
+        Raises FailedPrecondition when it is already searched: exactly one of `cancel` and `publish` succeeds. Until the
+        sweeper removes the entry, it keeps other writers from beginning the revision. By then the document's own record
+        says that it was cancelled.
         """
         chosen = [
             revisions.c.collection_id == key.collection_id,
@@ -328,10 +331,10 @@ class Ledger(LedgerReading):
             return [_entry(row) for row in rows]
 
     async def relabel(self, collection_id: str, document_id: str, expire_at: int | None) -> tuple[list[Entry], int]:
-        """Record when what is searched of a document expires (Unix milliseconds), in all generations.
+        """Set when the searched revisions of a document expire (Unix milliseconds), in all generations.
 
-        Returns it, claimed for whoever writes its rows anew, and the claim: while that lasts, an entry that is retired
-        stays, and hides what is written late. What owes vectors stays by itself.
+        Returns their entries and a claim for the worker that rewrites the rows. While the claim lasts, the entry stays
+        even when retired, and hides rows that are written late. Revisions that owe vectors stay without a claim.
         """
         chosen = [
             revisions.c.collection_id == collection_id,
@@ -347,7 +350,7 @@ class Ledger(LedgerReading):
             return [_entry(row) for row in rows], claim
 
     async def relabelled(self, key: RevisionKey, claim: int) -> bool:
-        """Give a claim back, if it is still that one; return whether the revision is still searched."""
+        """Release a claim, if it is still the same; return whether the revision is still searched."""
         async with self._database.write_documents() as connection:
             mine = sa.update(revisions).where(_is(key), revisions.c.claimed_until == claim)
             await connection.execute(mine.values(claimed_until=None))
@@ -355,9 +358,9 @@ class Ledger(LedgerReading):
             return state == CURRENT
 
     async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
-        """Forget all of a collection, or of one generation, whose rows are purged together, inside a transaction.
+        """Remove all entries of a collection or one generation, inside a transaction; their rows are purged together.
 
-        What is being written is retired instead: its writer must notice.
+        Revisions being written are retired instead, so that their writers notice.
         """
         chosen = [revisions.c.collection_id == collection_id]
         if generation:
@@ -370,7 +373,7 @@ class Ledger(LedgerReading):
         )
 
     async def abandon(self, key: RevisionKey) -> None:
-        """Give up a revision that is being written; its rows stay hidden and are purged soon."""
+        """Abandon a revision that is being written; its rows stay hidden and are purged soon."""
         async with self._database.write_documents() as connection:
             await connection.execute(
                 sa.update(revisions)
@@ -379,13 +382,13 @@ class Ledger(LedgerReading):
             )
 
     async def due(self, limit: int) -> list[Entry]:
-        """Return retired revisions whose time to be purged has come."""
+        """Return retired revisions that are due to be purged."""
         query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
         async with self._database.read() as connection:
             return [_entry(row) for row in await connection.execute(query)]
 
     async def drop_generation(self, collection_id: str, generation: int) -> bool:
-        """Forget a purged generation's entries; return whether any is left because its writer may be at work."""
+        """Remove a purged generation's entries; return whether any remain because a writer may be at work."""
         async with self._database.write() as connection:
             await self.drop(connection, collection_id, generation)
             query = sa.select(revisions.c.revision).where(
@@ -394,15 +397,15 @@ class Ledger(LedgerReading):
             return (await connection.execute(query.limit(1))).first() is not None
 
     async def forget(self, key: RevisionKey) -> None:
-        """Drop the entry of a revision whose rows are purged."""
+        """Remove the entry of a revision whose rows are purged."""
         async with self._database.write_documents() as connection:
             await connection.execute(sa.delete(revisions).where(_is(key), revisions.c.state == RETIRED))
 
     async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
-        """Retire what expired before one time and what was begun, and never completed, before another."""
+        """Retire revisions that expired before one time, and incomplete ones last written before another."""
         expired = (revisions.c.state == CURRENT) & (revisions.c.expire_at <= expired_before)
         abandoned = (revisions.c.state == WRITING) & (revisions.c.updated_at <= abandoned_before)
-        # Nearly always there is nothing: to write that would begin a new epoch, in which everybody asks anew.
+        # There is almost never anything to retire; an empty write would start a new epoch and invalidate every cache.
         async with self._database.read() as connection:
             if (
                 await connection.execute(sa.select(revisions.c.revision).where(expired | abandoned).limit(1))

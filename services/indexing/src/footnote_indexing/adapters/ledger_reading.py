@@ -1,4 +1,4 @@
-"""What searches must know of the ledger's revisions, for many collections by one question."""
+"""What searches need from the ledger, for many collections in one query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ CURRENT = "CURRENT"
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What searches of a generation see."""
+    """Totals of what searches of a generation see."""
 
     documents: int
     chunks: int
@@ -25,13 +25,13 @@ class Totals:
 
 
 class LedgerReading:
-    """Tells what of (collection, generation) pairs is searched, and what must not be."""
+    """Returns what is searched of (collection, generation) pairs, and what must be hidden."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-        """Return the revision keys that searches must not see, by collection id, for (collection, generation) pairs."""
+        """Return the revision keys to hide from searches, by collection id, for (collection, generation) pairs."""
         result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
         if not pairs:
             return result
@@ -44,7 +44,7 @@ class LedgerReading:
         return result
 
     async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-        """Return the languages of what is searched, most frequent first, by collection id."""
+        """Return the languages of searched documents, most frequent first, by collection id."""
         result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
         if not pairs:
             return result
@@ -65,7 +65,7 @@ class LedgerReading:
         return result
 
     async def totals(self, pairs: Sequence[tuple[str, int]], *, expired: bool = False) -> dict[str, Totals]:
-        """Return what searches see just now, by collection id; with `expired`, what has expired but is there too."""
+        """Return what searches see now, by collection id; `expired` includes expired revisions still stored."""
         result = {collection_id: Totals(0, 0, 0) for collection_id, _ in pairs}
         if not pairs:
             return result

@@ -1,4 +1,4 @@
-"""Which revisions that are searched have rows without a vector, and who is at work on them."""
+"""Which searched revisions have rows without a vector, and which worker holds them."""
 
 from collections.abc import Collection
 
@@ -11,15 +11,18 @@ from footnote_indexing.adapters.tables import revisions
 
 
 class Owing:
-    """The vectors owed; a claim keeps other replicas away, and ends by itself when its holder has died."""
+    """The vectors owed. A claim keeps other replicas away, and expires when its holder has died."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def claim(self, besides: Collection[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
-        """Take the revision that waits longest, whose texts have a header if so told; None where nothing is owed."""
+        """Claim the revision that waits longest; None if nothing is owed.
+
+        Returns its key, and whether its texts have a contextual header.
+        """
         now, longest = now_ms(), int(seconds * 1000)
-        # A claim for twice as long as any is made was made before the clock was put back.
+        # A claim further ahead than twice the longest duration was made before the clock was set back.
         ours = revisions.c.claimed_until.between(now, now + 2 * longest)
         free = sa.or_(revisions.c.claimed_until.is_(None), ~ours)
         query = (
@@ -37,20 +40,20 @@ class Owing:
         return None
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
-        """Note that so many have been written and hold the claim longer; return whether the revision is searched."""
+        """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
         left = sa.case((revisions.c.vectors_owed > number, revisions.c.vectors_owed - number), else_=1)
         return await self._set(key, sa.true(), vectors_owed=left, claimed_until=now_ms() + int(seconds * 1000))
 
     async def settled(self, key: RevisionKey) -> None:
-        """Note that every row has its vector."""
+        """Record that every row has its vector."""
         await self._set(key, sa.true(), vectors_owed=0, claimed_until=None)
 
     async def release(self, key: RevisionKey) -> None:
-        """Let somebody else try."""
+        """Release the claim, so that another replica can try."""
         await self._set(key, sa.true(), claimed_until=None)
 
     async def forget_claims(self) -> None:
-        """At the start, where nobody else writes to this database: whoever held a claim has died."""
+        """Delete all claims at start, where this process is the only writer: every earlier holder has died."""
         if self._database.version is None:
             return
         query = sa.select(revisions.c.revision).where(revisions.c.claimed_until.is_not(None)).limit(1)

@@ -1,4 +1,4 @@
-"""What the ledger holds of rows of own vectors: each is a document of one chunk, named by `own_key`."""
+"""Ledger entries of rows with own vectors: each row is a document of one chunk, named by `own_key`."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,7 +14,7 @@ _SOON_MS = 1000
 
 
 class RowLedger:
-    """Rows that are searched; every query is of one collection that the caller was found to be allowed."""
+    """Searched rows; each query is limited to one collection for which the caller's access was checked."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -32,7 +32,7 @@ class RowLedger:
             return [RevisionKey(collection_id, generation, *row) for row in await connection.execute(query)]
 
     async def find(self, collection_id: str, generation: int, row_id: str) -> RevisionKey | None:
-        """Return the revision of a row, None when it is not there."""
+        """Return the revision of a row, None if it does not exist."""
         name = own_key(collection_id, row_id)
         query = sa.select(revisions.c.revision).where(
             revisions.c.collection_id == collection_id,
@@ -45,7 +45,7 @@ class RowLedger:
         return None if number is None else RevisionKey(collection_id, generation, name, number)
 
     async def any(self, collection_id: str) -> bool:
-        """Tell whether a collection has rows that are searched or being written."""
+        """Return whether a collection has rows that are searched or being written."""
         query = sa.select(revisions.c.revision).where(_of(collection_id), revisions.c.state != RETIRED).limit(1)
         async with self._database.read() as connection:
             return (await connection.execute(query)).first() is not None
@@ -53,10 +53,10 @@ class RowLedger:
     async def retire(
         self, collection_id: str, generation: int, row_ids: Collection[str], *, allow_missing: bool
     ) -> tuple[list[RevisionKey], list[str]]:
-        """Hide rows for good; return their revisions, for purging, and the ids that were not there.
+        """Hide rows for good; return their revisions, for purging, and the ids that do not exist.
 
-        Without `allow_missing` nothing is hidden when one is not there. What was being written is hidden as well, and
-        purged once its writer must have noticed.
+        Without `allow_missing`, a missing id means that nothing is hidden. Rows being written are hidden too, and
+        purged once their writer must have noticed.
         """
         names = {own_key(collection_id, row_id): row_id for row_id in row_ids}
         chosen = sa.and_(revisions.c.collection_id == collection_id, revisions.c.document_id.in_(list(names)))

@@ -1,4 +1,4 @@
-"""What the database stores as bytes, for those who look whether it can be read."""
+"""Samples of the messages that the database stores as bytes, for checks that they can still be decoded."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Who sees which collection, as the database is asked: the rule of `footnote_kit.access` as conditions; grants."""
+"""Which caller sees which collection, as SQL conditions for the rule of `footnote_kit.access`, and grants."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ _USER, _GROUP = "user", "group"
 
 
 def visible(scope: Scope) -> sa.ColumnElement[bool]:
-    """Return the condition that a collection is this caller's to read; `footnote_kit.access.may_read` says the same."""
+    """Return the condition that this caller may read a collection; it matches `footnote_kit.access.may_read`."""
     if not scope.tenant_id or not scope.user_id or role_of(scope) == ROLE_UNSPECIFIED:
         return sa.false()
     of_tenant = collections.c.tenant_id == scope.tenant_id
@@ -39,7 +39,7 @@ def visible(scope: Scope) -> sa.ColumnElement[bool]:
 
 
 def granted(scope: Scope) -> sa.ScalarSelect[int]:
-    """Return the query for what a collection is shared with this caller for, NULL when it is not."""
+    """Return the query for the access that a collection's grants give this caller, NULL for none."""
     mine = sa.and_(grants.c.collection_id == collections.c.id, _to(scope))
     return sa.select(sa.func.max(grants.c.access)).where(mine).scalar_subquery()
 
@@ -52,15 +52,15 @@ def _to(scope: Scope) -> sa.ColumnElement[bool]:
 
 
 def holder(collection: Collection) -> str:
-    """Return among whose names a collection's name must be unique: its owner's, or "" for those of all the tenant.
+    """Return the namespace in which a collection's name is unique: its owner, or "" for tenant-wide ones.
 
-    Were it unique in the tenant, "already exists" would tell of collections that the caller cannot see.
+    If names were unique in the tenant, "already exists" would reveal collections that the caller cannot see.
     """
     return collection.owner_id if collection.visibility == VISIBILITY_PRIVATE else ""
 
 
 def nearness(scope: Scope, collection: Collection, name_or_id: str) -> int:
-    """Return whose collection is meant by a name before others of that name: the lowest number's."""
+    """Return a collection's precedence among those of the same name; the lowest number wins."""
     if collection.id == name_or_id:
         return 0
     if collection.visibility in OPEN_TO_ALL:
@@ -71,7 +71,7 @@ def nearness(scope: Scope, collection: Collection, name_or_id: str) -> int:
 
 
 def ambiguous(name: str, found: Sequence[Collection]) -> InvalidArgument:
-    """Return the error for a name that several collections have which others share with the caller."""
+    """Return the error for a name of several collections that other users share with the caller."""
     ids = ", ".join(sorted(one.id for one in found)[:10])
     return InvalidArgument.field(
         "collection", f"'{name}' is the name of several collections of other users; give the id of one: {ids}"
@@ -79,7 +79,7 @@ def ambiguous(name: str, found: Sequence[Collection]) -> InvalidArgument:
 
 
 def check_grants(collection: Collection) -> None:
-    """Fill in the access where none is said; InvalidArgument for grants that cannot be kept."""
+    """Fill in the access where none is given; InvalidArgument for grants that cannot be stored."""
     if not collection.grants:
         return
     if collection.visibility != VISIBILITY_PRIVATE:
@@ -115,7 +115,7 @@ def _key(grant: Grant) -> tuple[str, str]:
 
 
 async def write_grants(connection: AsyncConnection, collection_id: str, wanted: Sequence[Grant]) -> None:
-    """Put grants in the place of those that the table has of a collection."""
+    """Replace a collection's grants in the table."""
     await connection.execute(sa.delete(grants).where(grants.c.collection_id == collection_id))
     rows = [
         {"collection_id": collection_id, "kind": _key(grant)[0], "grantee": _key(grant)[1], "access": grant.access}

@@ -1,9 +1,8 @@
 """Moving a collection to another embedding model while it is searched under the old one.
 
-While a collection's settings name another model than the generation that is searched, every document written goes into
-both: into the old generation, so that searches see it at once, and into the one being built. When that one holds every
-document that is searched, searches move over in one transaction. The old one is kept for a while, so that the move can
-be taken back by setting the old model again.
+While a collection's settings name another model than the searched generation, every document is written into both.
+Searches see it at once in the old generation. When the new one holds every searched document, searches move over in one
+transaction. The old one is kept for a while, so that setting the old model again undoes the move.
 """
 
 from collections.abc import Sequence
@@ -25,7 +24,7 @@ _log = get_logger("footnote.indexing.switching")
 
 
 class Switching:
-    """Decides into which generations a document goes, and when searches move."""
+    """Decides which generations a document goes into, and when searches move."""
 
     def __init__(self, database: Database, generations_: Generations, rollback_window: float) -> None:
         self._database = database
@@ -33,7 +32,7 @@ class Switching:
         self._rollback_ms = int(rollback_window * 1000)
 
     async def targets(self, found: Stored) -> Sequence[Generation]:
-        """Return the generations to write to: the one that is searched, and the one being built, if any."""
+        """Return the generations to write to: the searched one, and the one being built, if any."""
         wanted = found.collection.settings.embedding
         if wanted == found.generation.embedding:
             return [found.generation]
@@ -41,9 +40,9 @@ class Switching:
         return [building] if building.state == CURRENT else [found.generation, building]
 
     async def _building(self, found: Stored, wanted: collection_pb2.EmbeddingSettings) -> Generation:
-        """Return the generation being built for a model, beginning one if there is none.
+        """Return the generation being built for a model; begin one if there is none.
 
-        It may be searched by now: somebody else moved the collection after it was read.
+        It may already be searched: another request moved the collection after it was read.
         """
         async with self._database.write() as connection:
             await _take_turn(connection, found.collection.id)
@@ -59,7 +58,7 @@ class Switching:
                     await self._generations.revive(connection, read(row), BUILDING)
                     return read(row)
             number = max(row.number for row in rows) + 1
-            # The same ids stand in both generations, so never in the same space.
+            # Both generations hold the same ids, so they must be in different spaces.
             taken = {read(row).space for row in rows}
             variant = next(v for v in range(len(taken) + 1) if space_name(wanted.dimensions, v) not in taken)
             new = Generation(found.collection.id, number, found.generation.tenant_id, BUILDING, variant, wanted)
@@ -67,7 +66,7 @@ class Switching:
             return new
 
     async def settle(self, collection_id: str) -> bool:
-        """Move searches to the generation being built if it holds all that is searched; return whether it did."""
+        """Move searches to the generation being built if it holds all searched documents; return whether it did."""
         async with self._database.write() as connection:
             await _take_turn(connection, collection_id)
             query = sa.select(generations).where(generations.c.collection_id == collection_id)
@@ -106,8 +105,8 @@ class Switching:
 
 
 async def _take_turn(connection: AsyncConnection, collection_id: str) -> None:
-    """Wait for others who are changing a collection's generations, until the transaction ends.
+    """Lock a collection against other changes of its generations, until the transaction ends.
 
-    The collection's row is what is locked: locks on its generations would not show those that were added meanwhile.
+    This locks the collection's row: locks on its generations would miss generations added meanwhile.
     """
     await connection.execute(sa.select(collections.c.id).where(collections.c.id == collection_id).with_for_update())

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
-# Times are unix milliseconds: SQLite has no time type, and nothing here is read by people.
+# Times are Unix milliseconds: SQLite has no time type, and people do not read these rows.
 collections = sa.Table(
     "indexing_collections",
     metadata,
@@ -13,19 +13,19 @@ collections = sa.Table(
     sa.Column("name", sa.String(128), nullable=False),
     sa.Column("owner_id", sa.String(256), nullable=False),
     sa.Column("visibility", sa.Integer, nullable=False),
-    # Among whose names its name is unique: its owner's where it is private, "" for those of all the tenant.
+    # The namespace in which its name is unique: the owner for a private one, "" for tenant-wide ones.
     sa.Column("holder", sa.String(256), nullable=False),
     sa.Column("generation", sa.Integer, nullable=False),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),  # types.v1.Collection: description, metadata, settings
     sa.Column("created_at", sa.BigInteger, nullable=False),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
-    # About to be deleted: there for services alone; its holder is one of its own then, so that its name is free.
+    # About to be deleted: visible to services only. It has a holder of its own, so that its name is free.
     sa.Column("hidden", sa.Boolean, nullable=False, server_default=sa.false()),
     sa.UniqueConstraint("tenant_id", "holder", "name", name="indexing_collections_by_name"),
 )
 
-# Whom private collections are shared with, for queries; the same stands in the collection's `data`.
+# Grantees of private collections, for queries; the collection's `data` holds the same.
 grants = sa.Table(
     "indexing_grants",
     metadata,
@@ -67,9 +67,9 @@ revisions = sa.Table(
     sa.Column("expire_at", sa.BigInteger, nullable=True, index=True),
     sa.Column("purge_at", sa.BigInteger, nullable=True, index=True),
     sa.Column("updated_at", sa.BigInteger, nullable=False),
-    # Of a RETIRED one: it must not be written again, whoever comes back to it.
+    # Of a RETIRED one: it must not be written again, even by a later attempt.
     sa.Column("cancelled", sa.Boolean, nullable=False, server_default=sa.false()),
-    # Of a CURRENT one: rows that have no vector yet, at most, and until when somebody is at work on them.
+    # Of a CURRENT one: the maximum number of rows without a vector, and the end of a worker's claim.
     sa.Column("vectors_owed", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("claimed_until", sa.BigInteger, nullable=True),
 )

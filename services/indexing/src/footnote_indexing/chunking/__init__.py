@@ -17,7 +17,7 @@ def make_chunker(
 ) -> Chunker:
     """Return the chunker of a strategy (not AUTO) with settings whose defaults are filled in.
 
-    Raises InvalidArgument for a named one that is not, or no longer, installed.
+    Raises InvalidArgument for a named chunker that is not installed.
     """
     in_tokens, tools = settings.unit == collection_pb2.SIZE_UNIT_TOKENS, Tools(settings, sentence_vectors)
     chosen = registry.chosen(strategy, settings)
@@ -28,6 +28,6 @@ def make_chunker(
     if not settings.parent_child:
         return registry.made(chosen, sized(settings.size, settings.overlap_percent), tools)
     parents = registry.made(chosen, sized(settings.parent_size, 0), tools)
-    # Inside one parent the structure is spent: what is left is to pack its paragraphs, or rows, into children.
+    # A parent has no structure left inside: its paragraphs or rows are only packed into children.
     children = sized(settings.child_size, settings.overlap_percent)
     return ParentChild(parents, lambda: registry.ours()[chosen.children].make(children, tools))

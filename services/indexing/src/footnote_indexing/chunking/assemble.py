@@ -1,4 +1,4 @@
-"""From a cut to the chunk's text, locator and anchors."""
+"""Turns a cut into the chunk's text, locator and anchors."""
 
 from bisect import bisect_right
 from collections import deque
@@ -19,7 +19,7 @@ _end = attrgetter("end")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A chunk's text and where it stands; the document's text at `locator.span` is `text`."""
+    """A chunk's text and location; the document's text at `locator.span` equals `text`."""
 
     text: str
     locator: locator_pb2.Locator
@@ -28,7 +28,7 @@ class Passage:
 
 
 class TextWindow:
-    """The stretch of a document's text that chunks may still be cut from: memory stays bounded however long it is."""
+    """The part of a document's text that chunks may still be cut from; it bounds memory for any document length."""
 
     def __init__(self) -> None:
         self._blocks: deque[PlacedBlock] = deque()
@@ -36,7 +36,7 @@ class TextWindow:
         self._table: table_pb2.Table | None = None
 
     def place(self, blocks: Iterable[document_pb2.Block]) -> list[PlacedBlock]:
-        """Give the next blocks their places; InvalidArgument if a block names another place than it has."""
+        """Assign places to the next blocks; InvalidArgument if a block states another place."""
         placed = []
         for block in blocks:
             if not block.text:
@@ -54,7 +54,7 @@ class TextWindow:
         return placed
 
     def _table_of(self, block: document_pb2.Block) -> table_pb2.Table | None:
-        """Return what is said of a row's table: by the row itself, or by the one before it in the same table."""
+        """Return the table description of a row: its own, or that of the row before it in the same table."""
         if not block.table:
             return None
         if block.table_part.columns:
@@ -65,7 +65,7 @@ class TextWindow:
         return self._table if self._table is not None and self._table.number == block.table else None
 
     def passage(self, cut: Cut) -> Passage:
-        """Return what a cut holds."""
+        """Return the passage of a cut."""
         parts = []
         for block in islice(self._blocks, self._first(cut.start), None):
             if block.start >= cut.end:
@@ -94,13 +94,13 @@ class TextWindow:
         return bisect_right(self._blocks, start, key=_end)
 
     def forget(self, before: int) -> None:
-        """Drop the blocks that end before a place: no later cut begins there."""
+        """Drop the blocks that end before a place; later cuts begin after it."""
         while self._blocks and self._blocks[0].end <= before:
             self._blocks.popleft()
 
 
 def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
-    """Return the smallest place that holds all parts."""
+    """Return the smallest locator that covers all parts."""
     places = [anchor for part in parts for anchor in _places(part, cut.start)]
     base = locator_pb2.Locator()
     if parts:
@@ -117,7 +117,7 @@ def _locator(parts: Sequence[PlacedBlock], cut: Cut) -> locator_pb2.Locator:
 
 
 def _places(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
-    """Return where a part stands: its block's place when it is whole, else as narrow as its anchors or lines allow."""
+    """Return the locators of a part: its block's when whole, else as narrow as its anchors or lines allow."""
     if len(part.text) < len(part.block.text):
         clipped = [one for one in _clipped_anchors(part, origin) if one.locator.WhichOneof("place")]
         if clipped:
@@ -126,9 +126,9 @@ def _places(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:
 
 
 def _finest(part: PlacedBlock, origin: int, tables: list[table_pb2.Table]) -> list[locator_pb2.Anchor]:
-    """Return the anchors of a part; where they have no place, its own as well, so that a citation can name it.
+    """Return the anchors of a part; if they have no place, its own as well, so that a citation can name it.
 
-    The tables that their cells are of are added to `tables`.
+    Their cells' tables are added to `tables`.
     """
     clipped = _clipped_anchors(part, origin)
     _tell_tables(part, clipped, tables)
@@ -139,7 +139,7 @@ def _finest(part: PlacedBlock, origin: int, tables: list[table_pb2.Table]) -> li
 
 
 def _tell_tables(part: PlacedBlock, anchors: Sequence[locator_pb2.Anchor], tables: list[table_pb2.Table]) -> None:
-    """Have the cells of a part refer to their table among those of the passage."""
+    """Make the cells of a part refer to their table among those of the passage."""
     if part.table is None:
         for anchor in anchors:
             anchor.ClearField("cell")
@@ -180,7 +180,7 @@ def _anchor(part: PlacedBlock, origin: int, place: locator_pb2.Locator) -> locat
 
 
 def _own_place(part: PlacedBlock) -> locator_pb2.Locator:
-    """Return a part's place; for a part of a block that keeps its line breaks, its own lines."""
+    """Return a part's locator; if its block keeps line breaks, the part's own lines."""
     place = locator_pb2.Locator()
     place.CopyFrom(part.block.locator)
     place.ClearField("span")
@@ -194,7 +194,7 @@ def _own_place(part: PlacedBlock) -> locator_pb2.Locator:
 
 
 def _common_path(parts: Sequence[PlacedBlock]) -> list[str]:
-    """Return the headings above every part; a heading inside the chunk counts for what is below it."""
+    """Return the headings above every part; a heading inside the chunk counts for the parts below it."""
     body = [part for part in parts if not part.is_heading] or list(parts)
     paths = [list(part.block.locator.heading_path) for part in body]
     if not paths:

@@ -1,4 +1,4 @@
-"""Choosing the strategy from the structure, and saying why."""
+"""Chooses the strategy from the document's structure, with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnote_indexing.chunking.model import Chosen, PlacedBlock
 
 
 def choose(blocks: Sequence[PlacedBlock]) -> Chosen:
-    """Return the strategy for a document that begins with these blocks, and what decided it."""
+    """Return the strategy for a document that begins with these blocks, and the reason for it."""
     rows = sum(len(block.text) for block in blocks if block.is_row)
     characters = sum(len(block.text) for block in blocks)
     if rows * 2 >= max(characters, 1):

@@ -1,6 +1,6 @@
-"""Cuts documents beside the event loop: short ones on a thread, long ones in processes of their own.
+"""Cuts documents off the event loop: short ones on a thread, long ones in separate processes.
 
-A thread that cuts holds the interpreter, and with it everybody's searches; a process does not.
+A thread that cuts holds the interpreter lock and so delays all searches; a process does not.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from footnote_indexing.chunking.drafts import Draft, Drafter
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, SentenceVectors
 
 LONG = 20_000
-"""Characters from which a document is cut in a process."""
+"""Document length in characters from which it is cut in a process."""
 TOGETHER = 100_000
-"""Characters that are given to the process at once: it is asked once for most documents."""
+"""Characters sent to the process per request; most documents take one request."""
 IDLE_SECONDS = 60.0
-"""How long a process that has nothing to do is kept."""
+"""How long an idle process is kept."""
 _END_SECONDS = 2.0
 _READ_BYTES = 2**20
 _MOST_HERE = 64
-"""Drafts that are read where the answer arrives; more would hold up the event loop."""
+"""Drafts decoded on the event loop; more would block it, so they are decoded on a thread."""
 _log = get_logger(__name__)
 
 Step = tuple[str, Any]
@@ -42,7 +42,7 @@ Request = tuple[int, Sequence[Step]]
 
 
 class Cutters:
-    """The processes, begun when they are needed; with none of them all is done on threads."""
+    """The processes, started on demand; with zero processes, all cutting runs on threads."""
 
     def __init__(self, most: int) -> None:
         self._processes = [_Process() for _ in range(most)]
@@ -66,13 +66,13 @@ class Cutters:
             await cutter.close()
 
     async def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         for process in self._processes:
             await process.end()
 
 
 class Cutter:
-    """One document being cut; one call at a time."""
+    """One document being cut; calls must not overlap."""
 
     begins_with: tuple[bytes, bytes] = (b"", b"")
 
@@ -88,13 +88,13 @@ class Cutter:
 
     @property
     def state(self) -> tuple[Chosen, str, int, int]:
-        """Strategy with what decided it, language, number of chunks and of characters, as far as it has come."""
+        """Strategy with its reason, language, and the numbers of chunks and characters so far."""
         if self._away:
             return self._state
         return self._drafter.chosen, self._drafter.language, self._drafter.ordinal, self._drafter.characters
 
     async def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
-        """Take the next blocks; return chunks that are complete. Raises InvalidArgument for blocks out of place."""
+        """Take the next blocks; return completed chunks. Raises InvalidArgument for blocks out of place."""
         if self._process is None:
             return await asyncio.to_thread(self._drafter.feed, blocks)
         self._held.append(blocks)
@@ -114,14 +114,14 @@ class Cutter:
         return await asyncio.to_thread(all_of_it)
 
     async def close(self) -> None:
-        """Forget the document."""
+        """Release the document."""
         if self._away and self._process is not None:
             self._process.documents -= 1
             if self._known_there:
                 await asyncio.shield(self._process.leave(self._number))
 
     async def _cut(self, last: Sequence[Step]) -> list[Draft]:
-        """Give the process what is held, and what comes `last` of the document; return the chunks that are complete."""
+        """Send the process the held blocks and `last`, the end of the document; return completed chunks."""
         assert self._process is not None
         steps: list[Step] = []
         if not self._away:
@@ -131,7 +131,7 @@ class Cutter:
         steps += [("feed", [block.SerializeToString() for block in blocks]) for blocks in self._held]
         self._held, self._held_characters = [], 0
         self._state, cut = await self._process.ask((self._number, [*steps, *last]))
-        self._known_there = not last  # with its last step it forgets the document by itself
+        self._known_there = not last  # after its last step the process has dropped the document
         return _drafts(cut) if len(cut) <= _MOST_HERE else await asyncio.to_thread(_drafts, cut)
 
 
@@ -149,10 +149,10 @@ class _Process:
         self._idle: asyncio.TimerHandle | None = None
 
     async def ask(self, request: Request) -> Any:
-        """Return the answer to a request; raises what cutting raised, Internal when the process has died."""
+        """Return the answer to a request; re-raises errors of cutting, and Internal when the process has died."""
         self._stay()
         try:
-            # Shielded: the answer to one request must not be taken for that to the next.
+            # Shielded: otherwise the next request could receive this request's answer.
             answer = await asyncio.shield(asyncio.ensure_future(self._in_turn(request)))
         finally:
             self._rest()
@@ -165,13 +165,13 @@ class _Process:
         return values
 
     async def leave(self, number: int) -> None:
-        """Have a document forgotten, if the process still knows it."""
+        """Make the process drop a document, if it still holds it."""
         if self._process is not None and self._process.returncode is None:
             with contextlib.suppress(Internal):
                 await self.ask((number, [("close", None)]))
 
     async def end(self) -> None:
-        """End the process, in the middle of a document if need be."""
+        """Stop the process, even in the middle of a document."""
         self._stay()
         process, self._process = self._process, None
         if process is None or process.returncode is not None:
@@ -213,8 +213,8 @@ class _Process:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable, "-m", "footnote_indexing.chunking.cutting_process",
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-                # In our session: Linux weighs the niceness of processes within one only.
-                stderr=asyncio.subprocess.DEVNULL,  # what goes wrong is said in an answer, without the document
+                # In our session: Linux weighs niceness only between processes of one session.
+                stderr=asyncio.subprocess.DEVNULL,  # errors are in the answer, without the document
                 env=child_environment(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1"),
                 limit=_READ_BYTES,
             )  # fmt: skip
@@ -233,5 +233,5 @@ class _Process:
         if self.documents:
             self._rest()
         elif (process := self._process) is not None and process.stdin is not None:
-            process.stdin.close()  # it ends by itself; the next document begins another
+            process.stdin.close()  # it exits by itself; the next document starts another
             self._process = None

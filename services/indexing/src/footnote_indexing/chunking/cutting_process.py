@@ -1,8 +1,8 @@
-"""The process in which long documents are cut: `python -m footnote_indexing.chunking.cutting_process`.
+"""The process that cuts long documents: `python -m footnote_indexing.chunking.cutting_process`.
 
-Standard input brings requests, standard output takes answers in the same order; both are lengths and pickles of plain
-values and of messages' bytes. A request is a document's number and the steps to do with it; most are cut by one. It
-knows no key, writes no log and no file, and ends when its input does.
+It reads requests from standard input and writes answers to standard output, in the same order. Both are lengths
+followed by pickles of plain values and message bytes. A request is a document's number and the steps to run; most
+documents take one request. The process has no credentials, writes no log or file, and exits at the end of its input.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from footnote_indexing.chunking.drafts import Draft, Drafter
 
 LENGTH = struct.Struct(">I")
 NICENESS = 10
-"""Searches and answers go first."""
+"""Searches and answers take precedence."""
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which closes our input
+    """Answer requests until the input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C and closes our input
     warnings.simplefilter("ignore")
     os.nice(NICENESS)
     requests, answers = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # nothing a library prints may mix with the answers
+    os.dup2(2, 1)  # library output must not mix with the answers
     gc.freeze()
     drafters: dict[int, Drafter] = {}
     while request := _read(requests):

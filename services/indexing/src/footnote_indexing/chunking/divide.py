@@ -1,4 +1,4 @@
-"""Cutting text at the best places: lines, sentences, clauses, words; graphemes only if nothing else is left."""
+"""Cuts text at the best places: lines, sentences, clauses, words; at graphemes only as a last resort."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,12 +12,12 @@ from footnote_indexing.chunking.model import HARD_LIMIT, Piece, PlacedBlock, Siz
 _CLAUSE_END = re.compile(r"[,;:)\]]\s|[、，；：。！？」』）]")
 _SPACE = re.compile(r"\s+")
 _LINE = re.compile(r"[^\n]+")
-# Flags by pairs: \X looks back over all the flags before it to know which two belong together.
+# Flags in pairs: \X would look back over all preceding flags to pair them.
 _GRAPHEME = regex.compile(r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*+|\X")
 
 
 def whole(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:
-    """Yield a block as one piece if it fits, else in sentences; a row only when it exceeds every bound."""
+    """Yield a block as one piece if it fits, else its sentences; divide a row only when it exceeds every bound."""
     piece = _piece(block, 0, len(block.text), sizes)
     if piece is None:
         return
@@ -30,7 +30,7 @@ def whole(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:
 
 
 def in_sentences(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:
-    """Yield the sentences of a block (lines of code, whole rows and headings), divided where one is too large."""
+    """Yield the sentences of a block (lines of code, whole rows and headings); oversized ones are divided."""
     if block.is_row and len(block.text) <= HARD_LIMIT:
         piece = _piece(block, 0, len(block.text), sizes)
         if piece is not None:
@@ -48,7 +48,7 @@ def in_sentences(block: PlacedBlock, sizes: Sizes) -> Iterator[Piece]:
 
 
 def tail(piece: Piece, budget: int, sizes: Sizes) -> int | None:
-    """Return where the last sentences of a piece begin that fit into a budget; else the last words; None for rows."""
+    """Return where the last sentences of a piece that fit a budget begin, else the last words; None for rows."""
     if piece.block.is_row or budget <= 0:
         return None
     start: int | None = None
@@ -80,7 +80,7 @@ def _fit(block: PlacedBlock, spans: list[tuple[int, int]], sizes: Sizes) -> Iter
 
 
 def _piece(block: PlacedBlock, start: int, end: int, sizes: Sizes) -> Piece | None:
-    """Make a piece of a stretch of a block without the white space around it; None if nothing is left."""
+    """Make a piece of a stretch of a block, stripped of white space; None if nothing is left."""
     raw = block.text[start:end]
     text = raw.strip()
     if not text:
@@ -90,14 +90,14 @@ def _piece(block: PlacedBlock, start: int, end: int, sizes: Sizes) -> Piece | No
 
 
 def _cells(block: PlacedBlock) -> list[tuple[int, int]]:
-    """Return the values of an oversized row: by its anchors, else as a whole."""
+    """Return the values of an oversized row by its anchors, else the whole row."""
     starts = sorted({0, *(a.span.start - block.offset for a in block.block.anchors if a.span.start > block.offset)})
     starts = [start for start in starts if start < len(block.text)]
     return list(zip(starts, [*starts[1:], len(block.text)], strict=True))
 
 
 def _in_words(text: str, limit: int, measure: Callable[[str], int]) -> Iterator[tuple[int, int]]:
-    """Yield stretches no larger than `limit` that end at clauses or words where any way to do so exists."""
+    """Yield stretches no larger than `limit`, ending at clauses or words where possible."""
     start = 0
     while start < len(text):
         window = limit
@@ -112,7 +112,7 @@ def _in_words(text: str, limit: int, measure: Callable[[str], int]) -> Iterator[
 
 
 def _best_end(text: str, start: int, latest: int) -> int:
-    """Return the best place to end a stretch that begins at `start`, at most `latest` unless one grapheme is longer."""
+    """Return the best end of a stretch that begins at `start`, at most `latest` unless one grapheme is longer."""
     if latest >= len(text):
         return len(text)
     clause = [match.end() for match in _CLAUSE_END.finditer(text, start + (latest - start) * 7 // 10, latest)]
@@ -132,7 +132,7 @@ def _best_end(text: str, start: int, latest: int) -> int:
 
 
 def _between_words(text: str, index: int) -> bool:
-    """Tell whether a cut before text[index] goes through no word."""
+    """Return whether a cut before text[index] splits no word."""
     if index >= len(text):
         return True
     before, after = text[index - 1], text[index]

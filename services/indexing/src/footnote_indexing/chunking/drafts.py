@@ -1,4 +1,4 @@
-"""From blocks to chunks ready to be embedded and stored."""
+"""Turns blocks into chunks that are ready to be embedded and stored."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, Chunker, Cut, PlacedBlock, SentenceVectors
 
 _LOOK_BLOCKS, _LOOK_CHARACTERS = 400, 100_000
-"""How much of a document AUTO looks at before it chooses; whatever came until then is held back."""
+"""How much of a document AUTO reads before it chooses; blocks are held back until then."""
 _LANGUAGE_FIRST, _LANGUAGE_LAST = 4000, 64_000
-"""Characters after which the language is looked at anew: twice as many each time that it has not changed."""
+"""Number of characters after which the language is detected again; it doubles each time the language has not changed.
+"""
 _SEPARATOR = " › "
 _MOST_BYTES = 45_000
-"""Of a chunk besides its text, so that the store takes it."""
+"""Maximum size of a chunk besides its text, within the store's limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A chunk with the text to embed ("" for a parent, which is not) and the terms to search by."""
+    """A chunk with the text to embed ("" for a parent, which is not embedded) and its search terms."""
 
     chunk: chunk_pb2.Chunk
     embedded_text: str
@@ -34,7 +35,7 @@ class Draft:
 
 
 class Drafter:
-    """Cuts one revision of a document; works on a thread, one call at a time."""
+    """Cuts one revision of a document; runs on a thread, and calls must not overlap."""
 
     def __init__(
         self,
@@ -60,11 +61,11 @@ class Drafter:
 
     @property
     def language(self) -> str:
-        """The language that most of the text is in, "" if unsure."""
+        """The language of most of the text, "" if unsure."""
         return self._languages.main()
 
     def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
-        """Take the next blocks; return the chunks that are complete. Raises InvalidArgument for blocks out of place."""
+        """Take the next blocks; return completed chunks. Raises InvalidArgument for blocks out of place."""
         placed = self._window.place(blocks)
         self.characters += sum(len(block.text) for block in placed)
         placed = [block for block in placed if not block.is_furniture]
@@ -77,7 +78,7 @@ class Drafter:
         return self._begin()
 
     def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
-        """Return the last chunks; what parsing found out fills in title and language where nothing is written yet."""
+        """Return the last chunks; title and language found by parsing fill empty fields."""
         drafts: list[Draft] = []
         if self._chunker is None:
             self._title = parsed.title or self._title
@@ -87,7 +88,7 @@ class Drafter:
         return drafts + self._draft(self._chunker.finish())
 
     def _begin(self) -> list[Draft]:
-        """Choose the chunker and give it what was held back."""
+        """Choose the chunker and pass it the held-back blocks."""
         strategy, choice = self._chunking.strategy, document_pb2.CHUNKING_CHOICE_CONFIGURED
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
             strategy, choice = auto.choose(self._waiting)
@@ -130,7 +131,7 @@ class Drafter:
 
 
 class _LanguageTracker:
-    """Knows the language of the text as it goes on; a document may change it, but not every sentence is asked."""
+    """Tracks the language of the text; it may change within a document, but is not detected for every sentence."""
 
     def __init__(self, hint: str) -> None:
         self._current = hint
@@ -139,7 +140,7 @@ class _LanguageTracker:
         self._unlooked = _LANGUAGE_LAST
 
     def hint(self, code: str) -> None:
-        """Take what parsing found as the language of what is too short to tell."""
+        """Use the language found by parsing for text that is too short to detect."""
         self._current = code or self._current
 
     def of(self, text: str) -> str:
@@ -162,7 +163,7 @@ class _LanguageTracker:
 def _base(
     document: document_pb2.Document, title: str, strategy: collection_pb2.ChunkingStrategy.ValueType
 ) -> chunk_pb2.Chunk:
-    """Return what all chunks of a revision have in common."""
+    """Return the fields that all chunks of a revision share."""
     chunk = chunk_pb2.Chunk(
         tenant_id=document.tenant_id,
         owner_id=document.owner_id,
@@ -188,7 +189,7 @@ def _base(
 
 
 def _bound(chunk: chunk_pb2.Chunk) -> None:
-    """Give up anchors' headings, then the anchors, of a chunk with so many cells that the store would refuse it."""
+    """Drop the anchors' headings, then the anchors, of a chunk whose cells would exceed the store's limit."""
     if chunk.ByteSize() - len(chunk.text) <= _MOST_BYTES:
         return
     for anchor in chunk.anchors:
@@ -199,19 +200,19 @@ def _bound(chunk: chunk_pb2.Chunk) -> None:
 
 
 def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:
-    """Return what is embedded and searched by words for a chunk: its text, after "title › headings" if so wanted."""
+    """Return a chunk's text for embedding and word search; `with_header` puts "title › headings" before it."""
     if not with_header:
         return chunk.text
     parts: list[str] = []
     for part in (chunk.title, *chunk.locator.heading_path):
-        # What the passage itself begins with needs no repeating.
+        # Do not repeat a header with which the passage itself begins.
         if part and part not in parts and not chunk.text.startswith(part):
             parts.append(part)
     return f"{_SEPARATOR.join(parts)}\n{chunk.text}" if parts else chunk.text
 
 
 def fingerprint(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> str:
-    """Return what tells whether a revision begun earlier was cut and embedded in the same way."""
+    """Return the digest that shows whether an earlier attempt cut and embedded the revision in the same way."""
     digest = hashlib.sha256(b"footnote-1")
     digest.update(document.sha256.encode())
     _add_settings(digest, settings)
@@ -219,7 +220,7 @@ def fingerprint(document: document_pb2.Document, settings: collection_pb2.Collec
 
 
 def settings_digest(settings: collection_pb2.CollectionSettings) -> str:
-    """Return the digest of the settings that decide how any document is cut and embedded."""
+    """Return the digest of the settings that decide how documents are cut and embedded."""
     digest = hashlib.sha256(b"footnote-1")
     _add_settings(digest, settings)
     return digest.hexdigest()

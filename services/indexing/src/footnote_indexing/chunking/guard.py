@@ -1,4 +1,4 @@
-"""Watches a chunker of another package: what it loses or misplaces ends the document in an error, not in silence."""
+"""Checks the chunkers of other packages: lost or misplaced text fails the document instead of passing silently."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 
 
 class Guarded:
-    """Passes blocks on, and looks at the cuts: in order, inside the text read so far, with no text left out."""
+    """Passes blocks on and checks the cuts: in order, within the text read so far, with no text left out."""
 
     strategy = collection_pb2.CHUNKING_STRATEGY_NAMED
 
@@ -29,7 +29,7 @@ class Guarded:
         self._read = self._start = self._covered = 0
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete. Raises Internal for a chunker that breaks."""
+        """Take the next blocks; return completed chunks. Raises Internal when the chunker fails."""
         blocks = list(blocks)
         if blocks and not self._read:
             self._start = self._covered = blocks[0].start
@@ -38,7 +38,7 @@ class Guarded:
         return self._looked_at(self._asked(lambda: list(self._chunker.feed(blocks))))
 
     def finish(self) -> list[Cut]:
-        """Return what is left. Raises Internal for a chunker that breaks, or leaves text out."""
+        """Return the rest. Raises Internal when the chunker fails or leaves text out."""
         cuts = self._looked_at(self._asked(lambda: list(self._chunker.finish())))
         self._none_lost(self._read)
         return cuts
@@ -48,7 +48,7 @@ class Guarded:
             return ask()
         except FootnoteError:
             raise
-        except Exception as error:  # whatever a stranger's code raises; its text may quote the document
+        except Exception as error:  # a third-party chunker may raise anything; the error's text may quote the document
             raise self._broken(f"raised {type(error).__name__}") from None
 
     def _looked_at(self, cuts: list[Cut]) -> list[Cut]:
@@ -60,7 +60,7 @@ class Guarded:
         return cuts
 
     def _none_lost(self, until: int) -> None:
-        """Raise unless there is nothing but white space between what chunks cover and a place."""
+        """Raise unless only white space lies between the chunks' end and a place."""
         while self._blocks and self._blocks[0].start < until:
             block = self._blocks[0]
             if block.end > self._covered and block.clip(self._covered, until).text.strip():

@@ -1,4 +1,4 @@
-"""What chunkers work on and what they give: placed blocks, pieces, cuts."""
+"""The chunkers' input and output: placed blocks, pieces, cuts."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from footnote_providers.base import Vectors
 from footnote_text import tokens
 
 HARD_LIMIT = 8000
-"""Longest stretch in code points that is kept whole because it is a table row."""
+"""Longest table row, in code points, that is kept whole."""
 
 Chosen: TypeAlias = tuple[collection_pb2.ChunkingStrategy.ValueType, document_pb2.ChunkingChoice.ValueType]
-"""A strategy, never AUTO, and what decided that it is the one."""
+"""A strategy, never AUTO, and the reason for it."""
 
 UNDECIDED: Chosen = (collection_pb2.CHUNKING_STRATEGY_UNSPECIFIED, document_pb2.CHUNKING_CHOICE_UNSPECIFIED)
-"""As long as nothing was cut."""
+"""The value before anything is cut."""
 
 Region: TypeAlias = tuple[str, str, int]
-"""Kind of place, sheet name, slide number: no chunk crosses from one to another; no locator could say where it is."""
+"""Kind of place, sheet name, slide number. No chunk crosses regions: its locator could not say where it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class PlacedBlock:
     offset: int = 0
     """Where `text` begins inside the whole block's text."""
     table: table_pb2.Table | None = None
-    """What the table that it is a row of says of all its rows."""
+    """The description of its table, if the block is a row."""
 
     @property
     def end(self) -> int:
@@ -43,26 +43,26 @@ class PlacedBlock:
 
     @property
     def is_heading(self) -> bool:
-        """It is a heading."""
+        """Whether the block is a heading."""
         return self.block.kind == document_pb2.BLOCK_KIND_HEADING
 
     @property
     def is_row(self) -> bool:
-        """It is a row of a table."""
+        """Whether the block is a row of a table."""
         return self.block.kind == document_pb2.BLOCK_KIND_TABLE_ROW
 
     @property
     def is_furniture(self) -> bool:
-        """It runs in the margins of pages: it has its place in the text, and is in no chunk."""
+        """Whether the block runs in page margins: it has its place in the text but is in no chunk."""
         return self.block.kind == document_pb2.BLOCK_KIND_FURNITURE
 
     @property
     def is_code(self) -> bool:
-        """Its line breaks matter."""
+        """Whether its line breaks matter."""
         return self.block.kind == document_pb2.BLOCK_KIND_CODE
 
     def region(self) -> Region:
-        """Return what a chunk holding it must stay inside."""
+        """Return the region that a chunk holding this block must stay inside."""
         locator = self.block.locator
         place = locator.WhichOneof("place") or ""
         if place == "sheet":
@@ -94,7 +94,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A chunk to be, by its place in the document's text; for a child, `parent` is the place of its parent."""
+    """A future chunk as a place in the document's text; for a child, `parent` is its parent's place."""
 
     start: int
     end: int
@@ -104,47 +104,47 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How large chunks may be and how much of each is repeated in the next, in characters or tokens."""
+    """Maximum chunk size and the overlap with the next chunk, in characters or tokens."""
 
     limit: int
     overlap: int
     in_tokens: bool = False
 
     def of(self, text: str) -> int:
-        """Return the size of a text; 8 bytes count as a token at least: the store takes only so many bytes."""
+        """Return the size of a text; at least one token per 8 bytes, because the store limits bytes."""
         return max(tokens.count(text), len(text.encode()) // 8) if self.in_tokens else len(text)
 
     def total(self, pieces: Sequence[Piece]) -> int:
-        """Return the size of neighbouring pieces taken together, the space between them included."""
+        """Return the joint size of neighbouring pieces, including the space between them."""
         if not pieces:
             return 0
         if self.in_tokens:
-            # No white space costs more tokens than it has characters; pieces that touch may cost one more together.
+            # White space costs at most one token per character; adjoining pieces may cost one more together.
             gaps = sum(max(1, right.start - left.end) for left, right in pairwise(pieces))
             return sum(piece.cost for piece in pieces) + gaps
         return pieces[-1].end - pieces[0].start
 
     def without_overlap(self) -> Sizes:
-        """Return the same without repetition."""
+        """Return the same sizes without overlap."""
         return Sizes(self.limit, 0, self.in_tokens)
 
 
 class Chunker(Protocol):
-    """Cuts a document as its blocks arrive. Cuts come in reading order and begin no earlier than the one before.
+    """Cuts a document as its blocks arrive. Cuts come in reading order; none begins before its predecessor.
 
-    Together they cover all text that is not white space; each begins and ends at a character that is no white space.
+    Together they cover all text except white space; none begins or ends with white space.
     """
 
     strategy: collection_pb2.ChunkingStrategy.ValueType
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         ...
 
     def finish(self) -> list[Cut]:
-        """Return what is left at the document's end."""
+        """Return the rest at the document's end."""
         ...
 
 
 SentenceVectors: TypeAlias = Callable[[Sequence[str]], Vectors]
-"""Embeds sentences: shape (n, dimensions), rows of length 1; may block, so chunkers run off the event loop."""
+"""Embeds sentences: shape (n, dimensions), rows of length 1. It may block, so chunkers run off the event loop."""

@@ -1,4 +1,4 @@
-"""Filling chunks with pieces up to the size, repeating the end of each in the next."""
+"""Fills chunks with pieces up to the size, with overlap into the next."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,28 +7,28 @@ from footnote_indexing.chunking.model import Cut, Piece, Sizes
 
 
 class Packer:
-    """Takes pieces in order and returns the chunks that are full."""
+    """Takes pieces in order and returns completed chunks."""
 
     def __init__(self, sizes: Sizes) -> None:
         self._sizes = sizes
         self._pieces: list[Piece] = []
-        self._repeated = 0  # how many of the first pieces stood in the last chunk too
-        self._lead: tuple[int, int] | None = None  # start and size of a repeated part of the piece before the first
+        self._repeated = 0  # number of leading pieces that are overlap from the last chunk
+        self._lead: tuple[int, int] | None = None  # start and size of the overlap from the piece before the first
 
     @property
     def empty(self) -> bool:
-        """Nothing is waiting."""
+        """Whether nothing is pending."""
         return not self._pieces
 
     def add(self, pieces: Iterable[Piece]) -> list[Cut]:
-        """Take pieces; return the chunks that they complete."""
+        """Take pieces; return completed chunks."""
         cuts: list[Cut] = []
         for piece in pieces:
             cuts += self._add(piece)
         return cuts
 
     def flush(self) -> list[Cut]:
-        """Return what is waiting as a last chunk and forget it; nothing of it is repeated."""
+        """Return the pending pieces as a last chunk and clear them; none of them is repeated."""
         cuts = [self._cut(self._pieces)] if len(self._pieces) > self._repeated else []
         self._clear()
         return cuts
@@ -44,7 +44,7 @@ class Packer:
         return cuts
 
     def _beside_headings(self, piece: Piece) -> Sequence[Piece]:
-        """Divide a piece that misses its heading's chunk by the heading's length; nothing if that does not help."""
+        """Divide a piece that misses its heading's chunk by the heading's length; empty if that does not help."""
         if piece.block.is_row or piece.block.is_heading or not all(other.block.is_heading for other in self._pieces):
             return ()
         room = self._sizes.limit - self._sizes.total(self._pieces) - 2
@@ -71,7 +71,7 @@ class Packer:
         self._lead = None
 
     def _emit(self, following: Piece) -> list[Cut]:
-        """Return the full chunk and keep of it what the next one begins with."""
+        """Return the full chunk and keep the overlap for the next one."""
         carried = self._trailing_headings()
         done = self._pieces[: len(self._pieces) - len(carried)]
         cuts = [self._cut(done)]
@@ -87,14 +87,14 @@ class Packer:
         return cuts
 
     def _check_lead(self, following: Piece) -> None:
-        """Drop a repeated part that would make the next chunk too large."""
+        """Drop an overlap that would make the next chunk too large."""
         assert self._lead is not None
         size = self._lead[1] + following.cost if self._sizes.in_tokens else following.end - self._lead[0]
         if self._pieces or size > self._sizes.limit:
             self._lead = None
 
     def _trailing_headings(self) -> list[Piece]:
-        """Return the new headings at the end: they belong to what follows them. None if there is nothing else new."""
+        """Return the new headings at the end, which belong to the text after them; None if nothing else is new."""
         index = len(self._pieces)
         while index > self._repeated and self._pieces[index - 1].block.is_heading:
             index -= 1
@@ -103,12 +103,12 @@ class Packer:
     def _repeat(self, done: Sequence[Piece], budget: int, until: int) -> None:
         """Begin the next chunk with the end of the last: whole pieces that fit, else the last sentences or words.
 
-        What is new in it begins at `until`.
+        Its new text begins at `until`.
         """
         if budget <= 0:
             return
         first = len(done)
-        # The first piece is never repeated: chunks would be slow to get on.
+        # Never repeat the first piece: chunks would hardly advance.
         while first > 1 and self._sizes.total(done[first - 1 :]) <= budget:
             first -= 1
         self._pieces = list(done[first:])

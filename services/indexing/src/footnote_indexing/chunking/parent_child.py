@@ -1,4 +1,4 @@
-"""Two levels: wide parents to show, narrow children to find."""
+"""Two levels: wide parents to show, narrow children to search."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock
 
 
 class ParentChild:
-    """Cuts parents by one chunker and the text of each parent by another; a parent comes before its children."""
+    """Cuts parents with one chunker and each parent's text with another; a parent comes before its children."""
 
     def __init__(self, parents: Chunker, make_children: Callable[[], Chunker]) -> None:
         self.strategy = parents.strategy
@@ -19,13 +19,13 @@ class ParentChild:
         self._blocks: list[PlacedBlock] = []
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         blocks = list(blocks)
         self._blocks += blocks
         return self._divide(self._parents.feed(blocks))
 
     def finish(self) -> list[Cut]:
-        """Return what is left."""
+        """Return the rest."""
         return self._divide(self._parents.finish())
 
     def _divide(self, parents: list[Cut]) -> list[Cut]:

@@ -1,4 +1,4 @@
-"""The chunkers there are: ours by the folder `strategies`, those of other packages by entry points."""
+"""The available chunkers: built-in ones from the folder `strategies`, others from entry points."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 @cache
 def ours() -> dict[str, Registration]:
-    """Return our chunkers by id; of a strategy of the contract, its name in lower case."""
+    """Return the built-in chunkers by id; a strategy of the contract has its name in lower case."""
     modules = [import_module(f"{strategies.__name__}.{one.name}") for one in pkgutil.iter_modules(strategies.__path__)]
     found = [value for module in modules for value in vars(module).values() if isinstance(value, Registration)]
     return {one.id: one for one in found}
@@ -43,7 +43,7 @@ def _wrong(one: Registration) -> str:
 
 
 def check(settings: collection_pb2.ChunkingSettings) -> None:
-    """Raise InvalidArgument for a chunker that there is not, or none where one must be named."""
+    """Raise InvalidArgument for an unknown chunker, or a missing name where one is required."""
     known = {**ours(), **others()}
     if (settings.chunker or settings.strategy == NAMED) and settings.chunker not in known:
         names = ", ".join(sorted(known))
@@ -53,7 +53,7 @@ def check(settings: collection_pb2.ChunkingSettings) -> None:
 def chosen(
     strategy: collection_pb2.ChunkingStrategy.ValueType, settings: collection_pb2.ChunkingSettings
 ) -> Registration:
-    """Return the chunker of a strategy (not AUTO); raises InvalidArgument for a named one that there is no more."""
+    """Return the chunker of a strategy (not AUTO); raises InvalidArgument for a named one that is not installed."""
     if strategy != NAMED:
         return ours()[collection_pb2.ChunkingStrategy.Name(strategy).removeprefix(_PREFIX).lower()]
     check(settings)
@@ -61,13 +61,13 @@ def chosen(
 
 
 def needs_vectors(settings: collection_pb2.ChunkingSettings) -> bool:
-    """Return whether documents are cut with the vectors of their sentences."""
-    auto = settings.strategy == collection_pb2.CHUNKING_STRATEGY_AUTO  # which never chooses such a one
+    """Return whether cutting needs sentence vectors."""
+    auto = settings.strategy == collection_pb2.CHUNKING_STRATEGY_AUTO  # AUTO never chooses such a chunker
     return not auto and chosen(settings.strategy, settings).needs_vectors
 
 
 def made(registration: Registration, sizes: Sizes, tools: Tools) -> Chunker:
-    """Return a new chunker; one of another package is watched."""
+    """Return a new chunker; one of another package is guarded."""
     if registration.id in ours():
         return registration.make(sizes, tools)
     return Guarded(registration, sizes, tools)

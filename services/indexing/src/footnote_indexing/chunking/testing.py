@@ -1,8 +1,6 @@
-"""The suite of chunkers, to be run in the pytest of whoever writes one.
+"""The suite of chunkers, to be run in the pytest of a chunker's author.
 
-    @pytest.mark.parametrize("check", CHUNKER)
-    def test_it_conforms(check):
-        check(lambda: MyChunker(Sizes(200, 20)))
+@pytest.mark.parametrize("check", CHUNKER) def test_it_conforms(check): check(lambda: MyChunker(Sizes(200, 20)))
 
 `make` returns a new chunker each time: one cuts one document. A check raises AssertionError with what came back.
 """
@@ -34,7 +32,7 @@ _KINDS: tuple[tuple[document_pb2.BlockKind.ValueType, str], ...] = (
 
 
 def blocks(repeats: int = 3) -> list[PlacedBlock]:
-    """Return a document with every kind of block, long ones and one without a space."""
+    """Return a document with every kind of block, including long ones and one without a space."""
     found: list[PlacedBlock] = []
     start = 0
     for kind, text in _KINDS * repeats:
@@ -52,7 +50,7 @@ def _cuts(make: Callable[[], Chunker], batches: Sequence[Sequence[PlacedBlock]])
 
 
 def cuts_in_reading_order(make: Callable[[], Chunker]) -> None:
-    """Check that a cut begins no earlier than the one before, and ends after its beginning; children lie in parents."""
+    """Check that no cut begins before its predecessor, each has a positive length, and children lie within parents."""
     found = _cuts(make, [blocks()])
     assert found, "a document of many blocks gave no chunk"
     assert [cut.start for cut in found] == sorted(cut.start for cut in found), "chunks are not in reading order"
@@ -64,7 +62,7 @@ def cuts_in_reading_order(make: Callable[[], Chunker]) -> None:
 
 
 def loses_no_text(make: Callable[[], Chunker]) -> None:
-    """Check that chunks that are embedded cover all text that is not white space, and begin and end with such."""
+    """Check that embedded chunks cover all text except white space, and neither begin nor end with white space."""
     placed = blocks()
     text = "".join(f"{block.text}\n" for block in placed)
     covered = bytearray(len(text))
@@ -78,13 +76,13 @@ def loses_no_text(make: Callable[[], Chunker]) -> None:
 
 
 def does_not_depend_on_the_batches(make: Callable[[], Chunker]) -> None:
-    """Check that blocks one by one give the chunks that they give together."""
+    """Check that single blocks give the same chunks as all blocks in one batch."""
     placed = blocks()
     assert _cuts(make, [[block] for block in placed]) == _cuts(make, [placed]), "one by one there are other chunks"
 
 
 def takes_nothing(make: Callable[[], Chunker]) -> None:
-    """Check that no blocks give no chunks, and that it says which strategy it is."""
+    """Check that no blocks give no chunks, and that the chunker states its strategy."""
     assert make().strategy, "it does not say which strategy it is"
     assert _cuts(make, []) == [], "no blocks gave chunks"
     assert _cuts(make, [[], []]) == [], "empty batches gave chunks"

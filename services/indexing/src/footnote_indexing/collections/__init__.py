@@ -1,1 +1,1 @@
-"""Collections and their settings, their generations, and who may have their texts embedded where."""
+"""Collections, their settings and generations, and the rules for which provider may embed their texts."""

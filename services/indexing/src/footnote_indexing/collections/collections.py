@@ -1,4 +1,4 @@
-"""Collections: made, found, listed, changed, deleted."""
+"""Creates, finds, lists, changes and deletes collections."""
 
 import re
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ _CHANGEABLE = ("name", "description", "metadata", "visibility", "settings", "gra
 
 @dataclass(frozen=True, slots=True)
 class Found(Stored):
-    """A collection as stored: without counts, with the generation that is searched."""
+    """A collection as stored, without counts, and the searched generation."""
 
     counting: collection_pb2.CollectionSettings
-    """Its settings, the deployment's and what is built in where it gives none."""
+    """Its effective settings: its own, else the deployment's, else built-in defaults."""
 
 
 class Collections:
-    """The collections; every call is confined to its scope's tenant and to what its user may do."""
+    """The collections; every call is limited to its scope's tenant and its user's permissions."""
 
     def __init__(
         self,
@@ -62,10 +62,10 @@ class Collections:
         only_check: bool = False,
         collection_id: str = "",
     ) -> collection_pb2.Collection:
-        """Make a collection of the caller's, of an id that is made when empty, or `only_check` whether it could be.
+        """Create a collection for the caller, or with `only_check` check whether it could be; an empty id is generated.
 
-        Raises AlreadyExists, InvalidArgument for what is wrong with its settings or grants, PermissionDenied, and
-        ResourceExhausted when the tenant has `most` already, 0 for no limit.
+        Raises AlreadyExists, InvalidArgument for invalid settings or grants, and PermissionDenied. Raises
+        ResourceExhausted when the tenant already has `most` collections; 0 means no limit.
         """
         check_name(wanted.name)
         collection = collection_pb2.Collection(
@@ -92,10 +92,10 @@ class Collections:
         return (await self.with_counts(scope, [await self.find(scope, collection_id)]))[0]
 
     async def find(self, scope: scope_pb2.Scope, name_or_id: str, needs: Access = Access.READ) -> Found:
-        """Return a collection by name or id, in which the caller may do what it `needs` to.
+        """Return a collection by name or id in which the caller has the access `needs`.
 
-        Raises NotFound, for one that the caller may not see as well; PermissionDenied for one in which it may do less;
-        InvalidArgument for a name that means several.
+        Raises NotFound also for a collection that the caller may not see. Raises PermissionDenied for too little
+        access, and InvalidArgument for an ambiguous name.
         """
         if not name_or_id:
             raise InvalidArgument.field("collection", "is required")
@@ -104,22 +104,22 @@ class Collections:
         return found
 
     async def authorize(self, scope: scope_pb2.Scope, ids: Sequence[str]) -> list[collection_pb2.Collection]:
-        """Return the visible ones of these collections, or every visible one, with what is needed to know the access.
+        """Return the visible ones of these collections, or all, with the fields that determine access.
 
-        That is id, name, tenant, owner, visibility, and the grants to this caller as one.
+        The fields are id, name, tenant, owner and visibility, and the grants to this caller combined into one.
         """
         if len(ids) > _MOST_AUTHORIZED:
             raise InvalidArgument.field("collection_ids", f"must be at most {_MOST_AUTHORIZED}")
         return await self._table.access(scope, ids)
 
     async def find_many(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Found]:
-        """Return collections in the order asked for; for no names, every one visible, by name."""
+        """Return collections in the order asked for; without names, every visible one, by name."""
         if names:
             return [await self.find(scope, name) for name in names]
         return [self._found(stored) for stored in await self._table.all(scope)]
 
     async def page(self, scope: scope_pb2.Scope, page: Page) -> tuple[list[collection_pb2.Collection], str, int]:
-        """Return a page of collections by name, the next page's token ("" on the last), and the number on all pages."""
+        """Return a page of collections by name, the next page's token ("" on the last page), and the total number."""
         stored, total = await self._table.page(scope, page.size, page.position)
         found = await self.with_counts(scope, [self._found(one) for one in stored])
         shown = min(page.size, fitting(found))
@@ -136,9 +136,9 @@ class Collections:
         *,
         only_check: bool = False,
     ) -> collection_pb2.Collection:
-        """Change what the paths name, or every field that is set; Aborted when an etag given is not current.
+        """Change the fields in the paths, or every field that is set; Aborted when a given etag is not current.
 
-        With `only_check` nothing is changed, and what it would be is returned.
+        With `only_check` nothing is changed; the result shows what would change.
         """
         before = await self.find(scope, name_or_id, needs)
         if wanted.id not in ("", before.collection.id):
@@ -170,7 +170,7 @@ class Collections:
         return (await self.with_counts(scope, [await self.find(scope, changed.id)]))[0]
 
     async def _check_may_move(self, before: Found, changed: collection_pb2.Collection) -> None:
-        """Raise FailedPrecondition where what a collection holds cannot be embedded by its new model."""
+        """Raise FailedPrecondition when the new model cannot embed the collection's contents."""
         old, new = before.generation.embedding, changed.settings.embedding
         name = before.collection.name
         if brings_own(new) and not await self._ledger.is_empty(changed.id):
@@ -186,14 +186,14 @@ class Collections:
         )
 
     async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation], int]:
-        """Remove a collection from sight; return its id, the generations to be purged, and how many chunks it had."""
+        """Hide a collection; return its id, the generations to purge, and its number of chunks."""
         found = await self.find(scope, name_or_id, Access.MANAGE)
         collection_id = found.collection.id
         totals = await self._ledger.totals([(collection_id, found.generation.number)], expired=True)
         return collection_id, await self._table.remove(collection_id), totals[collection_id].chunks
 
     async def with_counts(self, scope: scope_pb2.Scope, found: Sequence[Found]) -> list[collection_pb2.Collection]:
-        """Return collections as the caller may see them, with the documents and chunks that are searchable now."""
+        """Return collections as the caller may see them, with the numbers of searchable documents and chunks."""
         totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
         counted = []
         for item in found:
@@ -207,9 +207,9 @@ class Collections:
     async def with_effective(
         self, scope: scope_pb2.Scope, found: Found, *, counted: bool = True
     ) -> collection_pb2.Collection:
-        """Return a collection as `with_counts` does, with what counts of the settings that this stage reads.
+        """Return a collection like `with_counts`, with the effective settings that this stage reads.
 
-        To count takes the longer the more documents it has.
+        Counting takes longer the more documents it has.
         """
         collection = (await self.with_counts(scope, [found]))[0] if counted else _shown(scope, found)
         collection.effective_settings.CopyFrom(found.counting)
@@ -218,7 +218,7 @@ class Collections:
         return collection
 
     def _nearest(self, scope: scope_pb2.Scope, name_or_id: str, called: Sequence[Stored]) -> Found:
-        """Return of the collections called so the one that is meant; several of them mean none."""
+        """Return the collection of this name with the highest precedence; None if several have it."""
         if not called:
             raise collection_missing(name_or_id)
         ranked = [(nearness(scope, one.collection, name_or_id), one) for one in called]
@@ -242,7 +242,7 @@ def _shown(scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:
 
 
 def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.EmbeddingSettings) -> None:
-    """Let a collection keep the embedder it began with where a change names none, whatever is installed since."""
+    """Let a collection keep its first embedder when a change names none, whatever has been installed since."""
     if not new.provider and not new.model and not new.dimensions:
         new.CopyFrom(old)
     new.provider = new.provider or old.provider
@@ -251,13 +251,13 @@ def _keep_embedder(old: collection_pb2.EmbeddingSettings, new: collection_pb2.Em
 def _reconsidered(
     before: collection_pb2.Collection, changed: collection_pb2.Collection
 ) -> collection_pb2.EmbeddingSettings:
-    """Drop what was filled in for the provider or model before, unless it is asked for again."""
+    """Drop values that were filled in for the previous provider or model, unless requested again."""
     old, new = before.settings.embedding, collection_pb2.EmbeddingSettings()
     new.CopyFrom(changed.settings.embedding)
     if new.provider != old.provider and new.model == old.model:
         new.model = ""
     if brings_own(new):
-        return new  # nothing of it is filled in: a collection of any model may get vectors as long as its own
+        return new  # nothing is filled in here: any collection may get own vectors of its model's length
     if (new.provider, new.model) != (old.provider, old.model) and new.dimensions == old.dimensions:
         new.dimensions = 0
     return new

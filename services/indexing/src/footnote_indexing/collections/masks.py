@@ -1,4 +1,4 @@
-"""Applying an update mask to a message."""
+"""Applies an update mask to a message."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 
 def apply(source: Message, target: Message, paths: Iterable[str], allowed: Iterable[str]) -> None:
-    """Copy the named fields; one that is unset in `source` is cleared. `allowed` are the paths' first parts."""
+    """Copy the named fields; a field that is unset in `source` is cleared. `allowed` are the paths' first parts."""
     permitted = set(allowed)
     for path in paths:
         if path.split(".", 1)[0] not in permitted:
@@ -19,7 +19,7 @@ def apply(source: Message, target: Message, paths: Iterable[str], allowed: Itera
 
 
 def set_paths(source: Message, allowed: Iterable[str], opened: Iterable[str]) -> list[str]:
-    """Return the paths of the fields that are set, messages named in `opened` field by field at any depth."""
+    """Return the paths of the fields that are set; messages named in `opened` are expanded at any depth."""
     paths: list[str] = []
     opened = set(opened)
     for field, value in source.ListFields():

@@ -1,4 +1,4 @@
-"""What can be said of the providers: the embedding ones and the vector store."""
+"""Describes and checks the embedding providers and the vector store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ from footnote_indexing.ports import ChunkStore
 from footnote_indexing.writing.permitted import Permitted
 
 _OF_NOBODY = ("healthy", "engine", "latency_ms")
-_BYTES = 4  # of a number in a vector
+_BYTES = 4  # bytes per number in a vector
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How a provider answered; `latency` in seconds."""
+    """A provider's answer to a check; `latency` in seconds."""
 
     healthy: bool
     error: str
@@ -49,7 +49,7 @@ class Providers:
         self._permitted = permitted
 
     def descriptors(self, scope: scope_pb2.Scope) -> list[provider_pb2.Provider]:
-        """Return the embedding providers that are registered here, and the store that is in use."""
+        """Return the registered embedding providers and the store in use."""
         embedders = registry.descriptors()
         begun = self._permitted.for_new(scope, provider_pb2.TextBounds())
         for one in embedders:
@@ -58,7 +58,7 @@ class Providers:
         return [*embedders, self._registration.description()]
 
     def validate(self, kind: int, provider_id: str, settings: Mapping[str, Any]) -> list[str]:
-        """Return what is wrong with settings, a sentence each; nothing is called."""
+        """Return the problems of settings, one sentence each; nothing is called."""
         if kind == provider_pb2.PROVIDER_KIND_STORE:
             if provider_id != self._registration.id:
                 return [f"No vector store {provider_id!r} is in use here; there is {self._registration.id}."]
@@ -73,7 +73,7 @@ class Providers:
         return problems
 
     async def check(self, scope: scope_pb2.Scope, kind: int, provider_id: str, settings: Mapping[str, Any]) -> Checked:
-        """Call a provider; failures are in the answer. What it tells of the store is the caller's own."""
+        """Call a provider; the result reports failures. Store figures cover the caller's own collections only."""
         problems = self.validate(kind, provider_id, settings)
         if problems:
             raise InvalidArgument(" ".join(problems), reason="PROVIDER_INVALID")
@@ -97,7 +97,7 @@ class Providers:
         return Checked(health.healthy, health.error, monotonic() - started, health.details)
 
     async def _holdings(self, scope: scope_pb2.Scope) -> Mapping[str, Any]:
-        """Count what the store holds of the collections that the caller may see; nobody is told of the others."""
+        """Count the store's rows of the collections that the caller may see; others are not revealed."""
         found = await self._collections.find_many(scope, [])
         totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
         sizes = [
@@ -119,7 +119,7 @@ class Providers:
 
 
 def _split(settings: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
-    """Take model and dimensions, which every provider has, out of its settings."""
+    """Separate model and dimensions, which every provider has, from its settings."""
     rest = dict(settings)
     model = rest.pop("model", "")
     dimensions = rest.pop("dimensions", 0)

@@ -1,4 +1,4 @@
-"""What a collection's name and settings must be, beyond the ranges of the contract."""
+"""Rules for a collection's name and settings, beyond the ranges of the contract."""
 
 import re
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"[^\W_][\w\-. ]{0,127}")
 
 
 def check_name(name: str) -> None:
-    """Raise InvalidArgument unless this may be a collection's name."""
+    """Raise InvalidArgument for an invalid collection name."""
     if not name:
         raise InvalidArgument.field("collection.name", "is required")
     if not _NAME.fullmatch(name) or name != name.strip():
@@ -23,7 +23,7 @@ def check_name(name: str) -> None:
 
 
 def check_settings(settings: collection_pb2.CollectionSettings, deployment: collection_pb2.CollectionSettings) -> None:
-    """Raise InvalidArgument for settings that contradict one another, or what the deployment would add to them."""
+    """Raise InvalidArgument for settings that contradict each other, or the deployment's additions to them."""
     chunking = resolve(deployment.chunking, settings.chunking)
     if chunking.parent_child and chunking.child_size > chunking.parent_size:
         raise InvalidArgument.field("collection.settings.chunking.child_size", "must not exceed parent_size")

@@ -1,1 +1,1 @@
-"""Revisions of documents on their way to being searched, changed and read back."""
+"""Document revisions: writing, publishing, relabelling and reading them."""

@@ -1,4 +1,4 @@
-"""Chunks that are searched: one by its id, and all of a document in reading order."""
+"""Reads searched chunks: one by its id, or all of a document in reading order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
 
 _AT_ONCE = 200
 _EFFORT = 30
-"""What decoding a chunk counts as, in characters of text read."""
+"""The cost of decoding a chunk, as a number of characters of text."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChunkPage:
-    """Chunks in reading order, the next page's token ("" on the last), how many on all pages, and their revision."""
+    """Chunks in reading order, the next page's token ("" on the last), the total number, and their revision."""
 
     chunks: Sequence[Chunk]
     next_token: str
@@ -33,7 +33,7 @@ class ChunkPage:
 
 
 class ChunkReading:
-    """Reads chunks for whoever may read their collection."""
+    """Reads chunks for callers that may read their collection."""
 
     def __init__(self, collections: Collections, ledger: ChunkLedger, writer: StoreWriter) -> None:
         self._collections = collections
@@ -63,8 +63,8 @@ class ChunkReading:
     ) -> ChunkPage:
         """Return a page of a document's chunks.
 
-        Raises NotFound for a collection that is not the caller's to read, and for a `revision` that is not searched;
-        Aborted where another one has come to be searched since the page before.
+        Raises NotFound for a collection that the caller may not read, and for a `revision` that is not searched. Raises
+        Aborted if another revision became current since the page before.
         """
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
@@ -87,7 +87,7 @@ class ChunkReading:
         return ChunkPage(chunks, token, searched.chunks, there)
 
     async def _following(self, found: Found, searched: Searched, page: Page) -> tuple[list[Chunk], bool]:
-        """Return the chunks after the page's position, as many as it takes, and whether there are more."""
+        """Return the chunks after the page's position, within the page's limits, and whether more follow."""
         after = page.position[1] if page.position is not None else -1
         chunks: list[Chunk] = []
         size = 0
@@ -99,7 +99,7 @@ class ChunkReading:
             size += sum(chunk.ByteSize() for chunk in read)
             if len(hits) < wanted or len(chunks) > page.size or size > PAGE_BYTES:
                 count = min(page.size, fitting(chunks))
-                # A page ended by its bytes may be the last by chance: the next one is empty then.
+                # A page that its byte limit ended may be the last one: the next page is empty then.
                 return chunks[:count], count < len(chunks) or len(hits) == wanted
             after = chunks[-1].ordinal
 

@@ -1,4 +1,4 @@
-"""One revision of a document from its blocks to being searched."""
+"""Takes one revision of a document from its blocks to being searched."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -23,7 +23,7 @@ from footnote_indexing.writing.vectorizers import Vectorizer
 
 _REPORT_EVERY = 0.2
 _WORKERS = 4
-"""Batches under way at once for one document; providers and store bound them over all documents."""
+"""Concurrent batches per document; providers and store limit them over all documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +38,16 @@ class Result:
 
     @property
     def usage(self) -> answer_pb2.Usage:
-        """Tokens sent to the provider, by our own count."""
+        """Tokens sent to the provider, as we count them."""
         return answer_pb2.Usage(embedding_tokens=self.tally.tokens, estimated=True)
 
 
 Part = Sequence[document_pb2.Block] | document_pb2.ParsedMetadata
-"""What arrives after the header: blocks, and at last what parsing found out."""
+"""What arrives after the header: blocks, and finally the parser's findings."""
 
 
 def dated(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> document_pb2.Document:
-    """Return the document with the time it expires: its own, else the collection's time to live after its upload."""
+    """Return the document with its expiry: its own, else upload time plus the collection's time to live."""
     copy = document_pb2.Document()
     copy.CopyFrom(document)
     if not copy.HasField("create_time"):
@@ -59,7 +59,7 @@ def dated(document: document_pb2.Document, settings: collection_pb2.CollectionSe
 
 
 class DocumentIndexing:
-    """Runs one revision: reads and cuts, embeds and stores side by side, then publishes in every generation."""
+    """Runs one revision: reads and cuts while embedding and storing, then publishes in every generation."""
 
     def __init__(
         self,
@@ -83,9 +83,9 @@ class DocumentIndexing:
         self._started = monotonic()
 
     async def run(self, parts: AsyncIterator[Part]) -> AsyncIterator[document_pb2.Progress | Result]:
-        """Yield progress and at last the result.
+        """Yield progress and finally the result.
 
-        Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document went away meanwhile, and
+        Raises Unavailable(PROVIDER_FAILED or STORE_UNAVAILABLE), Aborted when the document was removed meanwhile, and
         InvalidArgument when the stream of parts breaks off. Nothing becomes visible then.
         """
         mark, digest = fingerprint(self._document, self._counting), settings_digest(self._counting)
@@ -148,7 +148,7 @@ class DocumentIndexing:
         return outcome
 
     async def _read(self, parts: AsyncIterator[Part], cutter: Cutter) -> None:
-        """Cut what arrives into batches of drafts."""
+        """Cut the arriving blocks into batches of drafts."""
         waiting: list[Draft] = []
         parsed: document_pb2.ParsedMetadata | None = None
         async for part in parts:
@@ -196,7 +196,7 @@ class DocumentIndexing:
         return progress
 
     def _sentence_vectors(self, loop: asyncio.AbstractEventLoop) -> SentenceVectors:
-        """Return how SEMANTIC chunking, on its thread, gets the vectors of sentences."""
+        """Return the function with which SEMANTIC chunking, on its thread, gets sentence vectors."""
 
         async def ask(texts: Sequence[str]) -> Vectors:
             keys = [self._vectorizer.key(text) for text in texts]
@@ -206,7 +206,7 @@ class DocumentIndexing:
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
-    """Return the exception that began it."""
+    """Return the first exception of a group."""
     error: BaseException = errors
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -214,6 +214,6 @@ def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:
 
 
 def _looked_at(work: asyncio.Task[Outcome]) -> None:
-    """Take note of what work came to whose caller has gone, so that nobody is told that it was not."""
+    """Retrieve the exception of a task whose caller is gone, so that asyncio does not log it as unhandled."""
     if not work.cancelled():
         work.exception()

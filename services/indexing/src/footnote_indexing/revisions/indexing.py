@@ -1,4 +1,4 @@
-"""The stage as a whole: documents into collections, and out of them."""
+"""The whole indexing stage: adds documents to collections and removes them."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ _KEPT = 256
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """A collection as search needs it."""
+    """What a search needs of a collection."""
 
     collection: collection_pb2.Collection
     generation: Generation
@@ -52,7 +52,7 @@ class Stats:
 
 
 class Indexing:
-    """Documents and collections, with everything that has to be told to the store."""
+    """Documents and collections, with all their writes to the store."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Indexing:
     async def index(
         self, scope: scope_pb2.Scope, document: document_pb2.Document, parts: AsyncIterator[Part]
     ) -> AsyncIterator[document_pb2.Progress | Result]:
-        """Index one revision; yields progress and at last the result."""
+        """Index one revision; yields progress and finally the result."""
         _check(document)
         found = await self._collections.find(scope, document.collection_id, Access.WRITE)
         document.collection_id = found.collection.id
@@ -101,8 +101,8 @@ class Indexing:
             writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
         first = await self._vectorizers.get(targets[0].embedding)
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
-        # The engine makes two rows of one id when it is written twice at the same moment; so a second attempt waits,
-        # and finds the work done.
+        # The engine makes two rows of one id written twice at the same moment. So a second attempt waits, and finds the
+        # work done.
         async with self._turns.of(document.id):
             async for event in running.run(parts):
                 if isinstance(event, Result) and len(targets) > 1:
@@ -117,20 +117,20 @@ class Indexing:
         paths: Sequence[str],
         needs: Access = Access.MANAGE,
     ) -> collection_pb2.Collection:
-        """Change a collection. If it is empty, or still has vectors of the new model, its model changes at once."""
+        """Change a collection. Its model changes at once if it is empty or still has the new model's vectors."""
         changed = await self._collections.update(scope, name_or_id, wanted, paths, needs)
         await self._switching.targets(await self._collections.find(scope, changed.id))
         await self._switching.settle(changed.id)
         return changed
 
     async def delete_document(self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int) -> int:
-        """Remove a document's chunks, of one revision or (0) of all; hidden at once, even if the store is down."""
+        """Remove a document's chunks, of one revision or (0) of all; they are hidden even if the store is down."""
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
         found = await self._collections.find(scope, collection_id, Access.WRITE)
         entries = await self._ledger.retire_document(found.collection.id, document_id, revision)
         generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
-        # What searches saw until now, as the ledger knows it: the sweeper may purge the rows before we do.
+        # Count what searches saw until now from the ledger: the sweeper may purge the rows before we do.
         removed = sum(
             entry.chunks_stored
             for entry in entries
@@ -144,7 +144,7 @@ class Indexing:
                 await self._forget_vectors(generation, revision_expr(key))
                 await self._writer.purge(generation.space, key)
             except Unavailable as error:
-                # Searches do not see it any more; the sweeper removes it when the store is back.
+                # Searches no longer see it; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
         await self._switching.settle(found.collection.id)
         return removed
@@ -152,9 +152,9 @@ class Indexing:
     async def cancel_document(
         self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int
     ) -> None:
-        """Give up a revision that is not searched; its chunks go at once, even if its writer has not noticed.
+        """Cancel a revision that is not searched; its chunks are removed at once, even if its writer has not noticed.
 
-        Raises FailedPrecondition when it is searched already.
+        Raises FailedPrecondition when it is already searched.
         """
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
@@ -172,12 +172,12 @@ class Indexing:
                 await self._writer.ensure(generation)
                 await self._writer.purge(generation.space, entry.key)
             except Unavailable as error:
-                # Nobody sees it; the sweeper removes it when the store is back.
+                # It is invisible; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
         await self._switching.settle(found.collection.id)
 
     async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
-        """Remove a collection and its chunks; return its id and how many chunks there were."""
+        """Remove a collection and its chunks; return its id and the number of its chunks."""
         collection_id, generations, removed = await self._collections.delete(scope, name_or_id)
         for generation in generations:
             try:
@@ -188,7 +188,7 @@ class Indexing:
         return collection_id, removed
 
     async def _forget_vectors(self, generation: Generation, expr: str) -> None:
-        """Drop from the cache what was embedded for these rows: a deleted text leaves nothing behind."""
+        """Delete these rows' vectors from the cache: a deleted text must leave nothing behind."""
         if brings_own(generation.embedding):
             return
         space = await self._writer.ensure(generation)
@@ -209,19 +209,19 @@ class Indexing:
 
     @property
     def epoch(self) -> str:
-        """The name of what is written until now, which changes with every write; "" where others may write too."""
+        """The current epoch's name, which changes with every write; "" where there may be other writers."""
         return self._database.version or ""
 
     @property
     def collections_epoch(self) -> str:
-        """The same of collections, which a document on its way leaves as it is."""
+        """The epoch of collections, which does not change while a document is being written."""
         return self._database.collections_version or ""
 
     async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], str]:
-        """Return what a search of these collections must know, and the epoch for which it holds; "" for none.
+        """Return what a search of these collections needs, and the epoch for which it holds; "" for none.
 
-        Every search asks that does not know; so the answer is kept until the next write, where this service is the only
-        writer.
+        Every search without a cached answer calls this. So the answer is cached until the next write, where this
+        service is the only writer.
         """
         version = self._database.version
         key = (version, scope.SerializeToString(deterministic=True), tuple(names))
@@ -242,7 +242,7 @@ class Indexing:
         languages = await self._ledger.languages(pairs)
         counted = await self._collections.with_counts(scope, found)
         for collection, item in zip(counted, found, strict=True):
-            # Queries must be embedded as the vectors were that are searched, whatever is being built beside them.
+            # Queries must use the searched vectors' model, whatever is being built beside them.
             collection.settings.embedding.CopyFrom(item.generation.embedding)
         return [
             Searchable(collection, item.generation, hidden[collection.id], languages[collection.id])
@@ -250,7 +250,7 @@ class Indexing:
         ]
 
     async def stats(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Stats]:
-        """Count what is stored of these collections."""
+        """Count the stored contents of these collections."""
         found = await self._collections.find_many(scope, names)
         totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
         stats = []

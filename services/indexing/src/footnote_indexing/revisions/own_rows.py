@@ -1,4 +1,4 @@
-"""Rows of own vectors after they were added: read, listed, deleted."""
+"""Reads, lists and deletes rows of own vectors."""
 
 from collections.abc import Sequence
 
@@ -23,12 +23,12 @@ _log = get_logger("footnote.indexing.vectors")
 _MOST = 1000
 _AT_ONCE = 500
 _LOOKS = 10
-"""Times that a page with a filter is looked for further on before it is given as it is."""
+"""Maximum number of further reads for a filtered page before it is returned as it is."""
 _NAMED = 5
 
 
 class OwnRows:
-    """What can be done with the rows of a collection."""
+    """The operations on the rows of a collection."""
 
     def __init__(self, collections: Collections, rows: RowLedger, writer: StoreWriter, switching: Switching) -> None:
         self._collections = collections
@@ -57,7 +57,7 @@ class OwnRows:
         """Return a page of rows in the order of their ids, and the next page's token, "" on the last."""
         expr = "" if where == ALL else compile_expr(where)
         found = await self._collections.find(scope, name)
-        # A row of 8192 numbers has 32 kB: no more of them are read than fit into a page.
+        # A row of 8192 numbers has 32 kB, so only as many are read as fit into a page.
         heavy = 4 * found.generation.embedding.dimensions * vectors
         at_once = max(1, min(_AT_ONCE, PAGE_BYTES // (heavy + 1)))
         after = page.position[0] if page.position else ""
@@ -80,7 +80,7 @@ class OwnRows:
         return kept, page.token([after])
 
     async def delete(self, scope: scope_pb2.Scope, name: str, row_ids: Sequence[str], *, allow_missing: bool) -> int:
-        """Delete rows, hidden at once even if the store is down; return how many there were."""
+        """Delete rows, hidden at once even if the store is down; return their number."""
         if not row_ids:
             raise InvalidArgument.field("ids", "must not be empty")
         if len(row_ids) > _MOST:
@@ -103,7 +103,7 @@ class OwnRows:
             for start in range(0, len(keys), _AT_ONCE):
                 await self._writer.store.delete(space, _ids(keys[start : start + _AT_ONCE]))
         except Unavailable as error:
-            # Searches do not see them any more; the sweeper removes them when the store is back.
+            # Searches no longer see them; the sweeper removes them when the store is back.
             _log.warning("purge_postponed", collection_id=found.collection.id, error=error.message)
 
     async def _read(self, found: Found, keys: Sequence[RevisionKey], expr: str, *, vectors: bool) -> list[VectorRow]:
@@ -123,7 +123,7 @@ def _ids(keys: Sequence[RevisionKey]) -> str:
 
 
 def _row(row_id: str, hit: Hit) -> VectorRow:
-    """Return a row as callers know it; chunks of the first release name it with its collection."""
+    """Return a row in the callers' form; chunks of the first release name it with its collection."""
     chunk = hit.chunk
     vector = [] if hit.vector is None else hit.vector.tolist()
     return VectorRow(

@@ -1,4 +1,4 @@
-"""The vectors of the revision that is searched, for chunks of the next one that read the same."""
+"""Reuses the vectors of the searched revision for chunks of the next one with the same text."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,11 +13,11 @@ from footnote_indexing.writing.vectorizers import Vectorizer
 
 _PAGE = 1000
 _MOST = 200_000
-"""Chunks looked at, at most; beyond, the cache alone has to do."""
+"""Maximum number of chunks compared; beyond it, only the cache helps."""
 
 
 class PreviousRevision:
-    """Knows which chunk of the revision before has which text, and fetches vectors when they are asked for."""
+    """Knows which chunk of the previous revision has which text, and fetches vectors on demand."""
 
     def __init__(self, store: ChunkStore, space: str, entry: Entry, vectorizer: Vectorizer) -> None:
         self._store = store
@@ -40,9 +40,9 @@ class PreviousRevision:
             offset += _PAGE
 
     async def vectors(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
-        """Return the vectors of texts that the revision before had too, by key."""
+        """Return the vectors of texts that the previous revision shares, by key."""
         ids = {self._ids[key]: key for key in keys if key in self._ids}
         if not ids:
             return {}
         found = await self._store.vectors(self._space, list(ids))
-        return {ids[chunk]: vector for chunk, vector in found.items() if vector.any()}  # some may follow yet
+        return {ids[chunk]: vector for chunk, vector in found.items() if vector.any()}  # a zero vector is still owed

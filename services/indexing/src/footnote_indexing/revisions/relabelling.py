@@ -1,4 +1,4 @@
-"""Gives chunks the tags, metadata and expiry that their document has come to have; texts and vectors stay."""
+"""Updates the tags, metadata and expiry of a document's chunks; texts and vectors stay."""
 
 from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, Chunk
 from footnote.types.v1.document_pb2 import Document
@@ -19,7 +19,7 @@ _PAGE = 500
 
 
 class Relabelling:
-    """Rewrites the rows of what is searched of a document, in every generation that has it."""
+    """Rewrites the rows of a document's searched revisions, in every generation that has it."""
 
     def __init__(
         self,
@@ -38,9 +38,9 @@ class Relabelling:
         self._turns = turns
 
     async def relabel(self, scope: Scope, document: Document) -> int:
-        """Bring the chunks up to date; return how many were changed in the generation that is searched.
+        """Update the chunks; return how many were changed in the searched generation.
 
-        Raises NotFound for a collection that is not the caller's to write, Unavailable while the store is away.
+        Raises NotFound for a collection that the caller may not write, and Unavailable while the store is down.
         """
         if not document.id:
             raise InvalidArgument.field("document.id", "is required")
@@ -49,7 +49,7 @@ class Relabelling:
         expire_at = document.expire_time.ToMilliseconds() if document.HasField("expire_time") else None
         generations = {one.number: one for one in await self._generations.all_of(found.collection.id)}
         changed = 0
-        # The engine makes two rows of one id when it is written twice at the same moment.
+        # The engine makes two rows of one id written twice at the same moment.
         async with self._turns.of(document.id):
             entries, claim = await self._ledger.relabel(found.collection.id, document.id, expire_at)
             for entry in entries:
@@ -58,13 +58,13 @@ class Relabelling:
                 if generation is not None and not await self._is_done(generation, entry, document):
                     rows = await self._rewrite(generation, entry.key, document)
                 if not await self._ledger.relabelled(entry.key, claim) and generation is not None:
-                    # Deleted or replaced meanwhile: what was read before that is there again.
+                    # Deleted or replaced meanwhile: the rows read before were written back.
                     await self._writer.purge(generation.space, entry.key)
                 changed += rows if entry.key.generation == found.generation.number else 0
         return changed
 
     async def _is_done(self, generation: Generation, entry: Entry, document: Document) -> bool:
-        """Tell whether the last row, which is the last to be written, says what it should."""
+        """Return whether the last row, which is written last, has the new values."""
         space = await self._writer.ensure(generation)
         last = f"{revision_expr(entry.key)} and ordinal == {entry.chunks_stored - 1}"
         for hit in await self._store.read(space, last, 1):
@@ -85,7 +85,7 @@ class Relabelling:
                 Row(_labelled(hit.chunk, document), key.collection_key, vectors.get(hit.id), hit.lexical_text)
                 for hit in hits
             ]
-            if not rows or not await self._ledger.wanted(key):  # the claim lasts for some minutes only
+            if not rows or not await self._ledger.wanted(key):  # the claim lasts only some minutes
                 return changed
             await self._writer.write(space, rows)
             changed += len(rows)

@@ -1,4 +1,4 @@
-"""One revision of one document into one generation: embed, store, check, publish."""
+"""Writes one revision of one document into one generation: embed, store, check, publish."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -50,7 +50,7 @@ class Outcome:
 
 
 class RevisionWriter:
-    """Writes the drafts of a revision as they come, in batches side by side."""
+    """Writes the drafts of a revision as they arrive, in concurrent batches."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class RevisionWriter:
         self.key = key
         self._settings = settings
         later = settings.vectors_later
-        # One that is being built beside the one that is searched takes its place only when it is complete.
+        # A generation being built beside the searched one replaces it only when it is complete.
         self._later = generation.state == GENERATION_SEARCHED and (
             later == "always" or (later == "auto" and vectorizer.slow)
         )
@@ -82,7 +82,7 @@ class RevisionWriter:
         self.store_failures: list[Unavailable] = []
 
     async def open(self, fingerprint: str, contextual_header: bool) -> Opened:
-        """Announce the revision and look for what is left of an earlier attempt and of the revision before."""
+        """Announce the revision and find the rows of an earlier attempt and of the previous revision."""
         opened = await self._ledger.open(self.key, fingerprint, contextual_header)
         self._announced = self._checked = monotonic()
         before = opened.before
@@ -107,11 +107,11 @@ class RevisionWriter:
         return opened
 
     async def write(self, drafts: Sequence[Draft]) -> None:
-        """Embed and store one batch. A store failure is kept for later: the other batches still get their chance."""
+        """Embed and store one batch. A store failure is raised later, so that the other batches still run."""
         if self._present:
             missing = [draft for draft in drafts if self._present.get(draft.chunk.id) != fingerprint_of(draft.chunk)]
             if self._later:
-                self.tally.owed += len(drafts) - len(missing)  # at most: which of them is seen when they are made
+                self.tally.owed += len(drafts) - len(missing)  # an upper bound; the exact number shows later
             self.tally.stored += len(drafts) - len(missing)
             self.tally.vectors += len(drafts) - len(missing)
             drafts = missing
@@ -122,7 +122,7 @@ class RevisionWriter:
         if wait > 0:
             await asyncio.sleep(wait)
         if monotonic() > self._checked + _CHECK_EVERY:
-            # Deleted or replaced meanwhile: what is written now might outlive the entry that hides it.
+            # Deleted or replaced meanwhile: rows written now could outlive the entry that hides them.
             self._checked = monotonic()
             await self._ledger.check_wanted(self.key)
         try:
@@ -152,7 +152,7 @@ class RevisionWriter:
     async def _rows_for_now(
         self, drafts: Sequence[Draft], keys: Sequence[str], embedded: Sequence[Draft], known: Mapping[str, Vectors]
     ) -> list[Row]:
-        """Return rows with the vectors that are there already; the others follow."""
+        """Return rows with the vectors available now; the others follow later."""
         found = await self._vectorizer.found(keys, known)
         by_id = {draft.chunk.id: found[key] for draft, key in zip(embedded, keys, strict=True) if key in found}
         self.tally.owed += len(embedded) - len(by_id)
@@ -163,7 +163,7 @@ class RevisionWriter:
         return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
     async def publish(self, outcome: Outcome, written: Collection[int]) -> None:
-        """Check that the store holds exactly what was cut, then let searches see it.
+        """Check that the store holds exactly the cut chunks, then let searches see them.
 
         `written` are all the generations that the document goes into.
         """
@@ -175,11 +175,11 @@ class RevisionWriter:
             await self._writer.trim(space, self.key, outcome.chunks)
             count = await self._writer.count(space, self.key)
         if count > outcome.chunks:
-            # Rows of one id twice: two writers at once, in two processes, or what a deleted document of the same id
-            # left behind. The next attempt begins with none.
+            # Two rows of one id: from two concurrent writers in two processes, or from a deleted document of the same
+            # id. The next attempt starts with none.
             await self._writer.purge(space, self.key)
         if count != outcome.chunks:
-            await self._ledger.check_wanted(self.key)  # deleted meanwhile, its rows included
+            await self._ledger.check_wanted(self.key)  # deleted meanwhile, with its rows
             raise Unavailable(
                 f"the vector store holds {count} of the {outcome.chunks} chunks written", reason="STORE_UNAVAILABLE"
             )
@@ -196,12 +196,12 @@ class RevisionWriter:
         )
 
     async def clean_up(self) -> None:
-        """Remove what was written of a revision that was deleted or replaced; one that is wanted is left alone."""
+        """Remove the rows of a revision that was deleted or replaced; a wanted one is left alone."""
         if not await self._ledger.wanted(self.key):
             await self._writer.purge(self._generation.space, self.key)
 
     async def _find_present(self) -> None:
-        """Learn which chunks an earlier attempt stored, so that only what is missing is written."""
+        """Find which chunks an earlier attempt stored, so that only missing ones are written."""
         expr, offset = revision_expr(self.key), 0
         while True:
             chunks = await self._writer.store.query(self._generation.space, expr, _PAGE, offset)
@@ -212,5 +212,5 @@ class RevisionWriter:
 
 
 def fingerprint_of(chunk: chunk_pb2.Chunk) -> bytes:
-    """Return a digest of all of a chunk."""
+    """Return a digest of a whole chunk."""
     return sha256(chunk.SerializeToString(deterministic=True)).digest()

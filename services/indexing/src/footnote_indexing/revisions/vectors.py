@@ -1,4 +1,4 @@
-"""Rows of own vectors, texts with vectors that the caller made, being added: all or nothing."""
+"""Adds rows of own vectors, texts with vectors that the caller made, all or nothing."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 MOST_BYTES = 3_670_016
-"""Of the rows of one call, as they travel: 3.5 MiB, which fits every client's message of 4 MiB."""
+"""Maximum bytes of one call's rows as transmitted: 3.5 MiB, which fits every client's message limit of 4 MiB."""
 _MOST = 1000
 _ID_BYTES = 150
 _TEXT_LENGTH = 16_000
@@ -39,7 +39,7 @@ _FIT_ATTEMPTS = 5
 
 
 def parse(rows: Sequence[VectorRow]) -> list[Vectors]:
-    """Return the vectors, of one length, or raise InvalidArgument with the words that callers know."""
+    """Return the vectors, all of one length, or raise InvalidArgument in the caller's terms."""
     if not rows:
         raise InvalidArgument("Documents array is required", violations=[("rows", "must not be empty")])
     if len(rows) > _MOST:
@@ -74,7 +74,7 @@ def parse(rows: Sequence[VectorRow]) -> list[Vectors]:
     return vectors
 
 
-_UNSEEN = ("Cc", "Zl", "Zp")  # control characters, and what ends lines
+_UNSEEN = ("Cc", "Zl", "Zp")  # control characters and line separators
 
 
 def _vector(index: int, row: VectorRow) -> Vectors:
@@ -126,8 +126,8 @@ class VectorTexts:
     async def add(self, scope: scope_pb2.Scope, name: str, rows: Sequence[VectorRow]) -> list[str]:
         """Store texts with vectors; return their ids in order. Nothing becomes visible unless all of it does.
 
-        An empty collection that was given no model of its own brings its own vectors from the first of them on, which
-        also say how long they are, unless it was told when it was made.
+        An empty collection without a chosen model becomes one that brings its own vectors with the first row. That row
+        also sets their length, unless it was set at creation.
         """
         effort = sum(1000 + len(row.text) for row in rows)
         vectors = await beside(effort, parse, rows)
@@ -163,7 +163,7 @@ class VectorTexts:
         return ids
 
     async def _fitting(self, scope: scope_pb2.Scope, name: str, dimensions: int) -> Found:
-        """Return the collection, having made it one that brings its own vectors, so long, if it may become one."""
+        """Return the collection, converted to one with own vectors of this length, if it may be."""
         found = await self._collections.find(scope, name, Access.WRITE)
         for _ in range(_FIT_ATTEMPTS):
             wanted = await self._to_become(found, dimensions)
@@ -171,16 +171,16 @@ class VectorTexts:
                 break
             change = collection_pb2.Collection(etag=found.collection.etag)
             change.settings.embedding.CopyFrom(wanted)
-            # Aborted: somebody else changed it, perhaps to this very dimension.
+            # Aborted: another request changed it, perhaps to this very dimension.
             with suppress(Aborted):
-                # Whoever may write may put the first vectors in, and they say how long they are.
+                # A caller who may write may add the first vectors, and they set the length.
                 paths = ["settings.embedding"]
                 await self._indexing.update(scope, found.collection.id, change, paths, Access.WRITE)
             found = await self._collections.find(scope, found.collection.id, Access.WRITE)
         return found
 
     async def _to_become(self, found: Found, dimensions: int) -> collection_pb2.EmbeddingSettings | None:
-        """Return the settings that a collection should have before the first vectors go in; None for those it has."""
+        """Return the embedding settings a collection should have before its first vectors; None to keep its own."""
         now, chosen = found.generation.embedding, found.collection.settings.embedding
         if brings_own(now):
             return None
@@ -191,8 +191,8 @@ class VectorTexts:
             return None
         own = collection_pb2.EmbeddingSettings(provider=PROVIDER, dimensions=dimensions)
         if now.dimensions == dimensions:
-            # Nobody has the built-in model elsewhere, and nobody chose what is automatic; of another one these may well
-            # be vectors.
+            # These cannot be the built-in model's vectors, which exist nowhere else, nor those of an automatic choice.
+            # Vectors of any other model may well be its own.
             unchosen = {builtin.BuiltinEmbeddings.id}
             if self._vectorizers.automatic:
                 unchosen.add(self._vectorizers.for_new().provider)
@@ -213,7 +213,7 @@ def _stored(
     rows: Sequence[VectorRow],
     vectors: Sequence[Vectors],
 ) -> list[Row]:
-    """Return the rows of the store: their terms and languages are found out here."""
+    """Return the store's rows, with their search terms and languages."""
     return [
         _row(scope, found, key, id_, row, vector)
         for key, id_, row, vector in zip(keys, ids, rows, vectors, strict=True)

@@ -1,1 +1,1 @@
-"""What goes on by itself: sweeping what is gone, and comparing the ledger with the store."""
+"""Background tasks: sweeping removed data, making owed vectors, and comparing the ledger with the store."""

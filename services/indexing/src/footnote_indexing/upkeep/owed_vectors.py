@@ -1,7 +1,7 @@
-"""Makes the vectors of rows that are searched by their words already, at the model's speed.
+"""Makes the vectors of rows that can already be searched by their words, at the model's speed.
 
-What is owed stands in the ledger and which rows it is in the store, so whoever dies midway loses nothing: the next one
-goes on with the rows that have no vector.
+The ledger records how many are owed, and the store which rows lack one. So a crash loses nothing: the next worker
+continues with the rows that have no vector.
 """
 
 from collections.abc import Sequence
@@ -23,12 +23,12 @@ from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
 _log = get_logger("footnote.indexing.owed")
 _PAGE = 500
 _TOGETHER = 16
-"""Texts of one call: what is made of them is written before the next."""
+"""Texts per call; their vectors are written before the next call."""
 _CLAIM = 300.0
 
 
 class OwedVectors:
-    """Pays what is owed, a revision after the other; one that cannot be paid now is left for the next round."""
+    """Makes owed vectors one revision after the other; one that fails is left for the next round."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class OwedVectors:
         self._turns = turns
 
     async def round(self) -> None:
-        """Pay all that is owed; raises what kept it from that, after the others had their turn."""
+        """Make all owed vectors; raises the first failure after the other revisions had their turn."""
         failed: dict[RevisionKey, FootnoteError] = {}
         while (claimed := await self._owing.claim(failed, _CLAIM)) is not None:
             key, with_header = claimed
@@ -86,7 +86,7 @@ class OwedVectors:
     async def _write(
         self, generation: Generation, key: RevisionKey, vectorizer: Vectorizer, hits: Sequence[Hit], with_header: bool
     ) -> None:
-        """Embed, then write the rows as they are by then: they may have been relabelled, or be gone."""
+        """Embed, then write the rows in their current state: they may have been relabelled or removed."""
         texts = [embedded_text(hit.chunk, with_header) for hit in hits]
         made = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
         vectors = {hit.id: vector for hit, vector in zip(hits, made.vectors, strict=True)}
@@ -100,11 +100,11 @@ class OwedVectors:
                 await self._writer.write(generation.space, rows)
 
     async def _gone(self, generation: Generation, key: RevisionKey) -> None:
-        """Remove what was written of a revision that was deleted or replaced meanwhile."""
+        """Remove the rows of a revision that was deleted or replaced meanwhile."""
         async with self._turns.of(key.document_id):
             await self._writer.purge(generation.space, key)
 
 
 def lacks_vector(hit: Hit) -> bool:
-    """Tell whether a row, read with its vector, waits for it."""
+    """Return whether a row, read with its vector, still lacks one."""
     return hit.chunk.level != CHUNK_LEVEL_PARENT and (hit.vector is None or not hit.vector.any())

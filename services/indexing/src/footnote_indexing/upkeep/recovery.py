@@ -1,6 +1,6 @@
-"""Compares ledger and store: rows that nobody answers for are removed, documents with missing rows are marked.
+"""Compares ledger and store: orphaned rows are removed, documents with missing rows are marked.
 
-A marked document is searched on with what is left of it until a new revision replaces it; see `Inventory.damaged`.
+A marked document's remaining rows stay searchable until a new revision replaces it; see `Inventory.damaged`.
 """
 
 from collections import Counter
@@ -21,14 +21,14 @@ _MOST_NAMED = 100
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What was wrong with a generation: rows removed, and ids of documents newly found with rows missing or doubled."""
+    """The problems of a generation: rows removed, and ids of documents newly found with rows missing or doubled."""
 
     rows_removed: int = 0
     damaged: Sequence[str] = ()
 
 
 class Recovery:
-    """Looks closely only where the totals differ, so that a healthy store costs one count a collection."""
+    """Compares in detail only where totals differ, so that a healthy store costs one count per collection."""
 
     def __init__(self, inventory: Inventory, generations: Generations, writer: StoreWriter) -> None:
         self._inventory = inventory
@@ -36,11 +36,11 @@ class Recovery:
         self._writer = writer
 
     async def check_all(self) -> list[Findings]:
-        """Check every generation that is searched; log what was found."""
+        """Check every searched generation; log the findings."""
         return [await self.check(generation) for generation in await self._generations.searched()]
 
     async def check(self, generation: Generation) -> Findings:
-        """Compare one generation with its rows. Documents being written or purged just now are left out."""
+        """Compare one generation with its rows. Documents being written or purged are left out."""
         space = await self._writer.ensure(generation)
         rows = f"collection_key == {quote(generation.collection_key)}"
         searched = await self._inventory.searched(generation.collection_id, generation.number)
@@ -50,7 +50,7 @@ class Recovery:
         present = await self._rows_by_revision(space, rows)
         # Two rows of one id are counted twice but read once.
         doubled = total > present.total()
-        # Asked again: what was begun or finished while the rows were read is no finding.
+        # Check again: documents begun or finished while the rows were read are no findings.
         known = await self._inventory.known(generation.collection_id, generation.number)
         known |= {holding.key.revision_key for holding in searched}
         removed = 0

@@ -1,4 +1,4 @@
-"""What goes away by itself: replaced revisions, expired documents, deleted collections, abandoned attempts."""
+"""Removes replaced revisions, expired documents, deleted collections and abandoned attempts."""
 
 from time import monotonic
 
@@ -18,7 +18,7 @@ _AGAIN_MS = 60_000
 
 
 class Sweeper:
-    """Purges in the background what searches do not see any more; what fails is tried again at the next round."""
+    """Purges in the background what searches no longer see; the next round retries failures."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Sweeper:
         self._settings = settings
 
     async def round(self) -> None:
-        """Sweep, and compare store and ledger where that is due again."""
+        """Sweep, and compare store and ledger when that is due."""
         await self.sweep()
         if monotonic() >= self._next_recovery:
             await self._recovery.check_all()

@@ -1,1 +1,1 @@
-"""Texts to vectors, and rows into the store."""
+"""Embeds texts and writes rows into the store."""

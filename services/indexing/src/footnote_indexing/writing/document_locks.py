@@ -1,11 +1,11 @@
-"""One writer of a document's rows at a time: the engine makes two rows of one id that is written twice at once."""
+"""Limits each document to one writer at a time: the engine makes two rows of one id written twice at once."""
 
 import asyncio
 from weakref import WeakValueDictionary
 
 
 class DocumentLocks:
-    """A lock for each document that somebody writes."""
+    """A lock for each document that is being written."""
 
     def __init__(self) -> None:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()

@@ -1,4 +1,4 @@
-"""Messages of conversations for memory search."""
+"""Stores conversation messages for memory search."""
 
 import asyncio
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _log = get_logger("footnote.indexing.messages")
 
 
 class Messages:
-    """Embeds messages with the deployment's own provider and keeps them, each for its user."""
+    """Embeds messages with the deployment's own provider and stores them, each for its user."""
 
     def __init__(self, store: ChunkStore, vectorizers: Vectorizers, permitted: Permitted) -> None:
         self._permitted = permitted
@@ -36,7 +36,7 @@ class Messages:
         messages: Sequence[answer_pb2.MemoryMessage],
         bounds: provider_pb2.TextBounds = UNBOUND,
     ) -> int:
-        """Embed and store messages so bound; blank ones are left out. Returns how many were stored."""
+        """Embed and store messages within these bounds; blank ones are left out. Returns how many were stored."""
         if len(messages) > _MOST:
             raise InvalidArgument.field("messages", f"must be at most {_MOST}")
         for message in messages:
@@ -59,9 +59,9 @@ class Messages:
             return await self._write(space, rows)
 
     async def _write(self, space: str, rows: Sequence[MessageRow]) -> int:
-        """Write rows, each once: written twice at one moment, by an attempt that was given up, it would be there twice.
+        """Write rows, each once: a concurrent write of an abandoned attempt would store it twice.
 
-        Raises Unavailable when another attempt is still at it: what is repeated later finds it ended.
+        Raises Unavailable when another attempt is still writing; a later retry finds that attempt finished.
         """
         ids = (quote(message_key(row.tenant_id, row.user_id, row.message.message_id)) for row in rows)
         expr = f"id in [{', '.join(ids)}]"
@@ -75,7 +75,7 @@ class Messages:
         raise Unavailable("The vector store holds other messages than were written", reason="STORE_UNAVAILABLE")
 
     async def forget(self, scope: scope_pb2.Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
-        """Remove the messages of one of the user's conversations, or those named; returns how many there were."""
+        """Remove the messages of one of the user's conversations, or only those named; returns their number."""
         if not conversation_id:
             raise InvalidArgument.field("conversation_id", "is required")
         vectorizer = await self._vectorizers.default()

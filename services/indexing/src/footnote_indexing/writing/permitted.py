@@ -1,4 +1,4 @@
-"""Whether the texts of a collection may be given to a provider, and who may choose which provider for them."""
+"""Whether a provider may receive a collection's texts, and which callers may choose which provider."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from google.protobuf import json_format
 
 from footnote_indexing.writing.vectorizers import Vectorizers
 
-# What is a part of Footnote itself; where others are is known to the stages that call them, which check it again.
+# The parts of Footnote itself. The stages that call the others know where those are, and check again.
 _BUILTIN_RERANKERS = ("lexical", "mmr")
 _NO_RERANKER = ("", "none")
 
 
 def bounds_of(collection: collection_pb2.Collection) -> provider_pb2.TextBounds:
-    """Return what binds the texts of one collection."""
+    """Return the bounds on the texts of one collection."""
     return provider_pb2.TextBounds(
         local_only=collection.settings.local_only,
         because=f"the collection '{collection.name}'",
@@ -30,7 +30,7 @@ def bounds_of(collection: collection_pb2.Collection) -> provider_pb2.TextBounds:
 
 
 class Permitted:
-    """Asks the operator's policy."""
+    """Applies the operator's policy."""
 
     def __init__(self, egress: Egress, vectorizers: Vectorizers) -> None:
         self._egress = egress
@@ -39,11 +39,11 @@ class Permitted:
     def check_embedding(
         self, scope: scope_pb2.Scope, embedding: collection_pb2.EmbeddingSettings, bounds: provider_pb2.TextBounds
     ) -> None:
-        """Raise unless texts so bound may be embedded by these settings; before every document and message."""
+        """Raise unless these settings may embed texts with these bounds; called before every document and message."""
         self._egress.check(registry.use_of(self._vectorizers.chosen(embedding), self._egress), scope, bounds)
 
     def for_new(self, scope: scope_pb2.Scope, bounds: provider_pb2.TextBounds) -> Choice:
-        """Return what a new collection of a caller's begins with where nobody names an embedder."""
+        """Return the embedding settings of a caller's new collection if the request names no embedder."""
 
         def allowed(provider: str) -> bool:
             embedding = collection_pb2.EmbeddingSettings(provider=provider)
@@ -58,9 +58,9 @@ class Permitted:
     def check_settings(
         self, scope: scope_pb2.Scope, after: collection_pb2.Collection, before: collection_pb2.Collection | None = None
     ) -> None:
-        """Raise unless this caller may give a collection these settings; what it has already may stay as it is.
+        """Raise unless this caller may give a collection these settings; existing settings may stay.
 
-        InvalidArgument for what is out of range, PermissionDenied and FailedPrecondition(PROVIDER_NOT_ALLOWED) for a
+        InvalidArgument for values out of range, PermissionDenied and FailedPrecondition(PROVIDER_NOT_ALLOWED) for a
         provider.
         """
         bounds = bounds_of(after)
@@ -87,7 +87,7 @@ class Permitted:
     ) -> None:
         limits.check_provider(new.provider, new.model, new.settings, "collection.settings.embedding")
         if brings_own(new):
-            return  # nothing is ever sent anywhere, so that no policy is about it
+            return  # no text is ever sent, so no policy applies
         use = registry.use_of(self._vectorizers.chosen(new), self._egress)
         self._egress.check(use, scope, bounds)
         unsaid = collection_pb2.EmbeddingSettings()
@@ -106,7 +106,7 @@ class Permitted:
     ) -> None:
         if (new.provider, new.model) in (("", ""), (old.provider, old.model)):
             return
-        # An address is generation's to know: whether texts leave is checked there, whenever they would.
+        # Only generation knows the address; it checks each time whether texts may leave.
         use = Use(Kind.MODEL, new.provider, new.model, local=True, builtin=new.provider == "builtin")
         if new.provider:
             self._egress.check(use, scope, bounds)

@@ -1,4 +1,4 @@
-"""Writing rows in batches, each retried by itself, and removing them."""
+"""Writes rows in batches, each with its own retries, and removes them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def revision_expr(key: RevisionKey) -> str:
 
 
 class StoreWriter:
-    """Puts rows into the store; bounded in calls under way over all documents."""
+    """Writes rows into the store, with a limit on concurrent calls over all documents."""
 
     def __init__(self, store: ChunkStore, settings: Settings) -> None:
         self.store = store
@@ -33,13 +33,13 @@ class StoreWriter:
         self._turns = asyncio.Semaphore(settings.store_in_flight)
 
     async def ensure(self, generation: Generation) -> str:
-        """Make sure of a generation's physical collection; return its name."""
+        """Ensure that a generation's physical collection exists; return its name."""
         return await self.store.ensure_space(generation.embedding.dimensions, generation.variant)
 
     async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
         """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
 
-        `new` says that none of the rows was ever written: the first attempt need not look for them.
+        `new` means that none of the rows was ever written: the first attempt need not look for them.
         """
         for attempt in range(1, self._attempts + 1):
             put = self.store.insert if new and attempt == 1 else self.store.upsert
@@ -67,7 +67,7 @@ class StoreWriter:
         return await self.store.count(space, revision_expr(key))
 
     async def trim(self, space: str, key: RevisionKey, chunks: int) -> int:
-        """Remove the rows of a revision from ordinal `chunks` on: leavings of an attempt with other settings."""
+        """Remove the rows of a revision from ordinal `chunks` on: leftovers of an attempt with other settings."""
         return await self.store.delete(space, f"{revision_expr(key)} and ordinal >= {chunks}")
 
     async def purge(self, space: str, key: RevisionKey) -> int:

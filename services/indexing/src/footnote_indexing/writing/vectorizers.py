@@ -1,4 +1,4 @@
-"""Texts to vectors: the provider of a collection, behind the cache and a bound on calls under way."""
+"""Turns texts into vectors: a collection's provider behind the cache and a concurrency limit."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ _MOST_KEPT = 256
 
 @dataclass(slots=True)
 class Counters:
-    """What happened since the start."""
+    """Counts since the start."""
 
     cache_hits: int = 0
     cache_misses: int = 0
@@ -40,7 +40,7 @@ class Embedded:
 
 
 class Vectorizer:
-    """One provider as a collection uses it; made when the first text is to be embedded, not before."""
+    """One provider with a collection's settings; created when the first text is embedded."""
 
     def __init__(self, settings: collection_pb2.EmbeddingSettings, cache: EmbeddingCache, counters: Counters) -> None:
         self.settings = settings
@@ -58,12 +58,12 @@ class Vectorizer:
 
     @property
     def slow(self) -> bool:
-        """Whether its maker says that rows had better not wait for it."""
+        """Whether the provider says that rows should not wait for it."""
         registration = registry.registrations().get(self.settings.provider)
         return registration is not None and registration.slow
 
     async def found(self, keys: Sequence[str], known: Mapping[str, Vectors]) -> Mapping[str, Vectors]:
-        """Return the vectors that need no call of the provider: `known` ones and those of the cache."""
+        """Return the vectors that need no provider call: `known` ones and cached ones."""
         found = dict(known)
         asked = list({key for key in keys if key not in found})
         if asked:
@@ -73,7 +73,7 @@ class Vectorizer:
         return found
 
     async def embed(self, keys: Sequence[str], texts: Sequence[str], known: Mapping[str, Vectors]) -> Embedded:
-        """Embed texts whose `key`s are given: by `known` vectors, else the cache, else the provider."""
+        """Embed texts with the given `key`s: from `known` vectors, else the cache, else the provider."""
         found = dict(await self.found(keys, known))
         missing: dict[str, int] = {}
         for row, key in enumerate(keys):
@@ -90,7 +90,7 @@ class Vectorizer:
         return Embedded(vectors, list(missing.values()))
 
     async def _call(self, texts: Sequence[str]) -> Vectors:
-        """Call the provider in batches that it takes; several are under way at once, each in its turn."""
+        """Call the provider in batches of its size; several run concurrently, within the limit."""
         async with registry.lease(self.settings) as provider:
             self._turns = turns = self._turns or asyncio.Semaphore(provider.max_in_flight)
             size = provider.max_batch
@@ -117,7 +117,7 @@ class Vectorizer:
         return vectors
 
     async def forget(self, texts: Sequence[str]) -> None:
-        """Drop the vectors of texts from the cache."""
+        """Delete the vectors of texts from the cache."""
         await self._cache.delete([self.key(text) for text in texts])
 
     def _count_lookups(self, asked: int, hits: Sequence[str]) -> None:
@@ -131,7 +131,7 @@ class Vectorizer:
 
 
 class Vectorizers:
-    """Makes one `Vectorizer` for each embedding settings in use, and keeps those used last."""
+    """Creates one `Vectorizer` per embedding settings in use, and keeps the most recently used."""
 
     def __init__(self, cache: EmbeddingCache, defaults: DefaultSettings) -> None:
         self._cache = cache
@@ -140,7 +140,7 @@ class Vectorizers:
         self.counters = Counters()
 
     async def resolve(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
-        """Return settings with provider, model and dimensions filled in; may call the provider to learn the last.
+        """Return settings with provider, model and dimensions filled in; may call the provider for the dimensions.
 
         Raises InvalidArgument(PROVIDER_INVALID) for wrong settings, Unavailable(PROVIDER_FAILED) without an answer.
         """
@@ -155,16 +155,16 @@ class Vectorizers:
         return chosen
 
     def chosen(self, settings: collection_pb2.EmbeddingSettings) -> collection_pb2.EmbeddingSettings:
-        """Return settings with provider and model filled in as far as that needs no call."""
+        """Return settings with provider and model filled in as far as possible without a call."""
         return registry.with_defaults(settings, self._defaults)
 
     @property
     def automatic(self) -> bool:
-        """Whether the operator leaves it to what is installed here which embedder new collections have."""
+        """Whether new collections' embedder depends on what is installed here, because the operator chose none."""
         return self._defaults.provider == AUTO
 
     def for_new(self, may_use: Callable[[str], bool] = lambda _: True) -> Choice:
-        """Return what a new collection begins with where nobody names an embedder."""
+        """Return the embedding settings of a new collection if the request names no embedder."""
         return choose(self._defaults, may_use)
 
     async def get(self, settings: collection_pb2.EmbeddingSettings) -> Vectorizer:
@@ -175,7 +175,7 @@ class Vectorizers:
         return self._made[key]
 
     async def default(self) -> Vectorizer:
-        """Return the deployment's own, for what belongs to no collection."""
+        """Return the deployment's own, for texts that belong to no collection."""
         return await self.get(await self.resolve(collection_pb2.EmbeddingSettings()))
 
     async def cache_entries(self) -> int:

@@ -1,1 +1,1 @@
-"""Our chunkers: every `Registration` of a module in this folder is one; a new module is in no list."""
+"""The built-in chunkers: every `Registration` in a module of this folder is found without a list."""

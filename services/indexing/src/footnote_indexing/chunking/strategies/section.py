@@ -1,4 +1,4 @@
-"""Sections under their headings."""
+"""Chunks by sections under their headings."""
 
 from collections.abc import Iterable
 
@@ -11,9 +11,9 @@ from footnote_indexing.chunking.registration import Registration
 
 
 class HeadingSection:
-    """One chunk a section; long sections are divided, a very short one is joined with the next under the same heading.
+    """One chunk per section; long sections are divided, very short ones join the next under the same heading.
 
-    So is one that only leads to its first subsection, as the title of a statement does to its first table.
+    A section that only leads to its first subsection also joins it, as a statement's title joins its first table.
     """
 
     strategy = collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION
@@ -24,11 +24,11 @@ class HeadingSection:
         self._packer = Packer(sizes)
         self._waiting: list[Piece] = []  # short sections, complete
         self._section: list[Piece] = []  # the section being read, while it fits into one chunk
-        self._near: set[tuple[str, ...]] = set()  # the parents that a section may have to be joined with those waiting
+        self._near: set[tuple[str, ...]] = set()  # the parents of sections that may join the waiting ones
         self._region: Region | None = None
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         cuts: list[Cut] = []
         for block in blocks:
             region = block.region()
@@ -44,7 +44,7 @@ class HeadingSection:
         return cuts
 
     def finish(self) -> list[Cut]:
-        """Return what is left."""
+        """Return the rest."""
         return self._end_section() + self._release()
 
     def _add(self, piece: Piece) -> list[Cut]:
@@ -81,7 +81,7 @@ class HeadingSection:
 
 
 def _path(section: list[Piece]) -> tuple[str, ...]:
-    """Return the headings of a section, its own last."""
+    """Return the headings of a section, with its own last."""
     last = section[-1].block
     path = tuple(last.block.locator.heading_path)
     return (*path, last.text) if last.is_heading else path

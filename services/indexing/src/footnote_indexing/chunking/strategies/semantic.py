@@ -1,4 +1,4 @@
-"""Cutting where the meaning turns: between the neighbouring sentences that are farthest apart."""
+"""Cuts where the topic changes: between the neighbouring sentences that are farthest apart."""
 
 from collections.abc import Iterable
 
@@ -13,11 +13,11 @@ from footnote_indexing.chunking.registration import Registration, Tools
 _SIDE = 3
 """Sentences compared on each side of a gap."""
 _WINDOW = 400
-"""Sentences looked at together, at most: the percentile needs many, memory and the first result need few."""
+"""Maximum number of sentences compared together: the percentile needs many; memory and the first result need few."""
 
 
 class Semantic:
-    """Compares the sentences before each gap with those after it and cuts above a percentile of the distances.
+    """Compares the sentences before and after each gap and cuts above a percentile of the distances.
 
     Hearst's TextTiling with embeddings: both sides of a gap count alike, so the cut falls into the gap itself.
     """
@@ -33,7 +33,7 @@ class Semantic:
         self._region: Region | None = None
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         cuts: list[Cut] = []
         for block in blocks:
             region = block.region()
@@ -46,7 +46,7 @@ class Semantic:
         return cuts
 
     def finish(self) -> list[Cut]:
-        """Return what is left."""
+        """Return the rest."""
         return self._cut_window() + self._packer.flush()
 
     def _cut_window(self) -> list[Cut]:
@@ -61,7 +61,7 @@ class Semantic:
         return cuts
 
     def _breakpoints(self) -> set[int]:
-        """Return the sentences before which the meaning turns."""
+        """Return the sentences before which the topic changes."""
         pieces = self._sentences
         if len(pieces) < 3:
             return set()

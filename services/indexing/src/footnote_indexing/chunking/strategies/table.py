@@ -1,4 +1,4 @@
-"""Rows of tables."""
+"""Chunks of table rows."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ from footnote_indexing.chunking.strategies.window import Paragraph
 
 
 class Table:
-    """Rows of a table together, each whole and with its header in it; text around tables by paragraphs."""
+    """Packs rows of a table, each whole and with its header; text around tables is cut by paragraphs."""
 
     strategy = collection_pb2.CHUNKING_STRATEGY_TABLE
 
@@ -23,7 +23,7 @@ class Table:
         self._table: tuple[Region, int] | None = None
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         cuts: list[Cut] = []
         for block in blocks:
             table = (block.region(), block.block.table) if block.is_row else None
@@ -37,7 +37,7 @@ class Table:
         return cuts
 
     def finish(self) -> list[Cut]:
-        """Return what is left."""
+        """Return the rest."""
         return self._rows.flush() + self._text.finish()
 
 

@@ -1,4 +1,4 @@
-"""A window over sentences, and whole paragraphs packed."""
+"""A sliding window over sentences, and a packer of whole paragraphs."""
 
 from collections.abc import Iterable
 
@@ -11,7 +11,7 @@ from footnote_indexing.chunking.registration import Registration
 
 
 class FixedWindow:
-    """Slides a window over the text, ending at sentences where it can."""
+    """Slides a window over the text, ending at sentence ends where it can."""
 
     strategy = collection_pb2.CHUNKING_STRATEGY_FIXED_WINDOW
 
@@ -21,7 +21,7 @@ class FixedWindow:
         self._region: Region | None = None
 
     def feed(self, blocks: Iterable[PlacedBlock]) -> list[Cut]:
-        """Take the next blocks; return the chunks that are complete."""
+        """Take the next blocks; return completed chunks."""
         cuts: list[Cut] = []
         for block in blocks:
             region = block.region()
@@ -32,7 +32,7 @@ class FixedWindow:
         return cuts
 
     def finish(self) -> list[Cut]:
-        """Return what is left."""
+        """Return the rest."""
         return self._packer.flush()
 
     def _pieces(self, block: PlacedBlock) -> Iterable[Piece]:
@@ -40,7 +40,7 @@ class FixedWindow:
 
 
 class Paragraph(FixedWindow):
-    """Packs whole paragraphs; only one larger than a chunk is divided."""
+    """Packs whole paragraphs; divides only a paragraph that is larger than a chunk."""
 
     strategy = collection_pb2.CHUNKING_STRATEGY_PARAGRAPH
 
