@@ -1,4 +1,4 @@
-"""The retrieval service put together."""
+"""Assembles the retrieval service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from footnote_retrieval.settings import Settings
 
 
 async def build(runtime: Runtime) -> App:
-    """Put the service together; nothing is called before the first request, so its dependencies may come later."""
+    """Assemble the service; it calls nothing before the first request, so its dependencies may start later."""
     settings = Settings()
     store = open_store(runtime)
     embedder = ProviderEmbedder(Egress.load())
@@ -37,7 +37,7 @@ async def build(runtime: Runtime) -> App:
     )
 
     async def warm_up() -> None:
-        # Word lists and language models load at first use: half a second that the first question should not pay.
+        # Word lists and language models load at first use: half a second that should not delay the first question.
         await asyncio.to_thread(language.detect, "Which words are these?")
         await embedder.warm("Which words are these?")
 

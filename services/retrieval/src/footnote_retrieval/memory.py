@@ -1,6 +1,6 @@
 """SearchMemory: a user's own past messages as context for the next answer.
 
-It never breaks the chat: whatever fails gives an empty context and `enabled` false, with the reason beside it.
+It never breaks the chat: any failure gives an empty context and `enabled` false, with the reason.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _EFFECT = "Answered without memory of past conversations."
 
 @dataclass(frozen=True, slots=True)
 class MemoryOptions:
-    """What a memory search may bring: 1 to 10 messages, 100 to 4000 tokens at four characters each."""
+    """Limits of a memory search: 1 to 10 messages, 100 to 4000 tokens at four characters each."""
 
     enabled: bool = True
     max_messages: int = 5
@@ -59,7 +59,7 @@ class MemoryResult:
 
 
 def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str, list[MemoryMessage]]:
-    """Write messages as lines "[user] …" until the next would exceed the budget; return the lines and those in them."""
+    """Format messages as lines "[user] …" within the token budget; return the lines and their messages."""
     budget = max_tokens * _CHARS_PER_TOKEN
     lines: list[str] = []
     kept: list[MemoryMessage] = []
@@ -76,9 +76,9 @@ def format_messages(messages: list[MemoryMessage], max_tokens: int) -> tuple[str
 
 
 def relevant(query: str, messages: list[MemoryMessage], floor: float) -> list[MemoryMessage]:
-    """Return the messages that share a word of weight with a query, or are at least as like it as `floor`, 0 to 1.
+    """Return the messages that share a significant word with a query, or whose similarity is at least `floor`, 0 to 1.
 
-    The nearest of a user's messages may be far: what has nothing to do with the question only leads an answer astray.
+    The nearest of a user's messages may still be unrelated, and unrelated messages mislead the answer.
     """
     language = detect(query)
     wanted = set(terms(query, language))
@@ -86,7 +86,7 @@ def relevant(query: str, messages: list[MemoryMessage], floor: float) -> list[Me
 
 
 class Memory:
-    """Searches the messages that indexing remembered, with the deployment's default embedding provider."""
+    """Searches stored messages with the deployment's default embedding provider."""
 
     def __init__(self, store: MessageStore, embedder: Embedder, settings: Settings) -> None:
         self._store = store
@@ -111,7 +111,7 @@ class Memory:
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            # Anything at all: a chat without memory is better than no chat.
+            # Catch everything: a chat without memory is better than no chat.
             words = error.message if isinstance(error, FootnoteError) else type(error).__name__
             result = MemoryResult(enabled=False, degradations=[degradation("MEMORY_UNAVAILABLE", _EFFECT, words)])
             self._report("failed", scope, query, options, result, began, words)
@@ -129,7 +129,7 @@ class Memory:
             space, made.vector, scope.tenant_id, scope.user_id, options.max_messages,
             options.exclude_conversation_id, self._timeout,
         )  # fmt: skip
-        # Only messages that were embedded can be found at all, so none without a vector is among them.
+        # Search finds only messages with vectors, so none lacks one.
         return await asyncio.to_thread(relevant, query, found, self._floor)
 
     @staticmethod
@@ -137,7 +137,7 @@ class Memory:
         outcome: str, scope: Scope, query: str, options: MemoryOptions, result: MemoryResult, began: float,
         error: str = "", found: int = 0,
     ) -> None:  # fmt: skip
-        # The events of a question, `rag_context_built` and the like, are those of its asker: edge.
+        # Edge emits the events of a question (`rag_context_built` and others), since it knows the asker.
         fields = {
             "outcome": outcome,
             "user_id": scope.user_id,

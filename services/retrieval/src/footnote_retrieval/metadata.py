@@ -17,7 +17,7 @@ from footnote_retrieval.settings import Settings
 
 
 class MetadataQuery:
-    """Reads chunks of one collection by a filter. Unlike a search it fails when the store does."""
+    """Reads chunks of one collection by a filter. Unlike a search it fails when the store fails."""
 
     def __init__(
         self, collections: Collections, store: ChunkStore, settings: Settings, now: Callable[[], float] = time.time
@@ -30,7 +30,7 @@ class MetadataQuery:
     async def query(
         self, scope: Scope, collection: str, where: Expr, page: Page, offset: int
     ) -> tuple[list[Chunk], str, int]:
-        """Return a page of chunks, the next page's token ("" on the last), and how many there are in all.
+        """Return a page of chunks, the next page's token ("" on the last), and the total number.
 
         `offset` chunks are skipped before the first page. Raises NotFound with `Collection 'x' not found`, Unavailable
         when the store does not answer.

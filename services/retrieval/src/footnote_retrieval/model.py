@@ -1,4 +1,4 @@
-"""The values that a search passes around."""
+"""The data types of a search."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from footnote_retrieval.ports import Searchable
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """A search, checked."""
+    """A validated search."""
 
     scope: Scope
     query: str
@@ -35,19 +35,19 @@ class SearchRequest:
     query_vector: tuple[float, ...] = ()
     explain: bool = False
     bounds: TextBounds = field(default_factory=TextBounds)
-    """What binds the query besides the collections searched."""
+    """Bounds on the query text besides those of the collections searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """Retrieval settings after request, collections and deployment had their say."""
+    """Retrieval settings merged from request, collections and deployment."""
 
     strategy: SearchStrategy.ValueType
     limit: int
     dense_weight: float | None
     rrf: bool
     min_score: float | None
-    """None where nobody says: then the embedders' floors count."""
+    """None if not set: then the embedders' floors apply."""
     neighbors: int
     resolve_parents: bool
     recency_weight: float
@@ -55,7 +55,7 @@ class Effective:
 
     @classmethod
     def of(cls, settings: RetrievalSettings) -> Self:
-        """Read settings that are resolved."""
+        """Read resolved settings."""
         return cls(
             strategy=settings.strategy,
             limit=settings.limit,
@@ -71,18 +71,18 @@ class Effective:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Collections that are searched by one call: in the same space, embedded alike."""
+    """Collections searched by one call: in the same space, with the same embedding."""
 
     space: str
     embedding: EmbeddingSettings
     members: tuple[Searchable, ...]
     tenant_id: str
     embedding_key: bytes = field(init=False)
-    """What the query's vector depends on."""
+    """Everything the query's vector depends on."""
     owes_vectors: bool = field(init=False)
-    """Whether some of its rows are found by their words alone yet."""
+    """Whether some of its rows have no vector yet, so that only words find them."""
     is_empty: bool = field(init=False)
-    """Whether there is nothing to be found, so that nobody need be asked."""
+    """Whether it holds nothing, so that no search is needed."""
     _by_key: dict[str, Searchable] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Group:
         return RowScope(self.tenant_id, keys, hidden, now)
 
     def allows(self, hit: Hit, now: float) -> bool:
-        """Check a hit against the scope once more, whatever the store's filter made of it."""
+        """Check a hit against the scope again, independently of the store's filter."""
         if hit.tenant_id != self.tenant_id or hit.expires_at <= now * 1000:
             return False
         member = self.member(hit.collection_key)
@@ -115,7 +115,7 @@ class Group:
 
 
 def grouped(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
-    """Return the groups that collections make up; one without a space holds nothing to search."""
+    """Return the collections as groups; one without a space holds nothing to search."""
     members: dict[tuple[str, bytes], list[Searchable]] = {}
     for searchable in visible:
         embedding = searchable.collection.settings.embedding
@@ -129,14 +129,14 @@ def grouped(visible: Sequence[Searchable], tenant_id: str) -> list[Group]:
 
 
 class Adjustment(NamedTuple):
-    """A change of a score after fusion and what it rests on: by its kind a share, an age in seconds or a chunk's id."""
+    """A score change after fusion with its basis: by its kind a share, an age in seconds or a chunk's id."""
 
     kind: ScoreAdjustmentKind.ValueType
     delta: float
     basis: float | str = 0.0
 
     def message(self) -> ScoreAdjustment:
-        """Return it as the contract has it; made only where one explains."""
+        """Convert it to the contract's message; only searches with `explain` need it."""
         made = ScoreAdjustment(kind=self.kind, delta=self.delta)
         if isinstance(self.basis, str):
             made.chunk_id = self.basis
@@ -149,7 +149,7 @@ class Adjustment(NamedTuple):
 
 @dataclass(slots=True)
 class Candidate:
-    """A chunk on its way to the result."""
+    """A candidate chunk."""
 
     hit: Hit
     group: Group
@@ -164,35 +164,35 @@ class Candidate:
     by_words_only: bool = False
     """It has no vector yet."""
     level: float = 1.0
-    """What the best of its model's candidates may score: what is added later is a share of it."""
+    """The maximum score of its model's candidates, of which later additions are a share."""
     _changes: list[tuple[ScoreAdjustmentKind.ValueType, float, float | str]] = field(default_factory=list)
 
     def adjust(self, kind: ScoreAdjustmentKind.ValueType, delta: float, basis: float | str = 0.0) -> None:
-        """Change the score and say why."""
+        """Change the score and record the reason."""
         self.score += delta
         self._changes.append((kind, delta, basis))
 
     @property
     def adjustments(self) -> list[Adjustment]:
-        """Return what changed the score, in order; made only where it is looked at."""
+        """Return the changes of the score, in order; computed only on demand."""
         return [Adjustment(*change) for change in self._changes]
 
 
 @dataclass(slots=True)
 class ChannelRun:
-    """What one channel did."""
+    """The run of one channel."""
 
     channel: SearchChannel.ValueType
     candidates: int = 0
     seconds: float = 0.0
     weight: float = 0.0
     coverage: float = 1.0
-    """Share of the chunks searched that it can find."""
+    """Share of the searched chunks that it can find."""
 
 
 @dataclass(slots=True)
 class SearchResult:
-    """What a search found, and how."""
+    """The chunks that a search found, and how it ran."""
 
     chunks: list[ScoredChunk] = field(default_factory=list)
     strategy: SearchStrategy.ValueType = SearchStrategy.SEARCH_STRATEGY_HYBRID
@@ -203,7 +203,7 @@ class SearchResult:
     timings: list[StageTiming] = field(default_factory=list)
     total: int = 0
     further: int = 0
-    """How many results lie before the next page; 0 where there is none."""
+    """Number of results before the next page; 0 if there is none."""
     settings: RetrievalSettings = field(default_factory=RetrievalSettings)
     collection_ids: list[str] = field(default_factory=list)
     named_document_ids: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the retrieval logic needs from outside."""
+"""The retrieval logic's outside dependencies, as protocols."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from footnote_store.rows import Hit, Vector
 from numpy.typing import NDArray
 
 NO_BOUNDS = TextBounds()
-"""What binds a query that repeats nothing."""
+"""Bounds of a query that repeats no other text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Searchable:
-    """A collection as search sees it: settings, where its rows are, and which of them are hidden just now."""
+    """A collection as search sees it: settings, location of its rows, and the rows hidden now."""
 
     collection: Collection
     space: str
@@ -33,7 +33,7 @@ class Searchable:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What a search sees; `stale` if it was answered before documents were last written, and nobody says more now."""
+    """What a search sees; `stale` if the answer predates the last write of documents and no newer one is available."""
 
     visible: Sequence[Searchable]
     stale: bool = False
@@ -43,11 +43,11 @@ class Collections(Protocol):
     """Knows which collections the caller may see."""
 
     def known(self, scope: Scope, names: Sequence[str]) -> Sequence[Searchable] | None:
-        """Return what `resolve` would, where that is certain without asking; else None."""
+        """Return what `resolve` would, if that is certain without a call; else None."""
         ...
 
     async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
-        """Return the named collections, or every visible one; with `stale_too` as last known, where nobody says more.
+        """Return the named collections, or every visible one; `stale_too` allows the last known on failure.
 
         Raises NotFound for one that the caller may not see.
         """
@@ -95,23 +95,23 @@ class MessageStore(Protocol):
 
 
 SEMANTIC_WEIGHT = 0.4
-"""A provider recommending less than that does not understand meaning well enough to go alone."""
+"""A provider that recommends less than this is too weak on meaning to be used alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query's vector, and how much its maker thinks it is worth beside BM25 (0 to 1)."""
+    """A query's vector, and the weight its provider recommends beside BM25 (0 to 1)."""
 
     vector: NDArray[np.float32]
     dense_weight: float
     cosines: Cosines | None = None
-    """What its cosines mean, where its maker says."""
+    """How to interpret its cosines, if the provider says."""
     holds_weight: bool = False
-    """Whether the weight counts as it is, whatever the candidates look like."""
+    """Whether the weight is fixed, whatever the candidates look like."""
 
     @property
     def knows_meaning(self) -> bool:
-        """Whether what is near is alike in meaning, and not in its words alone."""
+        """Whether nearness means similar meaning, not only similar words."""
         return self.dense_weight >= SEMANTIC_WEIGHT
 
 
@@ -125,14 +125,15 @@ class Embedder(Protocol):
     def check(
         self, scope: Scope, settings: EmbeddingSettings, searched: TextBounds, query: TextBounds = NO_BOUNDS
     ) -> None:
-        """Raise unless a query may be embedded by these settings (PROVIDER_NOT_ALLOWED).
+        """Raise unless these settings may embed a query (PROVIDER_NOT_ALLOWED).
 
-        `searched` binds what it is searched in, `query` what it repeats: elsewhere that must be allowed by both.
+        `searched` are the bounds of the searched collections, `query` those of what the query repeats. A remote
+        provider must be allowed by both.
         """
         ...
 
     def is_local(self, settings: EmbeddingSettings) -> bool:
-        """Tell whether these settings embed on this machine."""
+        """Return whether these settings embed on this machine."""
         ...
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:

@@ -1,4 +1,4 @@
-"""Retrieve: query to scored chunks: understand the question, run the channels, rank, and add the surroundings."""
+"""Retrieve: understand the question, run the channels, rank, and add context to the scored chunks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 
 _MOST_EQUALS = 16_384
-"""Candidates with the same score that a channel is asked for; the engine brings no more at once."""
+"""Maximum candidates of equal score requested from a channel; the engine returns no more at once."""
 _STALE = "Documents that were being indexed or replaced are taken as they were known before."
 _MISSING = "Not among the documents: {}. Nothing was taken from others in its place."
 
@@ -56,7 +56,7 @@ def _names_one(candidate: Candidate, filenames: Sequence[str]) -> bool:
 
 
 class Searcher:
-    """Searches collections on behalf of a caller; a failing channel degrades the result instead of failing it."""
+    """Searches collections for a caller; a failing channel degrades the result instead of failing it."""
 
     def __init__(
         self, collections: Collections, store: ChunkStore, embedder: Embedder, settings: Settings,
@@ -75,9 +75,9 @@ class Searcher:
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best.
 
-        Raises NotFound for a collection that the caller cannot see, and InvalidArgument: for a search for nothing, a
-        vector that is not as long as those searched (DIMENSION_MISMATCH), a text alone where a collection named brings
-        its own vectors (OWN_VECTORS).
+        Raises NotFound for a collection that the caller cannot see, and InvalidArgument for an empty search. Raises
+        InvalidArgument(DIMENSION_MISMATCH) for a vector of another length than those searched. Raises
+        InvalidArgument(OWN_VECTORS) for a text alone where a named collection brings its own vectors.
         """
         own_vectors.check_request(request)
         clock = Stopwatch(PIPELINE_STAGE_RETRIEVAL)
@@ -94,7 +94,7 @@ class Searcher:
         return result
 
     async def _asking(self, request: SearchRequest, clock: Stopwatch) -> SearchResult:
-        """Search where indexing has to be asked what the caller may see."""
+        """Search after asking indexing what the caller may see."""
 
         async def resolve() -> Resolved:
             with clock.step("resolve"):
@@ -110,11 +110,11 @@ class Searcher:
         return await self._ahead.run(who, resolve, search, self._stays_here)
 
     def counting(self, given: RetrievalSettings, collections: Sequence[RetrievalSettings] = ()) -> RetrievalSettings:
-        """Return what counts of a request's settings and the collections'."""
+        """Return the effective settings of the request and its collections."""
         return resolve(self._deployment, given, *([shared(collections)] if collections else []))
 
     def _stays_here(self, resolved: Resolved) -> bool:
-        """Tell whether a search may begin by what was known before: what has left cannot be called back."""
+        """Return whether a search may start on the last known answer: text sent elsewhere cannot be recalled."""
         return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in resolved.visible)
 
     async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> SearchResult:
@@ -165,7 +165,7 @@ class Searcher:
             result.degradations.append(
                 degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", _MISSING.format(", ".join(missing)))
             )
-            # Another file's words would pass for those of the one that was asked about.
+            # Passages of another file would be taken for those of the file in question.
             chosen = chosen if named else [one for one in chosen if _names_one(one, missing)]
         if len(chosen) == settings.limit and result.total > ranking.wanted:
             result.further = ranking.wanted
@@ -176,7 +176,7 @@ class Searcher:
 
     async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> FileNames:
         if request.document_ids:
-            return FileNames({})  # the caller has chosen already
+            return FileNames({})  # the caller has already chosen files
         return await self._files.of(groups, now, self._settings.read_timeout)
 
     async def _plan(
@@ -200,7 +200,7 @@ class Searcher:
         )
 
     async def _with_equals(self, ranking: Ranking, clock: Stopwatch) -> Ranking:
-        """Bring all that score as the last candidate does: the engine leaves out now these of them, now those."""
+        """Fetch all candidates with the last one's score: the engine's choice among equals varies."""
         while bands.lacks_equals(ranking) and ranking.plan.limit < _MOST_EQUALS:
             plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, _MOST_EQUALS))
             findings = await self._channels.run(plan, clock)
@@ -211,7 +211,7 @@ class Searcher:
 
     @staticmethod
     async def _ranked(ranking: Ranking, clock: Stopwatch) -> list[Candidate]:
-        """Rank, and leave out what cannot be read."""
+        """Rank, and drop unreadable candidates."""
         ranked = await beside(steps.effort(ranking), steps.rank, ranking, clock)
         stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in ranked)
         return await beside(stored // steps.QUICKER, readable, ranked, ranking.findings.degradations)

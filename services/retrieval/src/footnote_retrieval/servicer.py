@@ -1,4 +1,4 @@
-"""RetrievalService: requests checked and translated to the logic's values, results back."""
+"""RetrievalService: validates requests, converts them to the logic's values, and converts results back."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from footnote_retrieval.search import Searcher
 
 MAX_QUERY = 8000
 MAX_SHOWN = 1000
-"""Results of a search before its last page: each page ranks what the pages before it had once more."""
+"""Maximum results of a search over all pages: each page ranks the results of the pages before it again."""
 _MAX_COLLECTIONS = 1000
 _MAX_DOCUMENTS = 1000
 
 
 class RetrievalServicer(RetrievalServiceServicer):
-    """Translates, and nothing else."""
+    """Converts messages, and nothing else."""
 
     def __init__(self, searcher: Searcher, metadata: MetadataQuery, memory: Memory) -> None:
         self._searcher = searcher
@@ -112,7 +112,7 @@ def _query(text: str) -> str:
 
 
 def _shown(request: pb.RetrieveRequest) -> int:
-    """Return how many results the pages before this one had."""
+    """Return how many results the previous pages had."""
     if not request.page_token:
         return 0
     (shown,) = position_of(request.scope, request, request.page_token, kinds=(sequence,))
@@ -122,7 +122,7 @@ def _shown(request: pb.RetrieveRequest) -> int:
 
 
 def _next(request: pb.RetrieveRequest, further: int) -> str:
-    """Return the token of the page that begins after `further` results; 0 means that this page is the last."""
+    """Return the token of the page after `further` results; 0 means that this page is the last."""
     return position_token(request.scope, request, (further,)) if 0 < further <= MAX_SHOWN else ""
 
 

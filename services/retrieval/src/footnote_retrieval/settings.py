@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """How the deployment searches where neither request nor collection says; times in seconds."""
+    """The deployment's defaults for searches, where neither request nor collection decides; times in seconds."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_RETRIEVAL_")
 
@@ -37,8 +37,8 @@ class Settings(BaseSettings):
         default=0.3,
         ge=0,
         le=1,
-        # Fitted by tests/bench/test_bench_filings.py; no say in it had tests/bench/test_bench_quality.py and the half
-        # kept apart of tests/support/awkward_files.py.
+        # Fitted by tests/bench/test_bench_filings.py; not fitted on tests/bench/test_bench_quality.py or the held-out
+        # half of tests/support/awkward_files.py.
         description="Largest share of its own score that a passage gains when the question speaks of its file's name.",
     )
     near_duplicate: float = Field(

@@ -1,1 +1,1 @@
-"""What retrieval reaches outside: indexing for collections, the registry for embedding providers."""
+"""Retrieval's outside dependencies: indexing for collections, the registry for embedding providers."""

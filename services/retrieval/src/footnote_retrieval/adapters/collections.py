@@ -1,4 +1,4 @@
-"""Collections as indexing knows them, remembered for as long as indexing has written nothing, or does not answer."""
+"""Collections from indexing, cached until indexing writes anything; also used while indexing does not answer."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ from footnote_retrieval.adapters.recent import Recent
 from footnote_retrieval.ports import Resolved, Searchable
 
 RECENT_SECONDS = 60.0
-"""How long what was told without an epoch may be taken while indexing does not answer: what others delete or hide in
-that time may still be found."""
+"""How long an answer without an epoch may be used while indexing does not answer.
+
+What other writers delete or hide in that time may still be found.
+"""
 ASK_SECONDS = 3.0
-"""For an answer where such a one is at hand."""
+"""Timeout of a request when a recent answer can stand in for it."""
 PAUSE_SECONDS = 2.0
-"""Indexing that did not answer is not asked again before, where such a one is at hand."""
+"""How long indexing is not called after it failed to answer, when a recent answer can stand in."""
 _MOST_ANSWERS = 1024
 _MOST_COLLECTIONS = 20_000
 
@@ -38,14 +40,14 @@ class _Answer(NamedTuple):
 
 
 class IndexingCollections:
-    """Asks the indexing service which collections a caller may see, unless it has said so in its current epoch.
+    """Asks indexing which collections a caller may see, unless the answer of its current epoch is cached.
 
-    An answer is not used in another epoch: whatever was written before a search begins, by whomever, counts for it.
-    Only while indexing does not answer is an older one taken, and said to be stale, if since then nothing was written
-    but of documents on their way: what was deleted, or taken from a caller's sight, is never found by it.
+    An answer is not used in another epoch: every write before a search begins counts for it. An older answer is used
+    only while indexing does not answer, and is marked stale. It must come from an epoch since which only documents on
+    their way were written. So it never finds what was deleted or hidden from a caller.
 
-    An indexing service on PostgreSQL tells no epoch, since others write there too: of such a one an answer is taken for
-    `RECENT_SECONDS` after it was asked for, and said to be stale.
+    An indexing service on PostgreSQL has no epoch, since other processes write there too. Its answers may be used for
+    `RECENT_SECONDS` after the request, and are marked stale.
     """
 
     def __init__(
@@ -61,20 +63,20 @@ class IndexingCollections:
         self._told: EpochCache[_Question, _Answer] = EpochCache(
             of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=lambda answer: len(answer.visible)
         )
-        """What was answered since anything was written but of documents on their way."""
+        """Answers of the current collections epoch, in which only documents on their way were written."""
         self._clock = clock
         self._recent = Recent(RECENT_SECONDS, _MOST_ANSWERS, _MOST_COLLECTIONS, clock)
         self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
     def known(self, scope: Scope, names: Sequence[str]) -> tuple[Searchable, ...] | None:
-        """Return what was answered in the current epoch; None for what was not asked since it began."""
+        """Return the answer of the current epoch; None if the question was not asked in it."""
         answer = self._told.get(_question(scope, names))
         if answer is None or not answer.epoch or answer.epoch != self._epochs.current():
             return None
         return answer.visible
 
     async def resolve(self, scope: Scope, names: Sequence[str], *, stale_too: bool = False) -> Resolved:
-        """Return the named collections, or every visible one, in that order; `stale_too` as last known."""
+        """Return the named collections, or every visible one, in order; `stale_too` allows the last known answer."""
         if (known := self.known(scope, names)) is not None:
             return Resolved(known)
         question = _question(scope, names)
@@ -113,7 +115,7 @@ class IndexingCollections:
 
 
 def _question(scope: Scope, names: Sequence[str]) -> _Question:
-    """Return all that an answer depends on, besides what is written."""
+    """Return everything an answer depends on, except what is written."""
     return scope.SerializeToString(deterministic=True), tuple(dict.fromkeys(names))
 
 

@@ -24,9 +24,9 @@ _log = get_logger("footnote.retrieval.embedding")
 
 
 class ProviderEmbedder:
-    """Embeds queries by the settings of their collections, the last few hundred vectors kept.
+    """Embeds queries by the settings of their collections, and caches the last few hundred vectors.
 
-    Pages of one search, and the memory search beside it, ask for the same vector again.
+    Pages of one search, and the memory search beside it, need the same vector again.
     """
 
     def __init__(self, egress: Egress | None = None, keep: int = 512) -> None:
@@ -36,7 +36,7 @@ class ProviderEmbedder:
         self._loading: set[asyncio.Task[None]] = set()
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
-        """Embed one query; raises Unavailable with the provider's words when it fails."""
+        """Embed one query; raises Unavailable with the provider's message when it fails."""
         chosen = registry.with_defaults(settings, self._defaults)
         model = chosen.SerializeToString(deterministic=True)
         key = (model, hashlib.sha256(text.encode(errors="replace")).digest())
@@ -55,9 +55,9 @@ class ProviderEmbedder:
         return made
 
     async def warm(self, text: str) -> None:
-        """Load what embeds questions of new collections and of no collection, where that is on this machine.
+        """Load the local embedders of new collections and of questions outside collections.
 
-        What takes its time, because a model is made or loaded, goes on behind this call.
+        Slow loading, of a model for example, continues in the background after this call.
         """
         unsaid = EmbeddingSettings()
         for provider in {registry.with_defaults(unsaid, self._defaults).provider, choose(self._defaults).provider}:
@@ -72,15 +72,16 @@ class ProviderEmbedder:
                 await loading
 
     async def _load(self, settings: EmbeddingSettings, text: str) -> None:
-        with suppress(FootnoteError):  # whoever asks is told
+        with suppress(FootnoteError):  # a caller gets the error with its request
             await self.embed_query(settings, text)
 
     def check(
         self, scope: Scope, settings: EmbeddingSettings, searched: TextBounds, query: TextBounds = NO_BOUNDS
     ) -> None:
-        """Raise unless a query may be embedded by these settings (PROVIDER_NOT_ALLOWED).
+        """Raise unless these settings may embed a query (PROVIDER_NOT_ALLOWED).
 
-        `searched` binds what it is searched in, `query` what it repeats: elsewhere that must be allowed by both.
+        `searched` are the bounds of the searched collections, `query` those of what the query repeats. A remote
+        provider must be allowed by both.
         """
         use = self._use(settings)
         self._egress.check(use, scope, searched)
@@ -90,14 +91,14 @@ class ProviderEmbedder:
             self._egress.check_choice(use, scope, [own], query, registry.meaning)
 
     def is_local(self, settings: EmbeddingSettings) -> bool:
-        """Tell whether these settings embed on this machine, so that a call takes no text elsewhere."""
+        """Return whether these settings embed on this machine, so that a call sends no text elsewhere."""
         return self._use(settings).local
 
     def _use(self, settings: EmbeddingSettings) -> Use:
         return registry.use_of(registry.with_defaults(settings, self._defaults), self._egress)
 
     async def dense_weight(self, settings: EmbeddingSettings) -> float:
-        """Return the weight that the provider recommends."""
+        """Return the fusion weight that the provider recommends."""
         registration = registry.registrations().get(registry.with_defaults(settings, self._defaults).provider)
         return registration.recommended_dense_weight if registration else 0.0
 

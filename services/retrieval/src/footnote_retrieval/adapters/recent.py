@@ -1,4 +1,4 @@
-"""What indexing told a moment ago, where no epoch tells whether anything was written since."""
+"""A cache by age of indexing's answers, for deployments where no epoch shows whether anything was written since."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from footnote_retrieval.ports import Searchable
 
 
 class Recent:
-    """Keeps answers for some seconds from when they were asked for; using one makes it no younger.
+    """Keeps answers for some seconds from the time of the request; using one does not extend its life.
 
-    `most` bounds the answers, `most_collections` the collections in all of them; the oldest go first.
+    `most` limits the answers, `most_collections` the collections in all of them; the oldest go first.
     """
 
     def __init__(self, seconds: float, most: int, most_collections: int, clock: Callable[[], float]) -> None:
@@ -23,7 +23,7 @@ class Recent:
         self._sum = 0
 
     def keep(self, question: Hashable, asked: float, visible: Sequence[Searchable]) -> None:
-        """Remember an answer to a question `asked` then, in place of an older one."""
+        """Store the answer to a question `asked` at that time, replacing an older one."""
         self.forget(question)
         self._kept[question] = (asked, visible)
         self._sum += len(visible)
@@ -31,12 +31,12 @@ class Recent:
             self.forget(next(iter(self._kept)))
 
     def forget(self, question: Hashable) -> None:
-        """Remember nothing of a question any more."""
+        """Remove the answer to a question."""
         _, visible = self._kept.pop(question, (0.0, ()))
         self._sum -= len(visible)
 
     def get(self, question: Hashable) -> Sequence[Searchable] | None:
-        """Return what was told, None where nothing was that is young enough."""
+        """Return the answer, None if there is none that is young enough."""
         asked, visible = self._kept.get(question, (0.0, None))
         if visible is not None and self._clock() - asked >= self._seconds:
             self.forget(question)

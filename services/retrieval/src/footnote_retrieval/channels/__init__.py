@@ -1,1 +1,1 @@
-"""The two channels of a search and all that keeps a failing one from failing the search."""
+"""The two channels of a search, and the code that keeps a failing channel from failing the search."""

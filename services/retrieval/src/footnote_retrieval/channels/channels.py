@@ -1,4 +1,4 @@
-"""The two channels of a search, side by side, each with its own deadline and its own way to fail."""
+"""The two channels of a search, run concurrently, each with its own deadline and failure handling."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ from footnote_retrieval.settings import Settings
 
 _log = get_logger("footnote.retrieval.channels")
 T = TypeVar("T")
-_OF_A_FILE = 5  # candidates of a named file that is searched for itself
+_OF_A_FILE = 5  # candidates of a named file that is searched separately
 
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A way to search: its name in logs and figures, the degradation when it fails, and what is left then."""
+    """A way to search: its name in logs and metrics, its degradation on failure, and what remains then."""
 
     id: SearchChannel.ValueType
     name: str
@@ -73,7 +73,7 @@ class Channels:
         self, request: SearchRequest, understood: Query, wanted: SearchStrategy.ValueType,
         groups: Sequence[Group], lacking: Sequence[Group],
     ) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:  # fmt: skip
-        """Return the strategy, never AUTO, and why; a vector given is used. `lacking` are groups that need one."""
+        """Return the strategy, never AUTO, with the reason; a given vector is used. Groups in `lacking` need one."""
         if request.query_vector:
             return understanding.choose_with_vector(understood, wanted)
         weights = [await self._embedder.dense_weight(group.embedding) for group in groups if group not in lacking]
@@ -91,18 +91,18 @@ class Channels:
         return strategy, choice
 
     async def run(self, plan: Plan, clock: Stopwatch) -> Findings:
-        """Run the channels that the plan asks for; if dense was to go alone and cannot, lexical steps in.
+        """Run the channels in the plan; lexical replaces dense where dense alone was planned and cannot run.
 
         Raises PermissionDenied or FailedPrecondition (PROVIDER_NOT_ALLOWED) where the question may not be embedded.
         """
         if plan.dense and not plan.query_vector:
-            # Not a failure that full text could stand in for: somebody has to choose another provider or collection.
+            # Full text cannot stand in for this failure: the caller has to choose another provider or collection.
             bounds = bounds_of([member.collection for group in plan.groups for member in group.members])
             for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE):
                 self._embedder.check(plan.scope, group.embedding, bounds, plan.bounds)
         findings = Findings()
         jobs = []
-        # Full text first: while the store is at it, the query's vector is made.
+        # Start full text first, so that the query is embedded while the store works.
         if plan.lexical:
             jobs.append(self._run(LEXICAL, plan, findings, clock))
         if plan.dense:
@@ -120,9 +120,9 @@ class Channels:
     async def each_file(
         self, plan: Plan, findings: Findings, request: SearchRequest, named: Sequence[NamedFile], first: int
     ) -> None:
-        """Search each of several named files of which nothing was found for itself: a large one leaves others no room.
+        """Search separately in each of several named files without a hit: a large file can crowd out the others.
 
-        What is found counts as the last of its channel's first candidates.
+        These hits rank last among the first candidates of their channel.
         """
         if len(named) < 2:
             return
@@ -138,7 +138,7 @@ class Channels:
                 findings.candidates.setdefault(chunk_id, candidate)
 
     async def _run(self, channel: Channel, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
-        """Search by one channel; what fails in it is a degradation, not an error."""
+        """Search by one channel; its failure is a degradation, not an error."""
         run = ChannelRun(channel.id)
         if channel is DENSE:
             run.coverage = _with_vectors(plan.groups)
@@ -159,7 +159,7 @@ class Channels:
             self._record(run, channel.name, began, clock)
 
     async def _embedded(self, plan: Plan, findings: Findings, clock: Stopwatch) -> bool:
-        """Embed the query and return whether that was done; what fails is a degradation."""
+        """Embed the query and return whether that succeeded; a failure is a degradation."""
         if all(group.is_empty for group in plan.groups_of(DENSE.id)):
             return True
         try:
@@ -179,7 +179,7 @@ class Channels:
         histogram("footnote.retrieval.duration").record(run.seconds, {"channel": name})
 
     async def _embed(self, plan: Plan, findings: Findings, clock: Stopwatch) -> None:
-        """Embed the query once for each provider and model, however many collections share it."""
+        """Embed the query once per provider and model, however many collections share it."""
         groups = [group for group in plan.groups_of(SearchChannel.SEARCH_CHANNEL_DENSE) if not group.is_empty]
         wanted = {group.embedding_key: group.embedding for group in groups}
         if plan.query_vector:
@@ -201,7 +201,7 @@ class Channels:
         return await _each([self._one(group, plan, channel, findings) for group in plan.groups_of(channel)])
 
     async def _one(self, group: Group, plan: Plan, channel: SearchChannel.ValueType, findings: Findings) -> list[Hit]:
-        """Search one group. Passages and vectors come along: asking for them later took longer than the search."""
+        """Search one group, fetching passages and vectors too: a second request took longer than the search."""
         if group.is_empty:
             return []
         scope = group.scope(plan.now)
@@ -227,7 +227,7 @@ class Channels:
 
 
 def _with_vectors(groups: Sequence[Group]) -> float:
-    """Return the share of the chunks searched that have vectors."""
+    """Return the share of the searched chunks that have vectors."""
     collections = [member.collection for group in groups for member in group.members]
     chunks = sum(collection.chunk_count for collection in collections)
     lacking = sum(min(collection.chunks_without_vector, collection.chunk_count) for collection in collections)
@@ -235,5 +235,5 @@ def _with_vectors(groups: Sequence[Group]) -> float:
 
 
 async def _each(calls: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """Await calls side by side; a single one, the usual case, without a task of its own."""
+    """Await calls concurrently; a single one, the usual case, runs without its own task."""
     return [await calls[0]] if len(calls) == 1 else list(await asyncio.gather(*calls))

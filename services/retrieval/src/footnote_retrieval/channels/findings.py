@@ -1,4 +1,4 @@
-"""What the channels brought, and the scores that one of them did not bring."""
+"""The channels' hits, and the scores that a channel lacks for the other's hits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DENSE = SearchChannel.SEARCH_CHANNEL_DENSE
 
 @dataclass(slots=True)
 class Findings:
-    """What the channels brought."""
+    """The channels' hits."""
 
     candidates: dict[str, Candidate] = field(default_factory=dict)
     vectors: dict[bytes, QueryVector] = field(default_factory=dict)
@@ -32,32 +32,32 @@ class Findings:
 
     @property
     def dense_failed(self) -> bool:
-        """It was asked and could not answer."""
+        """Whether the dense channel was asked and could not answer."""
         return SearchChannel.SEARCH_CHANNEL_DENSE in self.failed
 
     @property
     def lexical_failed(self) -> bool:
-        """It was asked and could not answer."""
+        """Whether the lexical channel was asked and could not answer."""
         return SearchChannel.SEARCH_CHANNEL_LEXICAL in self.failed
 
 
 def collect(
     group: Group, hits: Sequence[Hit], channel: SearchChannel.ValueType, now: float, findings: Findings
 ) -> None:
-    """Take hits into the candidates, checking the scope of each once more."""
+    """Add hits to the candidates, checking the scope of each again."""
     by_dense, owes, candidates = channel == _DENSE, group.owes_vectors, findings.candidates
     for rank, hit in enumerate(hits, 1):
         if not group.allows(hit, now):
-            # Never expected; whoever sees this has found a fault in the filter or in the store.
+            # Never expected; this log entry means a fault in the filter or in the store.
             _log.error("hit_outside_scope", chunk_id=hit.id, space=group.space)
             continue
         if owes and by_dense and hit.score == 0:
-            continue  # a vector of nothing: none is there yet
+            continue  # a zero vector means that there is none yet
         candidate = candidates.get(hit.id)
         if candidate is None:
             candidate = candidates[hit.id] = Candidate(hit, group)
         elif candidate.hit.vector is None:
-            candidate.hit.vector = hit.vector  # only the lexical channel brings them
+            candidate.hit.vector = hit.vector  # only lexical hits come with vectors
         if by_dense:
             candidate.dense, candidate.dense_rank = hit.score, rank
         else:
@@ -66,10 +66,10 @@ def collect(
 
 
 def complete(plan: Plan, findings: Findings) -> None:
-    """Fill in the score that a candidate lacks of the channel that did not bring it.
+    """Fill in a candidate's missing score of the other channel.
 
-    Cosines are computed from the vectors that came with the lexical hits. BM25 scores are not: a chunk below the
-    best few dozen has little of it, and half of the lowest score seen did as well as the true one on every set.
+    Cosines are computed from the vectors that came with the lexical hits. BM25 scores are estimated: a chunk below the
+    best few dozen has a low one. Half of the lowest score seen did as well as the true score on every data set.
     """
     for group in plan.groups_of(_DENSE):
         if group.is_empty:
@@ -84,7 +84,7 @@ def complete(plan: Plan, findings: Findings) -> None:
     known = [c.dense for c in findings.candidates.values() if c.dense is not None]
     shares = [c.lexical for c in findings.candidates.values() if c.lexical is not None]
     lowest_cosine = min(known, default=0.0)
-    # A list that is not full holds every chunk with a common term; the others have none.
+    # A list below the limit holds every chunk with a common term, so the others have none.
     lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
     for candidate in findings.candidates.values():
         elsewhere = candidate.group.embedding_key in plan.by_words
@@ -94,10 +94,10 @@ def complete(plan: Plan, findings: Findings) -> None:
 
 
 def keep_one_revision(candidates: dict[str, Candidate]) -> None:
-    """Leave out the chunks of a revision whose writing began after the search had been told what to hide.
+    """Leave out chunks of a revision whose writing began after the search got its list of hidden revisions.
 
-    Revisions are announced a moment before their first row is written, so only a search that takes longer sees two of
-    a document: the lower is the one that was current.
+    Revisions are announced a moment before their first row is written, so only a slow search sees two of a document.
+    The lower revision is the one that was current.
     """
     current: dict[tuple[str, str], Hit] = {}
     revisions = {(c.hit.collection_key, c.hit.revision_key): c.hit for c in candidates.values()}
@@ -119,7 +119,7 @@ def _fits(candidate: Candidate, query: NDArray[np.float32]) -> bool:
 
 
 def cosines(stored: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the cosine to a vector of each row, shape (n, dimensions), of length 1; 0 for a row of nothing."""
+    """Return each row's cosine to a vector; rows have shape (n, dimensions) and length 1; 0 for a zero row."""
     length = float(np.linalg.norm(query)) or 1.0
     products: NDArray[np.float32] = stored @ query
     return products / length

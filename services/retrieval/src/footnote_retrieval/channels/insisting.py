@@ -1,4 +1,4 @@
-"""Running the channels for a question that insists on words, and going on where AUTO would end with nothing."""
+"""Runs the channels for a question with required phrases, and continues where AUTO would find nothing."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ async def run(
     channels: Channels, plan: Plan, understood: Query, strategy: SearchStrategy.ValueType,
     choice: SearchStrategyChoice, clock: Stopwatch, *, auto: bool,
 ) -> tuple[Findings, SearchStrategy.ValueType]:  # fmt: skip
-    """Run the channels; phrases must be there where any chunk has them, and AUTO does not end with nothing.
+    """Run the channels; phrases are required if any chunk has them, and AUTO does not end without hits.
 
-    Where AUTO goes on by another strategy, `choice` is told why.
+    Where AUTO continues with another strategy, `choice` records the reason.
     """
     if understood.phrases and plan.lexical:
         filter = conjunction([plan.filter, understanding.holding_phrases(understood)])

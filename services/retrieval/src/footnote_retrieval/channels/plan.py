@@ -30,9 +30,9 @@ class Plan:
     scope: Scope
     query_vector: tuple[float, ...] = ()
     by_words: frozenset[bytes] = frozenset()
-    """Embedding keys of the groups that are searched by words only: they bring their own vectors."""
+    """Embedding keys of groups with own vectors, which are searched by words only."""
     bounds: TextBounds = field(default_factory=TextBounds)
-    """What binds the query besides the collections searched."""
+    """Bounds on the query text besides those of the collections searched."""
 
     def groups_of(self, channel: SearchChannel.ValueType) -> Sequence[Group]:
         """Return the groups that a channel searches."""
@@ -42,7 +42,7 @@ class Plan:
 
 
 def filter_of(request: SearchRequest, files: Sequence[NamedFile]) -> str:
-    """Return the filter that the request gives; files named in the question limit it to themselves."""
+    """Return the filter of the request; files named in the question restrict it to themselves."""
     documents = any_of("document_id", request.document_ids)
     if files:
         documents = any_of("document_id", [document for file in files for document in file.document_ids])
@@ -51,7 +51,7 @@ def filter_of(request: SearchRequest, files: Sequence[NamedFile]) -> str:
 
 
 def bounds_of(collections: Sequence[Collection]) -> TextBounds:
-    """Return what binds a question to these collections: the strictest of them."""
+    """Return the bounds on a question to these collections: the strictest of theirs."""
     kept = [collection.name for collection in collections if collection.settings.local_only]
     return TextBounds(
         local_only=bool(kept),

@@ -1,4 +1,4 @@
-"""Work begun ahead of an answer that is nearly always what it was the last time."""
+"""Speculative execution on the last known answer."""
 
 from __future__ import annotations
 
@@ -7,24 +7,23 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-_HEAD_START = 3  # turns of the event loop: what the work sends out itself shall be on its way before the question
+_HEAD_START = 3  # turns of the event loop, so that the speculative work sends its requests first
 
 Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 
 class Ahead(Generic[Answer]):
-    """Asks anew each time, and meanwhile works on the last answer: its result counts only if the new answer is equal.
+    """Asks again each time, while working on the last answer; that result counts only if the new answer is equal.
 
-    What came of an older answer is never returned, so nothing can be seen in the result that the new answer forbids.
-    An answer is worked on ahead only where it was the same twice: while a collection changes, each search of it would
-    be made twice.
+    Results from an older answer are never returned, so they cannot show what the new answer forbids. Speculation starts
+    only after the same answer came twice: while a collection changes, each search would run twice.
     """
 
     def __init__(self, keep: int = 1024) -> None:
-        """Keep the last answers to so many questions."""
+        """Keep the last answers to at most `keep` questions."""
         self._answers: OrderedDict[Hashable, tuple[Answer, bool]] = OrderedDict()
-        """The last answer to each question, and whether it was the same as the one before."""
+        """The last answer to each question, and whether it equalled the one before."""
         self._keep = keep
 
     async def run(
@@ -34,7 +33,7 @@ class Ahead(Generic[Answer]):
         work: Callable[[Answer], Awaitable[Result]],
         early: Callable[[Answer], bool] = lambda _: True,
     ) -> Result:
-        """Return `await work(await ask())`, begun early where the answer seems to last and `early` says so."""
+        """Return `await work(await ask())`; work starts early if the answer looks stable and `early` allows it."""
         known, lasting = self._answers.get(question, (None, False))
         if known is None or not lasting or not early(known):
             return await work(self._learn(question, await ask()))
@@ -62,7 +61,7 @@ class Ahead(Generic[Answer]):
 
 
 async def _end(begun: asyncio.Future[Result]) -> None:
-    """Stop work that nobody waits for, and take note of an error in it, which is nobody's either."""
+    """Cancel work whose result is not needed, and retrieve its exception, so that asyncio does not log it."""
     begun.cancel()
     await asyncio.wait([begun])
     if not begun.cancelled():

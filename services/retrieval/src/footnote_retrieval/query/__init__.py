@@ -1,1 +1,1 @@
-"""What a question says about how to search: language, phrases, files named in it, vectors that came with it."""
+"""Analysis of a question: language, phrases, files named in it, and vectors that came with it."""

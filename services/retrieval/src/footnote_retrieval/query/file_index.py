@@ -1,4 +1,4 @@
-"""The file names of the collections searched, read from the store and kept for a while."""
+"""The file names of the searched collections, read from the store and cached."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from footnote_retrieval.ports import ChunkStore
 from footnote_retrieval.query.files import FileNames, effort
 
 _log = get_logger("footnote.retrieval.files")
-_MAX_FILES = 5000  # above that, names in questions are not looked for
+_MAX_FILES = 5000  # above that, questions are not searched for names
 _TTL = 30.0
 _MAX_CACHED = 256
 _MAX_NAMES = 40_000
-"""Names kept in all: 50 MB, at 1.3 kB for a name of 36 characters as tracemalloc counted 5 000 of them."""
+"""Maximum number of cached names: 50 MB, at 1.3 kB per name of 36 characters (tracemalloc, 5 000 names)."""
 Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """Names, until when they count, and what the collections were like when they were read."""
+    """Names, their expiry, and the collections' state when they were read."""
 
     until: float
     state: tuple[object, ...]
@@ -35,9 +35,9 @@ class _Kept:
 
 
 class FileIndex:
-    """File names of the collections, kept for half a minute unless the collections change before.
+    """File names of the collections, cached for half a minute unless the collections change before.
 
-    Of the same collections only the newest are kept: with every upload the ones before are worth nothing.
+    Only the newest names of the same collections are kept: each upload makes the earlier ones useless.
     """
 
     def __init__(self, store: ChunkStore) -> None:
@@ -55,7 +55,7 @@ class FileIndex:
         return await beside(effort(found), _names, found, whole)
 
     async def names(self, group: Group, now: float, timeout: float) -> FileNames:
-        """Return the names; none when there are too many, or the store does not answer."""
+        """Return the names; none if there are too many or the store does not answer."""
         key = (group.space, group.tenant_id, *(m.collection_key for m in group.members))
         state = tuple(
             (m.hidden_revisions, m.collection.chunk_count, m.collection.document_count) for m in group.members
@@ -75,9 +75,9 @@ class FileIndex:
         return names
 
     def _keep(self, key: Key, kept: _Kept) -> None:
-        """Keep names, and let go of those that are too old, then of those read longest ago, while there are too many.
+        """Cache names; evict expired entries, then the oldest, while there are too many.
 
-        Names of which there are more than may be kept in all are not kept.
+        A set of names larger than the whole limit is not cached.
         """
         self._let_go(key)
         now = time.monotonic()

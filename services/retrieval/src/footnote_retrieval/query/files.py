@@ -1,4 +1,4 @@
-"""Files named in the question: a search that names one is limited to it, one that names two brings chunks of both."""
+"""Files named in the question: one name limits the search to that file, two bring chunks of both."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _LONGEST_RUN = 40  # words of a file name that a question may name
-_MOST_PLACES = 100  # of the same words in a question that are looked at: whether they are written as a name there
+_MOST_PLACES = 100  # maximum occurrences of the same words in a question that are checked for being a name
 _JOINING = ("-", "_")
 EXTENSIONS = word_set(
     "txt md markdown mdx html htm xhtml csv tsv tab pdf doc docx ppt pptx xls xlsx xlsb ods odt odp epub rtf eml msg "
     "png jpg jpeg tif tiff webp"
 )
-"""How names of files end that ingestion reads; a question that names one means a document."""
+"""File extensions that ingestion reads; a question with one of them means a document."""
 _FILE_LIKE = re.compile(r"(?<![\w.@/\\-])[^\W_][\w-]{0,120}(?:\.[\w-]{1,120}){0,5}\.([A-Za-z]{2,8})(?![\w@/-])")
 
 
@@ -48,7 +48,7 @@ def name_pieces(filename: str) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The words of a text and what stands before, between and after them, one gap more than words; folded."""
+    """The folded words of a text, and the gaps before, between and after them: one gap more than words."""
 
     words: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -56,7 +56,7 @@ class _Words:
 
     @classmethod
     def of(cls, text: str) -> _Words:
-        """Read a text."""
+        """Parse a text."""
         folded = fold(text)
         words, gaps, end = [], [], 0
         for match in _TOKEN.finditer(folded):
@@ -66,7 +66,7 @@ class _Words:
         return cls(tuple(words), (*gaps, folded[end:]))
 
     def places(self, wanted: tuple[str, ...]) -> list[int]:
-        """Return where `wanted` stands as a run, without reading the text again for each that is sought."""
+        """Return where `wanted` occurs as a run, without reading the text again for each name."""
         size = len(wanted)
         if not 0 < size <= _LONGEST_RUN:
             return []
@@ -78,13 +78,13 @@ class _Words:
         return self._runs[size].get(wanted, [])[:_MOST_PLACES]
 
     def alone(self, start: int, size: int) -> bool:
-        """Tell whether a run is no part of a longer name: "my-report.pdf" is not "report.pdf"."""
+        """Return whether a run is not part of a longer name: "my-report.pdf" is not "report.pdf"."""
         return not self.gaps[start].endswith(_JOINING) and not self.gaps[start + size].startswith(_JOINING)
 
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A file name as it may be written: its words without extension, what stands between them, its extension."""
+    """A file name in its written forms: words without extension, the gaps between them, and the extension."""
 
     stem: tuple[str, ...]
     gaps: tuple[str, ...]
@@ -93,7 +93,7 @@ class _Written:
     @classmethod
     @lru_cache(maxsize=8192)
     def of(cls, filename: str, *, split: bool) -> _Written:
-        """Read a file name; "employeeHandbook" is two words where it is to be split, else one."""
+        """Parse a file name; with splitting, "employeeHandbook" is two words, else one."""
         stem, _, extension = filename.rpartition(".")
         if not stem:
             stem, extension = filename, ""
@@ -101,7 +101,7 @@ class _Written:
         return cls(words.words, words.gaps[1:-1], fold(extension))
 
     def place(self, asked: _Words) -> tuple[int, int]:
-        """Return where a question writes it as a name and how many words that takes; (-1, 0) where it doesn't."""
+        """Return where a question writes it as a name, and its number of words; (-1, 0) if it does not."""
         size = len(self.stem)
         if self.extension:
             for at in asked.places((*self.stem, self.extension)):
@@ -115,15 +115,15 @@ class _Written:
 
 
 def effort(filenames: Mapping[str, str]) -> int:
-    """Return how much work it is to make FileNames, as characters of a text that would be as much to analyse."""
+    """Return the cost of building FileNames, as a number of characters to analyse."""
     return 10 * len(filenames)
 
 
 class FileNames:
-    """The names of the files that a search may find, looked up by their words: a question never walks over them all."""
+    """The names of the files that a search may find, indexed by words, so that a question never scans them all."""
 
     def __init__(self, filenames: Mapping[str, str], *, complete: bool = False) -> None:
-        """Take document id to file name, and whether these are all that there are."""
+        """Take document id to file name; `complete` means that these are all the files."""
         self.complete = complete
         by_name: dict[str, list[str]] = {}
         for document_id, filename in filenames.items():
@@ -131,7 +131,7 @@ class FileNames:
         self.documents = {name: tuple(sorted(ids)) for name, ids in by_name.items()}
         """File name to the documents that carry it."""
         self.by_piece: dict[str, set[str]] = {}
-        """Words and numbers to the names that hold them."""
+        """Words and numbers to the names that contain them."""
         self._by_start: dict[str, set[str]] = {}
         for name in self.documents:
             for piece in name_pieces(name):
@@ -149,7 +149,7 @@ class FileNames:
 
 
 def effort_of_naming(query: str, names: FileNames) -> int:
-    """Return the same for `named_files`: many names may begin with a word of a short question."""
+    """Return the cost of `named_files` likewise: many names may begin with a word of a short question."""
     return len(query) + 4 * len(names.beginning_with(_TOKEN.findall(fold(query[:1000]))))
 
 
@@ -158,7 +158,7 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
 
     A file is named by its name with extension ("travel-policy.md"), by its name in quotes, with or without extension,
     and by its name as it is written where no prose is written like that (with "_": "BOEING_2022_10K"). Case and accents
-    do not matter. Whatever else sounds like a name is how people talk about a matter: it only leans (`affinities`).
+    do not matter. Anything else that sounds like a name only raises scores (`affinities`).
     """
     readings = [(_Words.of(_CAMEL.sub(" ", query)), True), (_Words.of(query), False)]
     in_quotes = {_Words.of(_CAMEL.sub(" ", phrase)).words for phrase in quoted(query)}
@@ -187,9 +187,9 @@ def named_files(query: str, names: FileNames) -> list[NamedFile]:
 
 
 def missing_files(query: str, names: FileNames) -> list[str]:
-    """Return the names of files in a question that no document carries, as written; none where not all are known.
+    """Return the file names in a question that no document carries, as written; none if the names are incomplete.
 
-    Only what is written like a file's name, in one word with the extension of a document, is one: "lease-2024.pdf".
+    Only one word with the extension of a document counts, written like a file's name: "lease-2024.pdf".
     """
     if not names.complete:
         return []

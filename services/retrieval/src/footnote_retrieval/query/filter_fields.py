@@ -1,4 +1,4 @@
-"""Fields of a filter that no chunk of the collections searched has: most are misspelt."""
+"""Warns of filter fields that no chunk of the searched collections has: most are misspelt."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from footnote_retrieval.model import Group, degradation
 from footnote_retrieval.ports import ChunkStore
 
 _MOST = 16
-"""Names looked for; a filter of more is written by a program."""
+"""Maximum number of names checked; a program wrote any filter with more."""
 
 
 async def unknown_fields(
     where: Expr, groups: Sequence[Group], store: ChunkStore, now: float, timeout: float
 ) -> list[Degradation]:
-    """Return a warning of the names that are no field and no metadata key of any chunk; none while nobody answers."""
+    """Return a warning for names that are neither a field nor a metadata key of a chunk; none without an answer."""
     names = sorted(name for name in fields_of(where) if not is_given(name))[:_MOST] if where != ALL else []
     if not names:
         return []
     try:
         there = await asyncio.gather(*(_any(name, groups, store, now, timeout) for name in names))
     except FootnoteError:
-        return []  # the search says what is wrong with the store
+        return []  # the search reports the store's failure
     unknown = [name for name, found in zip(names, there, strict=True) if not found]
     if not unknown:
         return []

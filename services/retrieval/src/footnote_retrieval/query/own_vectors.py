@@ -1,4 +1,4 @@
-"""Vectors that callers bring: whether a search may use its own, and what becomes of collections that need one."""
+"""Vectors from callers: whether a search may use its own, and how to search collections that need one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED = 3
 
 
 def check_request(request: SearchRequest) -> None:
-    """Raise InvalidArgument for a search without words and vector, and for a vector that can have no effect."""
+    """Raise InvalidArgument for a search without words and vector, or with a vector that would have no effect."""
     if not request.query_vector:
         if not request.query.strip():
             raise InvalidArgument.field("query", "is required, unless a query_vector is given")
@@ -30,7 +30,7 @@ def check_request(request: SearchRequest) -> None:
 
 
 def check_lengths(request: SearchRequest, groups: Sequence[Group]) -> None:
-    """Raise InvalidArgument(DIMENSION_MISMATCH) unless the caller's vector is as long as those of every collection."""
+    """Raise InvalidArgument(DIMENSION_MISMATCH) unless the caller's vector fits every collection."""
     given = len(request.query_vector)
     for group in groups if given else ():
         if group.dimensions != given:
@@ -45,19 +45,19 @@ def check_lengths(request: SearchRequest, groups: Sequence[Group]) -> None:
 
 
 def needing(request: SearchRequest, groups: Sequence[Group]) -> list[Group]:
-    """Return the groups that a search by this request could find only by words: they bring their own vectors."""
+    """Return the groups that this request can search only by words: they bring their own vectors."""
     return [] if request.query_vector else [group for group in groups if brings_own(group.embedding)]
 
 
 def check_named(request: SearchRequest, strategy: SearchStrategy.ValueType, groups: Sequence[Group]) -> None:
-    """Raise InvalidArgument(OWN_VECTORS) where a collection was named that a text cannot be embedded for."""
+    """Raise InvalidArgument(OWN_VECTORS) if a named collection has no embedder for a text."""
     lacking = needing(request, groups)
     if lacking and request.collections and strategy != _FULLTEXT:
         raise no_query(lacking[0].members[0].collection.name)
 
 
 def by_words_only(lacking: Sequence[Group], *, searched: bool) -> Degradation:
-    """Say which of all the caller's collections were searched by words only, or not at all."""
+    """Warn which of the caller's collections were searched by words only, or not at all."""
     names = [member.collection.name for group in lacking for member in group.members]
     listed = ", ".join(map(repr, names[:_NAMED])) + (", …" if len(names) > _NAMED else "")
     effect = (

@@ -1,4 +1,4 @@
-"""What a query says about how to search: its language, quoted phrases, search terms, and the strategy for AUTO."""
+"""Query analysis: language, quoted phrases, search terms, and the strategy for AUTO."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _OTHER_LANGUAGES = 2
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A query understood."""
+    """An analysed query."""
 
     text: str
     language: str
@@ -46,31 +46,31 @@ class Query:
 
     @property
     def is_question(self) -> bool:
-        """Whether it is asked as a question rather than thrown as keywords."""
+        """Whether it is a question rather than keywords."""
         first = fold(self.text).split()[:1]
         return "?" in self.text or "？" in self.text or (bool(first) and first[0] in _QUESTION_WORDS)
 
 
 def understand(text: str, language: str = "", expected: Sequence[str] = ()) -> Query:
-    """Find language and quoted phrases; `expected` are the languages of the collections, most frequent first."""
+    """Find language and quoted phrases; `expected` are the collections' languages, most frequent first."""
     found = language.lower()[:2] or languages.detect(text, expected) or (expected[0] if expected else "")
     phrases = quoted(text)
-    # Scripts without spaces have no countable words; their bigrams say how long a question is.
+    # Scripts without spaces have no countable words; their bigrams show how long a question is.
     words = len(terms(text, "")) if any(map(is_unspaced, text)) else len(_WORD.findall(text))
     return Query(text, found, phrases, words)
 
 
 def quoted(text: str) -> tuple[str, ...]:
-    """Return what stands in quotes, in order."""
+    """Return the quoted texts, in order."""
     found = (next(group for group in match.groups() if group).strip() for match in _QUOTED.finditer(text))
     return tuple(phrase for phrase in found if phrase)
 
 
 def lexical_query(query: Query, expected: Sequence[str] = ()) -> str:
-    """Return the search terms: in the query's language, and where the collections have others, in those too.
+    """Return the search terms, in the query's language and in the collections' other languages.
 
-    Abbreviations are spelled out beside themselves. A word that is a stop word in the query's language stays out of the
-    other languages' terms.
+    Abbreviations are expanded beside themselves. A stop word of the query's language is left out of the other
+    languages' terms.
     """
     found = terms(query.text, query.language)
     known = set(found)
@@ -100,7 +100,7 @@ def holding_phrases(query: Query) -> str:
 def choose(
     query: Query, wanted: SearchStrategy.ValueType, dense_weight: float, long_words: int
 ) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:
-    """Return the strategy, never AUTO, and why. `dense_weight` is the embedding provider's recommendation."""
+    """Return the strategy, never AUTO, with the reason. `dense_weight` is the provider's recommendation."""
     if wanted not in {SearchStrategy.SEARCH_STRATEGY_UNSPECIFIED, SearchStrategy.SEARCH_STRATEGY_AUTO}:
         return wanted, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_CONFIGURED)
     if query.phrases:
@@ -117,7 +117,7 @@ def choose(
 def choose_with_vector(
     query: Query, wanted: SearchStrategy.ValueType
 ) -> tuple[SearchStrategy.ValueType, SearchStrategyChoice]:
-    """Return the strategy for a search by the caller's own vector, never AUTO or FULLTEXT, and why."""
+    """Return the strategy for a search by the caller's own vector, never AUTO or FULLTEXT, with the reason."""
     if not query.text.strip():
         return SearchStrategy.SEARCH_STRATEGY_VECTOR, SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_VECTOR_ONLY)
     if wanted == SearchStrategy.SEARCH_STRATEGY_VECTOR:

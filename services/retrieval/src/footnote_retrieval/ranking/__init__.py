@@ -1,1 +1,1 @@
-"""From what the channels brought to the chunks returned: one list of named steps (`steps.py`)."""
+"""From the channels' hits to the chunks returned: one list of named steps (`steps.py`)."""

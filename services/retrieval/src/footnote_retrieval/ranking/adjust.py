@@ -1,4 +1,4 @@
-"""What lifts a candidate after fusion, whatever its file: words standing together, a young age."""
+"""Score boosts after fusion that do not depend on the file: word proximity and recency."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def order(candidates: list[Candidate]) -> None:
 
 
 def apply_proximity(candidates: Sequence[Candidate], query: Sequence[str], sought: Occurrences | None = None) -> None:
-    """Lift passages in which the query's words stand together; scores stay within 0..1. Candidates come best first.
+    """Raise passages in which the query's words stand together; scores stay in 0..1. Candidates come best first.
 
     score' = (score + strength · lexical weight · proximity) / (1 + strength · the most that proximity can be)
 
-    `sought` are the query's terms, where passages were looked at for them already.
+    `sought` are the query's terms, with their known positions in passages.
     """
     if len(set(query)) < 2:
-        return  # one word stands with nothing
+        return  # a single word has no proximity
     proximity, whole = Proximity(query, sought), 1 + STRENGTH * MOST
     for candidate in candidates[:TOP]:
         close = proximity(candidate.hit.lexical_text)

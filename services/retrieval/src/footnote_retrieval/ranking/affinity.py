@@ -1,7 +1,7 @@
-"""Documents whose file name the question speaks of: "Boeing's tax rate in FY2022" leans to BOEING_2022_10K.pdf.
+"""Boosts documents whose file name the question mentions: "Boeing's tax rate in FY2022" raises BOEING_2022_10K.pdf.
 
-Weaker than naming a file (`query/files.py`), which limits the search: here a document's passages only gain a share of
-their own score, by how many of the question's words tell its name apart from the names of the other files.
+This is weaker than naming a file (`query/files.py`), which limits the search. A document's passages only gain a share
+of their own score, by how many of the question's words tell its name apart from other files' names.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from footnote_retrieval.query.files import FileNames, pieces
 
 _FEWEST_LETTERS = 3
 _YEAR = 4
-_LEAST = 0.1  # a word that most names share tells nothing; fitted and checked as `file_name_weight` (settings.py)
+_LEAST = 0.1  # ignores words in most names; fitted and checked like `file_name_weight` (settings.py)
 
 
 def _question_pieces(query: str, language: str) -> frozenset[str]:
-    """Return the question's telling words and numbers; neighbouring words also joined ("Ulta Beauty", ultabeauty)."""
+    """Return the question's significant words and numbers; neighbours also joined ("Ulta Beauty", ultabeauty)."""
     stop = STOP_WORDS.get(language, frozenset()) | STOP_WORDS.get("en", frozenset())
     asked = pieces(query)
     words = {piece for piece in asked if piece not in stop and (piece.isdigit() or len(piece) >= _FEWEST_LETTERS)}
@@ -31,11 +31,10 @@ def _question_pieces(query: str, language: str) -> frozenset[str]:
 
 
 def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
-    """Return by document id, 0..1, how far the question speaks of its file name; documents at 0 are left out.
+    """Return by document id, 0..1, how strongly the question mentions its file name; documents at 0 are left out.
 
-    Each shared word counts by its rarity among the names; 1 means as good as a word that only one file has. A short
-    number counts beside a shared word or year only: "2" alone does not speak of "2.pdf". With a single name there is
-    nothing to tell apart.
+    Each shared word counts by its rarity among the names; 1 is as good as a word that only one file has. A short number
+    counts only beside a shared word or year: "2" alone does not mention "2.pdf". A single name gives no evidence.
     """
     if len(names) < 2:
         return {}
@@ -60,8 +59,8 @@ def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
 def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float], weight: float) -> None:
     """Raise each score by its document's share of itself; scores stay within 0..1.
 
-    score' = score · (1 + weight · affinity) / (1 + weight): a passage never passes one more than 1 + weight times as
-    good, and one that says nothing of the matter gains nothing by its file's name.
+    score' = score · (1 + weight · affinity) / (1 + weight): a passage never overtakes one more than 1 + weight times as
+    good, and an irrelevant passage gains nothing.
     """
     if weight <= 0 or not affinity:
         return

@@ -1,8 +1,8 @@
-"""Candidates in bands by how deep a channel had to look for them, so that pages of one search fit together.
+"""Ranks candidates in bands by channel depth, so that pages of one search are consistent.
 
-A page further on needs more candidates, and more candidates would change what the first ones score. So the channels'
-first few dozen are ranked by themselves, whatever page is asked for, after them those of twice the depth, and so on.
-Which of equals a channel brings last depends on how many it was asked for, so those belong to the next band.
+Later pages need more candidates, and more candidates would change the scores of the first ones. So the channels' first
+few dozen are ranked by themselves for every page, then those of twice the depth, and so on. Which of several equal
+candidates comes last depends on the number requested, so those belong to the next band.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from dataclasses import replace
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.candidates import Ranking
 
-_SPARE = 1.25  # some are left out as repetitions
+_SPARE = 1.25  # some are dropped as repetitions
 _EQUAL = 1e-6
 
 
 def depth(wanted: int, first: int) -> int:
-    """Return how many candidates each channel has to bring, of which the first band has so many."""
+    """Return how many candidates each channel must bring when the first band has `first`."""
     deep = first
     while deep < wanted * _SPARE:
         deep *= 2
@@ -26,7 +26,7 @@ def depth(wanted: int, first: int) -> int:
 
 
 def lacks_equals(ranking: Ranking) -> bool:
-    """Tell whether the page may need more equals of a channel's last candidate than the channel brought."""
+    """Return whether the page may need more equals of a channel's last candidate than the channel brought."""
     left, deep, last = dict(ranking.findings.candidates), ranking.first, ranking.plan.limit
     full = any(last in (one.dense_rank, one.lexical_rank) for one in left.values())
     inside = 0
@@ -37,7 +37,7 @@ def lacks_equals(ranking: Ranking) -> bool:
 
 
 def bands(ranking: Ranking) -> Iterator[Ranking]:
-    """Yield the rankings of the bands, nearest first; a rank beyond its band counts as none. Some may be empty."""
+    """Yield the rankings of the bands, first to last; a rank beyond its band counts as none. Some may be empty."""
     left = ranking.findings.candidates
     deep, last = ranking.first, ranking.plan.limit
     while left and deep <= last:
@@ -57,9 +57,9 @@ def _of(ranking: Ranking, candidates: dict[str, Candidate], deep: int) -> Rankin
 def _divided(
     candidates: dict[str, Candidate], deep: int, *, change: bool = True
 ) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
-    """Return the candidates that a channel has among its first `deep`, and the others.
+    """Split into the candidates within a channel's first `deep`, and the others.
 
-    With `change` a rank beyond them is taken off those within.
+    With `change`, ranks beyond the limit are removed from the candidates within it.
     """
     last_dense = {id(c.group): c.dense for c in candidates.values() if c.dense_rank == deep}
     last_lexical = {id(c.group): c.lexical for c in candidates.values() if c.lexical_rank == deep}

@@ -1,4 +1,4 @@
-"""What a ranking works on: the plan, the findings, and what request and question want of it."""
+"""The input of a ranking: the plan, the findings, and the request's and question's wishes."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from footnote_retrieval.ranking.occurrences import Occurrences
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """One ranking: what its steps may look at beside the candidates."""
+    """One ranking: what its steps may read besides the candidates."""
 
     plan: Plan
     findings: Findings
     strategy: SearchStrategy.ValueType
     settings: Effective
     affinity: Mapping[str, float]
-    """By document id, how far the question speaks of its file name."""
+    """By document id, how strongly the question mentions its file name."""
     named: Sequence[NamedFile]
     offset: int
     file_name_weight: float
     near_duplicate: float
     first: int = 60
-    """Candidates of each channel that are ranked by themselves: see `bands`."""
+    """Candidates of each channel in the first band; see `bands`."""
     sought: Occurrences = field(init=False)
-    """The search terms, and where they stand in the passages looked at."""
+    """The search terms, and their positions in passages."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sought", Occurrences(self.plan.lexical_query.split()))
 
     @property
     def wanted(self) -> int:
-        """How many of the best are to be known, those before the page included."""
+        """The number of best candidates needed, including those before the page."""
         return self.offset + self.settings.limit
 
     @property
@@ -48,7 +48,7 @@ class Ranking:
         return hybrid and not self.findings.dense_failed and not self.findings.lexical_failed
 
     def weight_of(self, embedding_key: bytes) -> float:
-        """Return what cosines of a model weigh before the question's own candidates have a say."""
+        """Return the weight of a model's cosines before the question's candidates adapt it."""
         made = self.findings.vectors.get(embedding_key)
         if self.strategy == SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.findings.dense_failed:
             return 1.0
@@ -57,9 +57,9 @@ class Ranking:
         return made.dense_weight if self.settings.dense_weight is None else self.settings.dense_weight
 
     def floor_of(self, embedding_key: bytes) -> float:
-        """Return the score below which the best candidate of a model answers nothing; 0 where that is not known.
+        """Return the score below which a model's best candidate answers nothing; 0 if unknown.
 
-        Scores by words alone and ranks have none, and files that the question names are found whatever they score.
+        Lexical scores and ranks have no floor, and files named in the question are found whatever they score.
         """
         made = self.findings.vectors.get(embedding_key)
         meant = self.strategy != SearchStrategy.SEARCH_STRATEGY_FULLTEXT and not self.findings.dense_failed
@@ -69,5 +69,5 @@ class Ranking:
 
     @property
     def by_words_too(self) -> bool:
-        """Whether lexical evidence may move a score; ranks say nothing of how much."""
+        """Whether lexical evidence may change a score; ranks do not say by how much."""
         return self.strategy != SearchStrategy.SEARCH_STRATEGY_VECTOR and not self.settings.rrf

@@ -1,4 +1,4 @@
-"""More context for the hits: neighbouring chunks in reading order, and parents in place of their children."""
+"""Adds context to the hits: neighbouring chunks in reading order, and parents in place of their children."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def _read(store: ChunkStore, group: Group, expr: str, now: float, timeout:
 async def add_neighbors(
     store: ChunkStore, group: Group, chunks: Sequence[ScoredChunk], reach: int, now: float, timeout: float
 ) -> None:
-    """Add to each chunk those up to `reach` places before and after it in its document and level."""
+    """Add to each chunk up to `reach` chunks before and after it in its document and level."""
     if reach <= 0 or not chunks:
         return
     ranges = [
@@ -53,7 +53,7 @@ async def add_neighbors(
 async def with_parents(
     store: ChunkStore, group: Group, chunks: Sequence[ScoredChunk], now: float, timeout: float
 ) -> list[ScoredChunk]:
-    """Put parents in the place of their children; several children of one parent become one hit with the best score."""
+    """Replace children by their parents; several children of one parent become one hit with the best score."""
     wanted = sorted({scored.chunk.parent_id for scored in chunks if scored.chunk.parent_id})
     if not wanted:
         return list(chunks)
@@ -85,7 +85,7 @@ async def expanded(
     store: ChunkStore, chunks: list[ScoredChunk], chosen: Sequence[Candidate], settings: Effective, now: float,
     timeout: float, degradations: list[Degradation],
 ) -> list[ScoredChunk]:  # fmt: skip
-    """Add parents and neighbours where they are wanted; without them the hits are still good, and it is said so."""
+    """Add parents and neighbours if wanted; on failure the hits remain, with a degradation."""
     try:
         groups = {id(candidate.group): candidate.group for candidate in chosen}
         group_of = {id(chunk): candidate.group for chunk, candidate in zip(chunks, chosen, strict=True)}

@@ -1,12 +1,12 @@
-"""Nearness to what looks right already: the question's vector moved towards the best passages (Rocchio, 1971).
+"""Pseudo-relevance feedback: moves the question's vector towards the best passages (Rocchio, 1971).
 
-A question is a few words, its best passages say the same in the words that answers have: what is near to those too is
-more likely one of several answers. Passages that both channels together put first move it, each by its score, the
-further the nearer one of them is to the question than answers usually are: what is worded like nothing that is there,
-a question in another language first of all, would be led astray.
+A question has few words, while its best passages say the same in the words of answers. Passages near to those too are
+more likely to be one of several answers. The passages that both channels together rank first move the vector, each by
+its score. The vector moves further the nearer one of them is to the question than answers usually are. A question
+unlike every passage, above all one in another language, would be led astray.
 
-Vectors come with the lexical hits alone. Of the others the nearness to the best is what the line says that runs through
-the known ones, by their cosines to the question: that did as well as their vectors.
+Only lexical hits come with vectors. For the others, a line fitted to the known ones predicts nearness from their cosine
+to the question; that did as well as their vectors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOVED = 1.6
 # Share of what lies between the cosines of answers and of equal texts from which it is moved as far. 0.5: 0.9199;
 # 0.4392; 0.5010. Of questions moved alike, SQuAD-13 loses 0.004 among those that nothing is that near to.
 _SURE = 0.35
-_FEWEST = 12  # candidates, and known vectors among them, from which the best are few of many
+_FEWEST = 12  # fewest candidates, and known vectors among them, for which the best are few of many
 _LEAST_SPREAD = 1e-6
 
 Vector = NDArray[np.float32]
@@ -37,9 +37,9 @@ Vector = NDArray[np.float32]
 def fed_back(
     dense: Scores, scores: Scores, vectors: Sequence[Vector | None], question: NDArray[np.float32], cosines: Cosines
 ) -> Scores:
-    """Return the cosines to the moved question, in the candidates' order; as they are where too little is known.
+    """Return the cosines to the moved question, in the candidates' order; unchanged if too little is known.
 
-    `dense` are cosines to the question, `scores` what fusion made of them, `vectors` of length 1, None where unknown.
+    `dense` are cosines to the question, `scores` the fused scores, `vectors` of length 1, None where unknown.
     """
     known = np.array([vector is not None for vector in vectors])
     best = np.argsort(-scores, kind="stable")[:_BEST]
@@ -61,12 +61,12 @@ def fed_back(
 
 
 def _sureness(nearest: float, cosines: Cosines) -> float:
-    """Return 0 where no passage is nearer than answers usually are, rising to 1."""
+    """Return 0 if no passage is nearer than answers usually are, rising to 1."""
     return min(max((nearest - cosines.related) / (_SURE * (1 - cosines.related)), 0.0), 1.0)
 
 
 def _expected(cosines: Scores, near: Scores, unknown: Scores) -> Scores:
-    """Return the nearness to be expected of cosines: the line through those known, by least squares, never falling."""
+    """Predict nearness from cosines: a least-squares line through the known ones, never falling."""
     spread = cosines - cosines.mean()
     if float(spread.std()) < _LEAST_SPREAD:
         return np.full(len(unknown), near.mean())

@@ -1,4 +1,4 @@
-"""Files named in the question: each of several has its best chunk in the result."""
+"""Guarantees each of several files named in the question its best chunk in the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted:
     head = ranked[:wanted]
     missing = [candidate for candidate in guaranteed if not any(candidate is c for c in head)]
     for candidate in missing:
-        # The weakest that is nobody's only chunk makes room.
+        # The weakest chunk that is not some file's only one makes room.
         for index in range(len(head) - 1, -1, -1):
             if not any(head[index] is g for g in guaranteed):
                 del head[index]
@@ -38,7 +38,7 @@ def guarantee_files(ranked: list[Candidate], files: Sequence[NamedFile], wanted:
 
 
 def found(named: Sequence[NamedFile], document_ids: Iterable[str]) -> list[str]:
-    """Return of each named file the first of these documents that is one of its own, in the order of the files."""
+    """Return, for each named file in order, its first document among these."""
     owner = {document_id: index for index, file in enumerate(named) for document_id in file.document_ids}
     first: dict[int, str] = {}
     for document_id in document_ids:

@@ -1,4 +1,4 @@
-"""Candidates of one or two channels given one score each."""
+"""Gives the candidates of one or two channels one score each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnote_retrieval.ranking.level import closeness
 
 
 def fuse(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Give every candidate its score, and tell each channel's run what weight it had."""
+    """Give every candidate its score, and record the weight of each channel's run."""
     if ranking.both_ran:
         if not ranking.settings.rrf:
             complete(ranking.plan, ranking.findings)
@@ -34,10 +34,10 @@ def _both(candidates: Sequence[Candidate], ranking: Ranking) -> None:
     for candidate in candidates:
         by_model.setdefault(candidate.group.embedding_key, []).append(candidate)
     for key, members in by_model.items():
-        made = findings.vectors.get(key)  # none where a collection brings its own and the search does not
+        made = findings.vectors.get(key)  # none for a collection with own vectors when the search has no vector
         weight = ranking.weight_of(key)
-        # What has no vector yet is neither near nor far: as the least of the others in what is compared, and scored by
-        # its words alone.
+        # A candidate without a vector yet is neither near nor far. It counts as the lowest of the others in
+        # comparisons, and is scored by its words alone.
         known = [candidate.dense for candidate in members if candidate.dense is not None]
         nothing = 0.0 if len(known) == len(members) or made is None else min(known, default=0.0)
         dense = np.array([nothing if candidate.dense is None else candidate.dense for candidate in members])
@@ -61,7 +61,7 @@ def _both(candidates: Sequence[Candidate], ranking: Ranking) -> None:
 
 
 def _single(candidates: Sequence[Candidate], findings: Findings) -> None:
-    """Score the hits of one channel: cosines by what they mean, BM25 as a share of the best."""
+    """Score the hits of one channel: cosines by their meaning, BM25 as a share of the best."""
     best = max((c.lexical for c in candidates if c.lexical is not None), default=0.0)
     for candidate in candidates:
         if candidate.dense is not None:

@@ -1,9 +1,9 @@
-"""How good the best hit is, in absolute terms: what fusion says of it only compares it to the other candidates.
+"""How good the best hit is in absolute terms: fusion only compares it to the other candidates.
 
-BM25 counts as a share of what a passage would get that has every word of the question once: what each word is worth
-follows from the scores that the engine gave, and a word that no candidate has is worth as much as the dearest. A cosine
-counts by where it lies between those of unrelated texts and of answers, as the model's maker says (`Cosines`), or where
-that is higher by those of the candidates: a collection of one subject is near to everything said of it.
+BM25 counts as a share of the score of a passage that has every word of the question once. The engine's scores show what
+each word is worth; a word that no candidate has is worth as much as the most valuable one. A cosine counts by its
+position between those of unrelated texts and of answers, as the model's maker gives them (`Cosines`). If higher, the
+candidates' own cosines set the lower end: a collection of one subject is near to every question about it.
 
 Chosen on SQuAD-13 and PIAF-fr; Cranfield had no say.
 """
@@ -19,16 +19,16 @@ from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.fusion import Scores
 from footnote_retrieval.ranking.occurrences import Occurrences
 
-_K1, _B = 1.2, 0.75  # of the engine's BM25
+_K1, _B = 1.2, 0.75  # the engine's BM25 parameters
 _LOOKED_AT = 60  # the best by BM25
-_ANSWER = 0.8  # the score of a cosine that answers have on average
-_NOTHING = 0.02  # and of one of unrelated texts
-_HIGHEST = 0.75  # share of what lies between the two that a floor may rise by, and that is left above it
-_FEWEST = 12  # candidates from which their lowest cosine says what is near to everything
+_ANSWER = 0.8  # the average score of an answer's cosine
+_NOTHING = 0.02  # the score of an unrelated text's cosine
+_HIGHEST = 0.75  # share of the range between the two that a floor may rise by, and that is left above it
+_FEWEST = 12  # fewest candidates whose lowest cosine shows what is near to everything
 
 
 def closeness(cosine: float, cosines: Cosines | None, floor: float = -1.0) -> float:
-    """Return 0 to 1, rising with the cosine everywhere; of a model that tells nothing the cosine as it is."""
+    """Return 0 to 1, rising with the cosine everywhere; the cosine itself for a model without known cosines."""
     if cosines is None:
         return min(1.0, max(0.0, cosine))
     span = cosines.related - cosines.unrelated
@@ -38,15 +38,15 @@ def closeness(cosine: float, cosines: Cosines | None, floor: float = -1.0) -> fl
 
 
 def nearest_to_everything(candidates: Sequence[Candidate]) -> float:
-    """Return the lowest cosine of enough candidates: that of a passage which has nothing to do with the question."""
+    """Return the lowest cosine of enough candidates: that of an unrelated passage in this collection."""
     known = [candidate.dense for candidate in candidates if candidate.dense is not None]
     return min(known) if len(known) >= _FEWEST else -1.0
 
 
 def lexical_full(query: Sequence[str], candidates: Sequence[Candidate], sought: Occurrences | None = None) -> float:
-    """Return the BM25 score of a passage of mean length that has each of the question's terms once; 0 without hits.
+    """Return the BM25 score of a mean-length passage with each of the question's terms once; 0 without hits.
 
-    `sought` are the query's terms, where passages were looked at for them already.
+    `sought` are the query's terms, with their known positions in passages.
     """
     sought = sought if sought is not None else Occurrences(query)
     found = sorted((c for c in candidates if c.lexical_rank and c.lexical), key=lambda c: c.lexical_rank)[:_LOOKED_AT]
@@ -62,14 +62,14 @@ def lexical_full(query: Sequence[str], candidates: Sequence[Candidate], sought: 
 
 
 def _counted(passages: Sequence[str], sought: Occurrences) -> tuple[Scores, Scores]:
-    """Return how many terms each passage has, and how often each of these is one of them."""
+    """Return how many terms each passage has, and the frequency of each query term in it."""
     times = [[len(places) for places in sought.of(passage)] for passage in passages]
     lengths = [passage.strip().count(" ") + 1 if passage else 0 for passage in passages]
     return np.array(lengths, dtype=float), np.array(times, dtype=float)
 
 
 def _worth(times: Scores, lengths: Scores, scores: Scores) -> Scores:
-    """Return what one mention of each term adds to BM25: the formula solved for it, by least squares."""
+    """Return what one occurrence of each term adds to BM25: the formula solved by least squares."""
     told = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * lengths)[:, None])
     worth: Scores = np.maximum(np.linalg.lstsq(told, scores, rcond=1e-6)[0], 0.0)
     return worth
@@ -79,7 +79,7 @@ def level(
     best: Candidate, candidates: Sequence[Candidate], query: Sequence[str], weight: float, cosines: Cosines | None,
     sought: Occurrences | None = None,
 ) -> float:  # fmt: skip
-    """Return how good the best of the candidates is, 0 to 1; `weight` is that of its cosine."""
+    """Return how good the best candidate is, 0 to 1; `weight` is that of its cosine."""
     close = share = 0.0
     if weight > 0 and best.dense is not None:
         close = closeness(best.dense, cosines, nearest_to_everything(candidates))

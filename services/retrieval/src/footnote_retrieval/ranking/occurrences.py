@@ -1,4 +1,4 @@
-"""Where a query's terms stand in passages: looked for once, for every step of a ranking that asks."""
+"""Positions of a query's terms in passages, found once for all steps of a ranking."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 Found: TypeAlias = tuple[tuple[int, ...], ...]
-"""Of each term in its order where it begins in a passage, in characters."""
+"""For each term, in order, its start positions in a passage, in characters."""
 _NOWHERE: tuple[int, ...] = ()
 
 
 class Occurrences:
-    """Looks for the terms of one query, each once however often the query has it, and remembers what it found.
+    """Finds the terms of one query in passages, each distinct term once, and caches the positions.
 
-    Looking for a handful of terms is quicker than splitting a passage into some hundred.
+    Searching for a handful of terms is quicker than splitting a passage into some hundred.
     """
 
     def __init__(self, query: Sequence[str]) -> None:
@@ -22,14 +22,14 @@ class Occurrences:
         self._found: dict[str, Found] = {}
 
     def of(self, passage: str) -> Found:
-        """Return where the terms stand in a passage's search terms, joined by spaces."""
+        """Return the positions of the terms in a passage's search terms, joined by spaces."""
         found = self._found.get(passage)
         if found is None:
             found = self._found[passage] = self._look(f" {passage} ")
         return found
 
     def _look(self, padded: str) -> Found:
-        """Look in a passage with a space more at both ends."""
+        """Search a passage that has an extra space at both ends."""
         found = []
         for needle in self._needles:
             at = padded.find(needle)

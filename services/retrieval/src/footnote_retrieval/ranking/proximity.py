@@ -33,7 +33,7 @@ class Proximity:
     """Measures passages against the search terms of one query."""
 
     def __init__(self, query: Sequence[str], sought: Occurrences | None = None) -> None:
-        """Take the query's terms, and what looks for them where passages were looked at already."""
+        """Take the query's terms, and their known positions in passages if there are any."""
         self._sought = sought if sought is not None else Occurrences(query)
         number = {term: at for at, term in enumerate(self._sought.terms)}
         self._following = {(number[one], number[next_]) for one, next_ in pairwise(query) if one != next_}
@@ -68,7 +68,7 @@ class Proximity:
 
 
 def _places(passage: str, found: Found) -> list[tuple[int, int]]:
-    """Return where the query's terms stand, counted in terms, and which of them it is."""
+    """Return the positions of the query's terms, counted in terms, and which term each is."""
     places: list[tuple[int, int]] = []
     index = last = 0
     for at, term in sorted([(at, term) for term, ats in enumerate(found) for at in ats]):

@@ -1,4 +1,4 @@
-"""Passages that say nearly the same as a better one are left out."""
+"""Drops passages that say nearly the same as a better one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from footnote_text.near_duplicates import Originals, alike
 
 from footnote_retrieval.model import Candidate
 
-_SHORT = 8  # terms; shorter passages count as repetitions only when they are equal
+_SHORT = 8  # terms; shorter passages count as repetitions only if equal
 
 
 def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold: float) -> list[Candidate]:
-    """Return the first `wanted` candidates, leaving out near repetitions of one before."""
+    """Return the first `wanted` candidates without near repetitions of earlier ones."""
     originals: Originals[Candidate] = Originals(alike(threshold), whole_below=_SHORT)
     for candidate in candidates:
         if len(originals) >= wanted:

@@ -1,4 +1,4 @@
-"""Candidates as the contract has them."""
+"""Converts candidates to the contract's messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = get_logger("footnote.retrieval.search")
 
 
 def readable(candidates: Sequence[Candidate], degradations: list[Degradation]) -> list[Candidate]:
-    """Leave out candidates whose row is damaged, and say so: the others are still good."""
+    """Drop candidates with a damaged row, with a warning: the others are still good."""
     kept = []
     for candidate in candidates:
         try:
@@ -29,7 +29,7 @@ def readable(candidates: Sequence[Candidate], degradations: list[Degradation]) -
 
 
 def scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
-    """Return a readable candidate with its scores, and if wanted with all that led to them."""
+    """Return a readable candidate with its scores, and if wanted everything that led to them."""
     chunk = candidate.hit.chunk
     member = candidate.group.member(candidate.hit.collection_key)
     if member is not None:
@@ -42,7 +42,7 @@ def scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         (SearchChannel.SEARCH_CHANNEL_LEXICAL, candidate.lexical, candidate.normal_lexical,
          candidate.lexical_rank, 1 - candidate.dense_weight),
     ):  # fmt: skip
-        # A score fetched for a candidate that the channel did not find itself is shown only where one explains.
+        # A channel's score for a candidate that it did not find itself is shown only with `explain`.
         if raw is not None and (rank or explain):
             made.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
     if explain:

@@ -1,7 +1,7 @@
 """The ranking as one list of named steps, each from candidates to candidates, run in this order.
 
-A step that changes a score, or keeps a candidate for another reason than its score, says so on the candidate by the
-kind of adjustment declared here: that is what a search with `explain` returns. A new step is one function and one line.
+A step that changes a score, or keeps a candidate regardless of its score, records that on the candidate with its
+declared kind of adjustment. A search with `explain` returns these. A new step is one function and one line.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from footnote_retrieval.ranking.level import level
 from footnote_retrieval.ranking.proximity import TOP
 from footnote_retrieval.ranking.repetitions import without_repetitions
 
-# Looking for a term in a passage, reading a passage's terms and decoding a row take less a character than analysing a
-# question does, by about so many times.
+# Per character, finding a term in a passage, reading a passage's terms and decoding a row cost less than analysing a
+# question, by about these factors.
 _LOOKED, QUICKER = 20_000, 200
 
 Change = Callable[[list[Candidate], Ranking], list[Candidate]]
@@ -41,7 +41,7 @@ Change = Callable[[list[Candidate], Ranking], list[Candidate]]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A named step: the candidates that it leaves, the timing that it counts in, the kind of change that it notes."""
+    """A named step: its function, the timing it counts in, and the kind of change that it records."""
 
     name: str
     timed: str
@@ -50,7 +50,7 @@ class Step:
 
 
 def _proximity(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Lift passages in which the query's words stand together, where words count."""
+    """Raise passages in which the query's words stand together, if words count."""
     if ranking.by_words_too:
         order(candidates)
         apply_proximity(candidates, ranking.plan.lexical_query.split(), ranking.sought)
@@ -58,7 +58,7 @@ def _proximity(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]
 
 
 def _levelled(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Scale the scores of each model's candidates so that the best says how good it is; of ranks that is not known."""
+    """Scale the scores of each model's candidates so that the best shows its absolute level; ranks have none."""
     if ranking.settings.rrf and ranking.both_ran:
         return candidates
     of_model: dict[bytes, list[Candidate]] = {}
@@ -86,7 +86,7 @@ def _levelled(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
 
 
 def _good_enough(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Drop what is below the lowest score wanted; where none is given, all of a model whose best is below its floor."""
+    """Drop candidates below the minimum score; without one, all of a model whose best is below its floor."""
     if ranking.named:
         return candidates
     if (least := ranking.settings.min_score) is not None:
@@ -101,32 +101,32 @@ def _good_enough(candidates: list[Candidate], ranking: Ranking) -> list[Candidat
 
 
 def _files_spoken_of(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Lean to documents whose file name the question speaks of."""
+    """Raise documents whose file name the question mentions."""
     apply_affinity(candidates, ranking.affinity, ranking.file_name_weight)
     return candidates
 
 
 def _recency(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Lift the young where that is wanted."""
+    """Raise recent documents if wanted."""
     settings = ranking.settings
     apply_recency(candidates, settings.recency_weight, settings.half_life, ranking.plan.now)
     return candidates
 
 
 def _sorted(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Best first."""
+    """Sort best first."""
     order(candidates)
     return candidates
 
 
 def _without_repetitions(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Drop near repetitions of a better one; several named files may have their best chunk far down."""
+    """Drop near repetitions of a better one; the best chunk of a named file may be far down."""
     keep = len(candidates) if len(ranking.named) > 1 else ranking.wanted
     return without_repetitions(candidates, keep, ranking.near_duplicate)
 
 
 def _named_files(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
-    """Give each of several named files a place on the first page, whatever page is asked for."""
+    """Give each of several named files a place on the first page, whatever page is requested."""
     return guarantee_files(candidates, ranking.named, ranking.settings.limit)
 
 
@@ -144,7 +144,7 @@ STEPS: tuple[Step, ...] = (
 
 
 def rank(ranking: Ranking, clock: Stopwatch, steps: Sequence[Step] = STEPS) -> list[Candidate]:
-    """Run the steps over each band of what the channels brought, and return the page, best first."""
+    """Run the steps over each band of the channels' hits, and return the page, best first."""
     ranked: list[Candidate] = []
     for band in bands(ranking):
         candidates = list(band.findings.candidates.values())
@@ -161,7 +161,7 @@ def rank(ranking: Ranking, clock: Stopwatch, steps: Sequence[Step] = STEPS) -> l
 
 
 def _below(candidates: Sequence[Candidate], most: float) -> None:
-    """Scale the scores of a deeper band so that none is above the worst before."""
+    """Scale the scores of a deeper band so that none exceeds the lowest score before it."""
     best = candidates[0].score
     if best > most:
         for candidate in candidates:
@@ -169,7 +169,7 @@ def _below(candidates: Sequence[Candidate], most: float) -> None:
 
 
 def effort(ranking: Ranking) -> int:
-    """Return how much work it is to rank, as characters of a question that would be as much."""
+    """Return the cost of ranking, as a number of characters of a question."""
     read = sum(len(candidate.hit.lexical_text) for candidate in ranking.findings.candidates.values())
     sought = ranking.plan.lexical_query.count(" ") + 1
     return 2 * read // QUICKER + sought * min(read, TOP * 8000) // _LOOKED
