@@ -16,12 +16,12 @@ from footnote_augmentation.settings import Settings
 
 
 async def build(runtime: Runtime) -> App:
-    """Put the service together; it holds no state and depends on nobody."""
+    """Assemble the service; it is stateless and calls no other service."""
     settings = Settings()
     rerankers = Rerankers(settings)
 
     async def warm_up() -> None:
-        # The model of languages loads at its first use: seconds, for which the first question would not be planned.
+        # The language model takes seconds to load at first use; without this the first question would not be planned.
         await asyncio.to_thread(language.detect, "Which words are these?")
 
     return App(

@@ -1,4 +1,4 @@
-"""Fitting passages into a token budget: whole ones best first, the last cut at a sentence, the rest dropped."""
+"""Fits passages into a token budget: whole ones best first, the last cut at a sentence, the rest dropped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_text import sentences
 
 Count = Callable[[str], int]
-# Below this a cut passage says too little to be worth its label.
+# A passage cut below this size says too little to be worth its label.
 _MIN_CUT_TOKENS = 24
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage before the budget: `render(number, text)` writes it as it will stand in the prompt."""
+    """A passage before the budget; `render(number, text)` formats it for the prompt."""
 
     key: str
     text: str
@@ -32,7 +32,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What became of a passage. `text` is what stands in the prompt, `number` 0 and `text` empty when dropped."""
+    """The result for a passage. `text` is its text in the prompt; a dropped one has `number` 0 and empty `text`."""
 
     passage: Passage
     number: int
@@ -43,12 +43,12 @@ class Placed:
 
     @property
     def cut(self) -> bool:
-        """In the prompt, but not whole."""
+        """Whether it is in the prompt, but cut."""
         return self.number > 0 and len(self.text) < len(self.passage.text)
 
 
 def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest run of whole sentences that fits, else of the first one's words, else ""."""
+    """Return the longest run of whole sentences that fits, else words of the first sentence, else ""."""
     spans = sentences.split(text, language)
     best = _longest(text, [end for _, end in spans], fits)
     if best:
@@ -60,7 +60,7 @@ def cut_at_sentence(text: str, language: str, fits: Callable[[str], bool]) -> st
 
 
 def _longest(text: str, ends: Sequence[int], fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits, of those up to the ends given, by bisection."""
+    """Return the longest beginning of a text that fits, among the given ends, by bisection."""
     low, high = 0, len(ends)
     while low < high:
         middle = (low + high + 1) // 2
@@ -78,10 +78,10 @@ def _fits_block(
 
 
 def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
-    """Places passages, given best first, so that the sources block as a whole costs at most `budget` tokens.
+    """Place passages, given best first, so that the whole sources block costs at most `budget` tokens.
 
-    Passages that must be kept share the budget first; otherwise the lowest-scored are dropped first. The block is
-    counted as one text, since tokens of parts do not add up exactly.
+    Passages that must be kept share the budget first; then the lowest-scored are dropped first. The block is counted as
+    one text, since token counts of parts do not add up exactly.
     """
     order = sorted(range(len(passages)), key=lambda index: (not passages[index].must_keep, index))
     must = sum(1 for passage in passages if passage.must_keep)
@@ -97,7 +97,7 @@ def fit(passages: Sequence[Passage], budget: int, count: Count) -> list[Placed]:
         passage = passages[index]
         if full and not passage.must_keep:
             continue
-        # Each of several required passages may take its even share of what is left.
+        # Each of several required passages may take an even share of the remaining budget.
         limit = budget
         if passage.must_keep and turn < must - 1:
             used = count(block()) if texts else 0

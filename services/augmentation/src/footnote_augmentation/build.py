@@ -1,4 +1,4 @@
-"""From candidates to a prompt with numbered sources and a token plan."""
+"""Builds a prompt with numbered sources and a token plan from candidates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LEAST_BUDGET = 100
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """What to build a prompt from; `candidates` are scored 0..1, in any order."""
+    """The input for a prompt; `candidates` are scored 0..1, in any order."""
 
     question: str
     candidates: Sequence[ScoredChunk]
@@ -53,13 +53,13 @@ class Assembly:
     documents_unavailable: bool = False
     context_window: int = 0
     answer_tokens: int = 0
-    # Decisions made before, by the reranker's limit.
+    # Decisions already made by the reranker's limit.
     dropped: Sequence[tuple[ScoredChunk, select.Why]] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A prompt, the numbered sources in it and where the tokens went."""
+    """A prompt, its numbered sources, and the token counts by part."""
 
     prompt: Prompt
     sources: list[Source]
@@ -74,7 +74,7 @@ class _Prepared:
     rows: RowLines
 
     def render(self, locale: Locale, number: int, text: str) -> str:
-        """Return the source as it stands in the prompt, with so much of its text."""
+        """Return the source as it appears in the prompt, with this much of its text."""
         return prompt.render_source(locale, number, self.label, self.rows.laid_out(text))
 
 
@@ -138,7 +138,7 @@ def build(assembly: Assembly) -> Assembled:
 def _within_window(
     assembly: Assembly, question: str, said: list[ChatMessage], locale: Locale
 ) -> tuple[Assembly, list[ChatMessage]]:
-    """Return the request and the history as the model's window bounds them: sources first, then the last turns."""
+    """Limit the request and the history to the model's window: sources first, then the last turns."""
     if not assembly.context_window:
         return assembly, said
     rules = prompt.Parts(
@@ -146,12 +146,12 @@ def _within_window(
         assembly.documents_unavailable,
     )  # fmt: skip
     fixed = sum(cost(message.text) + 4 for message in prompt.messages(locale, rules, prompt.PLACEHOLDER))
-    # Models count a little otherwise than we do.
+    # Models count tokens slightly differently than we do.
     room = int((assembly.context_window - assembly.answer_tokens) * 0.9) - fixed
     costs = [cost(message.text) + 4 for message in said]
     least = min(assembly.token_budget, room // 2)
     while said and sum(costs) > room - least:
-        said, costs = said[2:], costs[2:]  # a turn
+        said, costs = said[2:], costs[2:]  # one turn
     budget = max(_LEAST_BUDGET, min(assembly.token_budget, room - sum(costs)))
     return replace(assembly, token_budget=budget), said
 
@@ -159,7 +159,7 @@ def _within_window(
 def _write(
     hits: Sequence[ScoredChunk], prepared: Sequence[_Prepared], placed: Sequence[budget.Placed], locale: Locale
 ) -> tuple[_Plan, list[Source], str]:
-    """Return what became of each hit, the numbered sources, and the block that they make in the prompt."""
+    """Return the result for each hit, the numbered sources, and their block in the prompt."""
     plan = _Plan()
     sources: list[Source] = []
     block = ""
@@ -186,7 +186,7 @@ def _write(
 def _place(
     candidates: Sequence[ScoredChunk], must: set[int], assembly: Assembly, locale: Locale
 ) -> tuple[list[_Prepared], list[budget.Placed]]:
-    """Fit candidates into the budget; the room that they leave goes to the neighbours of those that stand whole."""
+    """Fit candidates into the budget; neighbours of whole ones may use the rest."""
     room = assembly.token_budget - _delimiter_cost(locale)
     prepared = [_prepare(candidate, locale) for candidate in candidates]
     placed = budget.fit(_passages(prepared, must, locale), room, cost)
@@ -197,7 +197,7 @@ def _place(
     widened = neighbours.widen(candidates, whole, left, cost)
     prepared_wide = [_prepare(candidate, locale) for candidate in widened]
     placed_wide = budget.fit(_passages(prepared_wide, must, locale), room, cost)
-    # Neighbours never push out or cut a hit.
+    # Neighbours never displace or cut a hit.
     if [(place.number, place.cut) for place in placed_wide] != [(place.number, place.cut) for place in placed]:
         return prepared, placed
     return prepared_wide, placed_wide
@@ -224,7 +224,7 @@ def _prepare(candidate: ScoredChunk, locale: Locale) -> _Prepared:
 
 
 def _rows(chunk: Chunk, neutral: Neutral) -> RowLines:
-    """Return the rows of tables in a chunk, with their places in its text made harmless."""
+    """Return the table rows in a chunk, neutralised, with their places in its text."""
     if not chunk.tables:
         return RowLines(neutral.text, [])
     harmless = Chunk(text=neutral.text, anchors=neutral.anchors(chunk.anchors), tables=chunk.tables)
@@ -232,7 +232,7 @@ def _rows(chunk: Chunk, neutral: Neutral) -> RowLines:
 
 
 def _required(chosen: Sequence[ScoredChunk], named: Sequence[str]) -> set[int]:
-    """Indexes of the best passage of each document that the question names."""
+    """Return the indexes of the best passage of each document that the question names."""
     first: dict[str, int] = {}
     for index, candidate in enumerate(chosen):
         if candidate.chunk.document_id in named:
@@ -255,7 +255,7 @@ def _source(item: _Prepared, number: int, text: str) -> Source:
                 cut = Anchor()
                 cut.CopyFrom(anchor)
                 cut.span.end = len(text)
-                cut.ClearField("cell")  # a part of a value is another value
+                cut.ClearField("cell")  # a part of a value is not that value
                 anchor = cut
             anchors.append(anchor)
     locator = Locator()

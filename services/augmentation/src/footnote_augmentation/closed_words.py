@@ -1,4 +1,4 @@
-"""Words of grammar, of eight languages: prepositions, pronouns, the calendar, what links to and corrects a question.
+"""Function words of eight languages: prepositions, pronouns, the calendar, words that link or correct questions.
 
 Closed classes, as grammars list them, folded (`footnote_text.lexical.fold`); no set of questions chose them.
 """
@@ -15,7 +15,7 @@ CORRECTING = word_set(
     "intendevo dicevo scusa scusi volevo bensi falava desculpa referir bedoelde bedoel имел имела виду имею "
     "извините простите точнее вернее"
 )
-"""How somebody is corrected."""
+"""Words that correct what was said before."""
 
 DENYING = word_set("not no non nein nee nao nicht pas niet не нет")
 CONTRASTING = word_set("but mais sondern sino bensi ma mas maar а но")
@@ -24,7 +24,7 @@ STANDING: dict[str, frozenset[str]] = {
     "en": word_set("one ones that those"),
     "fr": word_set("celui celle ceux celles"),
 }
-"""What stands for a noun that is not said again: "the red one"."""
+"""Words that stand for an omitted noun: "the red one"."""
 
 ARTICLES: dict[str, frozenset[str]] = {
     "en": word_set("the a an"),
@@ -35,7 +35,7 @@ ARTICLES: dict[str, frozenset[str]] = {
     "pt": word_set("o a os as um uma uns umas"),
     "nl": word_set("de het een"),
 }
-"""Articles, with those that a preposition holds in German; some are written like pronouns."""
+"""Articles, including those that a German preposition contains; some are spelled like pronouns."""
 
 _OF = {
     "en": "of", "fr": "de d du des", "de": "von vom", "es": "de del", "nl": "van",
@@ -64,7 +64,7 @@ PREPOSITIONS: dict[str, dict[str, str]] = {
     language: {form: forms.split()[0] for forms in listed for form in forms.split()}
     for language, listed in _PREPOSITIONS.items()
 }
-"""A preposition by each of its forms, one with an article among them; those of possession are left out."""
+"""Prepositions by each of their forms, also contracted with an article; possessive ones are left out."""
 POSSESSING: dict[str, frozenset[str]] = {language: word_set(forms) for language, forms in _OF.items()}
 
 _CALENDAR = {
@@ -98,21 +98,21 @@ _CALENDAR = {
         вчера выходные выходным утром днем вечером ночью""",
 }
 CALENDAR: dict[str, frozenset[str]] = {language: word_set(words) for language, words in _CALENDAR.items()}
-"""Days, months, seasons and parts of the day: they say when, and name nothing."""
+"""Days, months, seasons and parts of the day: they give a time, and name nothing."""
 
 _PARTICLES = {
     "ru": """и а но же ли не что как где когда кто это там тут есть был была было были бы то еще я ты мы вы мне мной нам
         вам меня тебя нас вас себя мой моя мое мои ваш ваша ваше ваши наш наша наше наши""",
 }
 PARTICLES: dict[str, frozenset[str]] = {language: word_set(words) for language, words in _PARTICLES.items()}
-"""Words without a subject of their own, of languages that `footnote_text.stopwords` has no list of."""
+"""Words without a subject of their own, in languages for which `footnote_text.stopwords` has no list."""
 
 _ASKING = {
     "en": "whether", "fr": "que ou", "es": "que cuanto cuanta cuantos cuantas adonde", "it": "che cosa", "pt": "que",
     "ru": "как каков какова каким какими чем чему чьи чья",
 }  # fmt: skip
 ASKING: dict[str, frozenset[str]] = {language: word_set(words) for language, words in _ASKING.items()}
-"""Words that ask, besides those that a locale's signals name by themselves."""
+"""Question words, besides those in a locale's signals."""
 
 OPENING = re.compile(
     r"^(?:(?:and|but|or|so|et|mais|ou|und|aber|oder|y|pero|e|ed|ma|mas|en|maar|а|и|но|no|non|nein|nee|нет)\b ?)*"
@@ -120,4 +120,4 @@ OPENING = re.compile(
     r"|que tal\b|che (?:ne )?dici di\b|per quanto riguarda\b|e quanto a\b|quanto a\b|hoe zit het met\b"
     r"|(?:что|как) насчет\b)?"
 )
-"""What links a message to the one before it, of its folded words with one space between; may match nothing."""
+"""Phrases that link a message to the one before, matched on its folded words with single spaces; may match nothing."""

@@ -1,4 +1,4 @@
-"""What a text may cost in tokens whichever vocabulary the model has."""
+"""An upper bound on a text's tokens, for any vocabulary of the model."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ _MARGIN = 20
 
 
 def cost(text: str) -> int:
-    """Return tokens that the text does not exceed in cl100k_base or o200k_base, counted or estimated."""
+    """Return a number of tokens that the text does not exceed in cl100k_base or o200k_base, counted or estimated."""
     count = tokens.count(text)
     return count + -(-count // _MARGIN) + (1 if count else 0)

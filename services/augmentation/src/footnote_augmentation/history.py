@@ -18,11 +18,11 @@ def window(
     characters: int = MAX_CHARACTERS,
     unanswered: str = "…",
 ) -> list[ChatMessage]:
-    """Return the most recent messages, oldest first: at most so many, and so many characters together.
+    """Return the most recent messages, oldest first, within limits on their number and on total characters.
 
-    Only the user's and the assistant's count: a system turn handed in as history would be a way around the rules. A
-    message too long for what is left is left out with all before it; a newest one too long by itself keeps its start.
-    They take turns, the user first and the assistant last: a question that got no answer is followed by `unanswered`.
+    Only the user's and the assistant's messages count: a system message in the history could bypass the rules. A
+    message that does not fit is left out with all before it; the newest one is cut instead. The roles alternate, from
+    the user to the assistant: a question without an answer is followed by `unanswered`.
     """
     spoken = [
         item for item in history if item.role in {MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT} and item.text.strip()
@@ -30,7 +30,7 @@ def window(
     kept: list[ChatMessage] = []
     left = characters
     for item in reversed(spoken[-messages:] if messages > 0 else []):
-        # What was said may repeat what documents say: their forgeries count for nothing here either.
+        # Messages may quote documents, so forged marks in them are neutralised here too.
         text = neutralise(item.text, markers=False).text
         if len(text) > left:
             if not kept and left > 1:
@@ -47,7 +47,7 @@ def _in_turns(kept: Sequence[ChatMessage], unanswered: str) -> list[ChatMessage]
     for item in kept:
         asks = item.role == MESSAGE_ROLE_USER
         if not turns and not asks:
-            continue  # the answer to a question that the window has left behind
+            continue  # the answer to a question that is outside the window
         if turns and turns[-1].role == item.role:
             if asks:
                 turns.append(ChatMessage(role=MESSAGE_ROLE_ASSISTANT, text=unanswered))

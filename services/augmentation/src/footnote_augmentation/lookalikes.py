@@ -1,7 +1,7 @@
-"""What a text reads like: letters, digits and brackets that look like ASCII ones become them.
+"""Maps letters, digits and brackets that look like ASCII ones to ASCII.
 
-Compatibility forms (fullwidth, mathematical, circled) come from Unicode's own tables; combining marks and what
-shows nothing go. Beside them stands a small table of Cyrillic, Greek, Armenian and phonetic letters.
+Compatibility forms (fullwidth, mathematical, circled) come from Unicode's own tables; combining marks and invisible
+characters are removed. A small table adds Cyrillic, Greek, Armenian and phonetic letters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READS = {look: plain for plain, looks in _LETTERS.items() for look in looks}
 
 
 class _Reading(dict[str, str]):
-    """What each character reads like, worked out once."""
+    """The ASCII reading of each character, computed once."""
 
     def __missing__(self, char: str) -> str:
         reading = self._of(char)
@@ -52,18 +52,18 @@ _reading = _Reading()
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text reads like; `origin` holds, per character of that, where it comes from; None when nothing moved."""
+    """The ASCII reading of a text; `origin` maps its characters to the text, None when nothing moved."""
 
     text: str
     origin: tuple[int, ...] | None
 
     def source(self, index: int) -> int:
-        """Return where a character of the reading stands in the text."""
+        """Return the position in the text of a character of the reading."""
         return index if self.origin is None else self.origin[index]
 
 
 def read(text: str) -> Reading:
-    """Return what a text reads like."""
+    """Return the ASCII reading of a text."""
     if text.isascii():
         return Reading(text, None)
     parts = [_reading[char] if ord(char) > 0x7F else char for char in text]

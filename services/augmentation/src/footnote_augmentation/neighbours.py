@@ -1,4 +1,4 @@
-"""Passages widened by the chunks before and after them: one text in reading order, its places kept."""
+"""Widens passages by the chunks before and after them: one text in reading order, with its places kept."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from footnote.types.v1.table_pb2 import Table
 from footnote_text import locators
 from footnote_text import tables as cells
 
-# Between chunks of one text stands at most some white space; farther apart they are no neighbours.
+# Chunks of one text are separated by some white space at most; with more between them they are no neighbours.
 _MOST_APART = 8
-# What joining may add to the tokens of the parts: a label over two pages, a word cut in two.
+# What joining may add to the parts' tokens: a label over two pages, a word cut in two.
 _MARGIN = 8
 
 
 def widen(
     candidates: Sequence[ScoredChunk], shown: Sequence[int], room: int, cost: Callable[[str], int]
 ) -> list[ScoredChunk]:
-    """Return the candidates, those at the places `shown` with as many of their neighbours as `room` tokens allow.
+    """Return the candidates; those at the places `shown` get as many neighbours as `room` tokens allow.
 
-    Better ones come first, the nearest neighbours first; a chunk that stands in a source already is not shown again.
+    Better candidates come first, and nearer neighbours; a chunk that is already in a source is not shown again.
     """
     taken = {candidates[index].chunk.id for index in shown}
     result = list(candidates)
@@ -52,12 +52,12 @@ def _nearest_first(candidate: ScoredChunk, taken: Container[str]) -> list[Chunk]
         for item in candidate.neighbors
         if item.id not in taken and (item.document_id, item.revision) == (own.document_id, own.revision)
     ]
-    # What follows explains more often than what came before.
+    # Text that follows explains more often than text before.
     return sorted(near, key=lambda item: (abs(item.ordinal - own.ordinal), item.ordinal < own.ordinal))
 
 
 def _adjoins(chosen: Sequence[Chunk], neighbour: Chunk) -> bool:
-    """Whether a chunk stands right before or after those chosen, in the document's text too where that is known."""
+    """Return whether a chunk directly adjoins the chosen ones, also in the document's text if that is known."""
     first, last = chosen[0], chosen[-1]
     if neighbour.ordinal == last.ordinal + 1:
         left, right = last, neighbour
@@ -72,7 +72,7 @@ def _adjoins(chosen: Sequence[Chunk], neighbour: Chunk) -> bool:
 
 
 def _overlap(left: Chunk, right: Chunk) -> int:
-    """Return how many characters of the second chunk the first one ends with, by their spans; 0 when none."""
+    """Return how many leading characters of the second chunk the first one ends with, by spans; 0 for none."""
     if not (left.locator.HasField("span") and right.locator.HasField("span")):
         return 0
     length = left.locator.span.end - right.locator.span.start
@@ -80,7 +80,7 @@ def _overlap(left: Chunk, right: Chunk) -> int:
 
 
 def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
-    """Return the hit with the text of adjoining chunks, given in reading order, and the places of all their parts."""
+    """Return the hit with the text of adjoining chunks, given in reading order, and the places of all parts."""
     text = ""
     anchors: list[Anchor] = []
     tables: list[Table] = []
@@ -108,7 +108,7 @@ def join(hit: Chunk, chosen: Sequence[Chunk]) -> Chunk:
 
 
 def _gap(left: Chunk, right: Chunk) -> str:
-    """Return what stands between two chunks, as long as in the document, so that places there stay right."""
+    """Return the text between two chunks, as long as in the document, so that later places stay right."""
     if not (left.locator.HasField("span") and right.locator.HasField("span")):
         return "\n"
     apart = right.locator.span.start - left.locator.span.end
@@ -116,10 +116,10 @@ def _gap(left: Chunk, right: Chunk) -> str:
 
 
 def _anchors(chunk: Chunk, start: int, skipped: int, tables: Sequence[int]) -> list[Anchor]:
-    """Return a chunk's places moved to `start`; one over all of it when it has none of its own.
+    """Return a chunk's places moved to `start`; a single one for the whole chunk when it has none.
 
-    Of the first `skipped` characters, which the chunk before has too, the cells are left out. `tables` says where the
-    chunk's tables stand among those of the whole.
+    Cells in the first `skipped` characters, which the previous chunk also has, are left out. `tables` gives the
+    positions of the chunk's tables among those of the whole.
     """
     own = list(chunk.anchors)
     if not any(anchor.locator.WhichOneof("place") for anchor in own):

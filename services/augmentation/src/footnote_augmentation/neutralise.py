@@ -1,7 +1,7 @@
-"""Making source text harmless: it must not close its delimiter, pose as another role or forge a citation.
+"""Neutralises source text: it must not close its delimiter, pose as another role or forge a citation.
 
-Every replacement puts one character for one character; only invisible characters are removed. A map of offsets keeps
-the places inside a passage (its anchors) where they belong.
+Each replacement maps one character to one character; only invisible characters are removed. A map of offsets keeps the
+places inside a passage (its anchors) correct.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from footnote.types.v1.locator_pb2 import Anchor
 from footnote_augmentation.lookalikes import read
 from footnote_augmentation.template_marks import ANGLED, SPEAKER, SQUARED
 
-_JOINERS = frozenset("\u200c\u200d")  # needed between letters of Arabic and Indic scripts and inside emoji
+_JOINERS = frozenset("\u200c\u200d")  # required between letters of Arabic and Indic scripts and inside emoji
 _ROLE = re.compile(
     r"(?im)^[ \t>#*\-_|~]*(?:system|assistant|user|human|developer|tool|ai|systeme|utilisateur|developpeur|chatbot|bot|"
     r"new instructions?|nouvelles? instructions?|nouvelles? consignes?)[ \t*_|~]*:"
@@ -36,7 +36,7 @@ _ROUNDS = 8
 
 @dataclass(frozen=True, slots=True)
 class Neutral:
-    """Text made harmless; `kept` holds, per character of it, its offset in the original, or None when nothing moved."""
+    """Neutralised text; `kept` holds the original offset of each character, None when nothing moved."""
 
     text: str
     kept: tuple[int, ...] | None
@@ -56,8 +56,8 @@ class Neutral:
         return moved
 
 
-# Characters that show nothing and serve to hide or reorder: controls, soft hyphens, fillers, bidirectional controls,
-# zero-width ones, variation tags, private use.
+# Invisible characters that hide or reorder text: controls, soft hyphens, fillers, bidirectional controls, zero-width
+# ones, variation tags, private use.
 INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ud800-\udfff\ue000-\uf8ff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\U000f0000-\U0010ffff]"
@@ -65,7 +65,7 @@ INVISIBLE = re.compile(
 
 
 def is_invisible(text: str, index: int) -> bool:
-    """Whether the character at an index is one that shows nothing, and not a joiner that its script needs."""
+    """Return whether the character at an index is invisible, and not a joiner that its script needs."""
     char = text[index]
     if not INVISIBLE.match(char):
         return False
@@ -75,9 +75,9 @@ def is_invisible(text: str, index: int) -> bool:
 
 
 def neutralise(text: str, markers: bool = True) -> Neutral:
-    """Source text as the model may see it. What looks like a mark of the prompt counts as one, in any script.
+    """Return source text as the model may see it. Lookalikes of the prompt's marks count as marks, in any script.
 
-    Without `markers` footnotes such as "[2]" stay, as in an earlier answer; labels of sources go all the same.
+    Without `markers`, footnotes such as "[2]" stay, as in an earlier answer; source labels are removed anyway.
     """
     normal = text.replace("\r\n", " \n")
     for mark in "\r\x85\u2028\u2029":
@@ -97,7 +97,7 @@ def neutralise(text: str, markers: bool = True) -> Neutral:
 
 
 def _disarm(text: str, citation: re.Pattern[str]) -> str:
-    """Put a harmless character for each one that makes a mark, as the text reads."""
+    """Replace each character that forms a mark in the text's reading by a harmless one."""
     reading = read(text)
     plain = reading.text
     changes: dict[int, str] = {}
@@ -108,7 +108,7 @@ def _disarm(text: str, citation: re.Pattern[str]) -> str:
                 changes[reading.source(index)] = table[plain[index]]
 
     for match in citation.finditer(plain):
-        # A number alone is a citation in these only: 〔2023〕 numbers a decree.
+        # A bare number is a citation only in these brackets: 〔2023〕 numbers a decree.
         if text[reading.source(match.start())] in "[［【" or not match.group()[1:].lstrip()[:1].isdigit():
             change(match, _TO_ROUND)
     for match in _INST.finditer(plain):
@@ -133,7 +133,7 @@ def _disarm(text: str, citation: re.Pattern[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return a file name or label made harmless and kept on one line, without brackets of any kind that look ours."""
+    """Return a file name or label neutralised and on one line, without brackets that look like ours."""
     flat = " ".join(neutralise(text).text.split())
     if flat.isascii():
         return flat.translate(_FLAT)

@@ -1,4 +1,4 @@
-"""Whether question and passages may be given to a reranker, and who may choose which."""
+"""Whether a reranker may receive question and passages, and which callers may choose which reranker."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from footnote_augmentation.settings import Settings
 
 
 class Permitted:
-    """Asks the operator's policy before a reranker is given texts."""
+    """Applies the operator's policy before a reranker receives texts."""
 
     def __init__(self, egress: Egress, rerankers: Rerankers, settings: Settings) -> None:
         self._egress = egress
@@ -31,7 +31,7 @@ class Permitted:
     def check(
         self, scope: Scope, provider: str, rerank: RerankSettings, bounds: TextBounds, *, chosen: bool = True
     ) -> None:
-        """Raise unless texts so bound may be re-scored by `provider`, and, if it was `chosen`, by this caller's choice.
+        """Raise unless `provider` may re-score texts with these bounds and, if `chosen`, this caller may choose it.
 
         PermissionDenied or FailedPrecondition, PROVIDER_NOT_ALLOWED.
         """

@@ -1,4 +1,4 @@
-"""A message as words of classes: names, times, other words of meaning, and the small words between them."""
+"""Classifies the words of a message: names, times, other content words, and the function words between them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnote_augmentation import closed_words as closed
 
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
 _BEGINS = frozenset(".!?¿¡:;")
-_BRACKETS = frozenset("([")  # what is carried on stands there: a capital is a name's
+_BRACKETS = frozenset("([")  # carried-over words are in brackets: a capital there is a name's
 _QUOTES = ' \n\t"“”„«»'
 _CLAUSE = re.compile(r"[,;:.!?–—]")
 _YEAR = re.compile(r"(?:19|20)\d\d")
@@ -23,7 +23,7 @@ NOUNS_IN_CAPITALS = frozenset({"de"})
 
 
 class Sort(Enum):
-    """What a word does in its sentence, as far as it shows."""
+    """The function of a word in its sentence, as far as it can be seen."""
 
     SMALL = "small"
     TIME = "time"
@@ -33,9 +33,9 @@ class Sort(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of a message, its place, its stems.
+    """A word of a message, with its place and stems.
 
-    `close` says that only a space parts it from the word before, `clause` counts the commas and stops before it.
+    `close` means that only a space separates it from the word before; `clause` counts the commas and stops before it.
     """
 
     text: str
@@ -52,7 +52,7 @@ class Token:
 def tokens(message: str, language: str) -> list[Token]:
     """Return the words of a message.
 
-    A name has a capital inside a sentence, or is a number right behind a word of meaning ("room 12", not "2 guests").
+    A name is capitalised inside a sentence, or a number directly after a content word ("room 12", not "2 guests").
     """
     found: list[Token] = []
     clause = 0
@@ -93,18 +93,18 @@ def _small(language: str) -> frozenset[str]:
 
 
 def asking(language: str) -> frozenset[str]:
-    """Return the folded words that ask, in a language with a locale."""
+    """Return the folded question words of a language with a locale."""
     locale = locales.known(language)
     told = frozenset[str]() if locale is None else signals.single(locale.signals.asking)
     return told | closed.ASKING.get(language, frozenset())
 
 
 def beginning(language: str) -> frozenset[str]:
-    """Return the folded verbs that a question which wants yes or no may begin with."""
+    """Return the folded verbs that can begin a yes-or-no question."""
     locale = locales.known(language)
     return frozenset() if locale is None else signals.single(locale.signals.yes_no)
 
 
 def content(words: Sequence[Token]) -> list[Token]:
-    """Return the words that are not small."""
+    """Return the content words."""
     return [word for word in words if word.sort is not Sort.SMALL]

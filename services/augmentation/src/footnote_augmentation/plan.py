@@ -1,4 +1,4 @@
-"""Whether a message wants retrieval at all, and what text to search with."""
+"""Decides whether a message needs retrieval, and with what text to search."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from footnote_text.speaking import is_greeting
 from footnote_text.wordlists import word_set
 
 _MAX_TOPIC_WORDS = 32
-_MAX_SAID = 8  # messages that a topic is made of
-_MAX_READ = 2000  # characters of each
+_MAX_SAID = 8  # messages from which a topic is made
+_MAX_READ = 2000  # characters of each that are read
 
 # Whole messages that need no documents, folded; an optional name or filler may follow a greeting.
 _SMALL_TALK = re.compile(
@@ -76,7 +76,7 @@ _PRONOUNS: dict[str, frozenset[str]] = {
         "dafur"),
     "es": word_set("el ella ellos ellas lo la los las le les esto eso este esta ese esa su sus aquello"),
 }  # fmt: skip
-# Articles that only count as pronouns before a verb, which we do not parse: they must not make a question a follow-up.
+# Articles that are pronouns only before a verb, which we do not parse: they must not make a question a follow-up.
 _AMBIGUOUS = {
     "fr": word_set("le la les en y ce cet cette ces leur leurs son sa ses"),
     "es": word_set("el la los las este esta ese esa"),
@@ -92,7 +92,7 @@ _WORD = re.compile(r"[^\W_]+(?:[-'’.][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class QueryPlan:
-    """The plan for one message; `topic` is to be handed back with the next one."""
+    """The plan for one message; pass `topic` back with the next one."""
 
     should_retrieve: bool
     query: str
@@ -102,23 +102,23 @@ class QueryPlan:
 
 
 def _spoken(message: str) -> str:
-    """Folded words with single spaces, nothing else."""
+    """Return folded words with single spaces, nothing else."""
     return " ".join(re.sub(r"[^\w]+", " ", fold(message)).split())
 
 
 def should_use_rag(message: str) -> bool:
-    """Return false for greetings, thanks and the like, in several languages; true for whatever might ask something."""
+    """Return false for greetings, thanks and the like, in several languages; true for anything that may ask."""
     plain = _spoken(_ADDRESSED.sub(lambda match: match.group().split()[0].rstrip(","), message.lower()))
     return bool(plain) and _SMALL_TALK.match(plain) is None and not is_greeting(message)
 
 
 def _content_words(text: str, language: str) -> list[str]:
-    """Return the words of a text that carry its subject, as written."""
+    """Return the content words of a text, as written."""
     return [match.group() for match in _WORD.finditer(text) if terms(match.group(), language)]
 
 
 def _depends_on_topic(message: str, language: str) -> bool:
-    """Whether a message needs what was said before to be understood."""
+    """Return whether a message needs the earlier ones to be understood."""
     words = _spoken(message).split()
     if _CONTINUES.match(" ".join(words)):
         return True
@@ -127,21 +127,22 @@ def _depends_on_topic(message: str, language: str) -> bool:
     clear = pronouns - _AMBIGUOUS.get(language, frozenset())
     if clear & set(words):
         return True
-    # A short message with a pointing word, or with hardly a subject of its own, leans on what came before.
+    # A short message with a pronoun, or with hardly a subject of its own, depends on the earlier ones.
     return len(content) <= 2 or (len(content) <= 5 and bool(pronouns & set(words)) and language == "en")
 
 
 def accumulate(topic: str, message: str, language: str) -> tuple[str, QueryRewriting.ValueType]:
     """Return the topic after a message, and how it was made.
 
-    Its own words are added to a subject that it leans on or shares, else it is a new subject. "" where it has no words.
+    The message's words are added to a topic that it depends on or shares; otherwise they are a new topic. "" if it has
+    no words.
     """
     old = _content_words(topic, language)
     new = _content_words(message, language)
     known = {stem for word in old for stem in terms(word, language)}
     shared = [word for word in new if known & set(terms(word, language))]
     if old and new and not shared and not _depends_on_topic(message, language):
-        # A new subject asked about in full: the message itself searches better than its words in a row.
+        # A complete question with a new subject: the message itself searches better than its bare words.
         return " ".join(message.split()[: 2 * _MAX_TOPIC_WORDS]), QUERY_REWRITING_NEW_SUBJECT
     merged: list[str] = []
     seen: set[str] = set()
@@ -151,7 +152,7 @@ def accumulate(topic: str, message: str, language: str) -> tuple[str, QueryRewri
             seen.add(stems)
             merged.append(word)
     if len(merged) > _MAX_TOPIC_WORDS:
-        # The subject stands first and the news last; what lies between is what a long conversation forgets.
+        # Keep the first words, the subject, and the last, the news; a long conversation drops those between.
         head = _MAX_TOPIC_WORDS // 4
         merged = merged[:head] + merged[-(_MAX_TOPIC_WORDS - head) :]
         return " ".join(merged), QUERY_REWRITING_TOPIC_SHORTENED
@@ -159,7 +160,7 @@ def accumulate(topic: str, message: str, language: str) -> tuple[str, QueryRewri
 
 
 def topic_of(said: Sequence[str]) -> str:
-    """Return the topic that some messages leave, oldest first; only the last few count."""
+    """Return the topic that messages leave, oldest first; only the last few count."""
     topic = ""
     for message in said[-_MAX_SAID:]:
         topic = plan(message[:_MAX_READ], topic).topic
@@ -167,12 +168,12 @@ def topic_of(said: Sequence[str]) -> str:
 
 
 def plan(message: str, topic: str, said: Sequence[str] = ()) -> QueryPlan:
-    """Plans the search for a message, given the topic accumulated before it (empty in a new conversation).
+    """Plan the search for a message, given the topic accumulated before it (empty in a new conversation).
 
-    Where no topic was kept it is made of what the user `said` before, oldest first.
+    Without a stored topic, it is made from what the user `said` before, oldest first.
 
-    The first message is searched as it is; a follow-up by the topic that its words were added to, so that "it" keeps
-    its subject. Small talk leaves the topic as it was.
+    The first message is searched as it is. A follow-up is searched by the topic with its words added, so that "it"
+    keeps its subject. Small talk leaves the topic unchanged.
     """
     topic = " ".join(topic.split()) or topic_of(said)
     strategy = QUERY_STRATEGY_FOLLOW_UP if topic else QUERY_STRATEGY_FIRST_MESSAGE

@@ -1,4 +1,4 @@
-"""What augmentation needs from others: something that scores passages for a question."""
+"""Augmentation's outside dependencies: a reranker that scores passages for a question."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ class Reranker(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back what it holds: connections, a model in memory."""
+        """Release its resources: connections, a model in memory."""
         ...

@@ -1,4 +1,4 @@
-"""Putting a prompt together: rules, sources in delimiters nobody can guess, history, and the one question."""
+"""Assembles a prompt: rules, sources in unguessable delimiters, history, and the question."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from footnote_text.locales import Locale
 
 from footnote_augmentation.neutralise import neutralise
 
-# Digits, since every vocabulary counts the same number of tokens for any 24 of them: the plan stays the same from one
-# request to the next although the delimiter never is. 24 digits are 80 bits.
+# Digits, because every vocabulary counts the same tokens for any 24 of them: the plan stays the same between requests
+# although the delimiter changes. 24 digits are 80 bits.
 _NONCE_DIGITS = 24
 PLACEHOLDER = "0" * _NONCE_DIGITS
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What goes into a prompt; `block` is the rendered sources, empty when there are none."""
+    """The contents of a prompt; `block` is the rendered sources, empty when there are none."""
 
     question: str
     block: str
@@ -39,12 +39,12 @@ class Parts:
 
 
 def make_nonce() -> str:
-    """Return a number for one request's delimiters, unknown to whoever wrote the documents."""
+    """Return a number for one request's delimiters, unknown to the documents' authors."""
     return str(secrets.randbelow(10**_NONCE_DIGITS)).zfill(_NONCE_DIGITS)
 
 
 def render_source(locale: Locale, number: int, label: str, text: str) -> str:
-    """One source as it stands in the block: its label with the number, its text, an empty line."""
+    """Return one source as it appears in the block: its label with the number, its text, an empty line."""
     return f"{locale.prompt.source.format(number=number, label=label)}\n{locale.prompt.content}{text}\n\n"
 
 
@@ -70,7 +70,7 @@ def _memory_block(locale: Locale, memory: str, nonce: str) -> str:
 
 
 def messages(locale: Locale, parts: Parts, nonce: str) -> list[ChatMessage]:
-    """Return the messages: one system message, the history, and the question as the only and last new user message."""
+    """Return the messages: one system message, the history, and the question as the last user message."""
     sections: list[str] = []
     if parts.system_prompt.strip():
         sections.append(parts.system_prompt.strip())
@@ -89,14 +89,14 @@ def messages(locale: Locale, parts: Parts, nonce: str) -> list[ChatMessage]:
         ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
     else:
-        # A's wording: no context at all, only the word that there is none.
+        # Without context the prompt only says that there is none.
         rules = [
             *locale.prompt.rules[:3],
             locale.prompt.no_sources,
             locale.prompt.no_sources_reply.format(not_found=locale.not_found),
         ]
         sections.append("\n".join(f"- {rule}" for rule in rules))
-    # What was said elsewhere is no stand-in for documents that cannot be looked at.
+    # Earlier messages cannot replace documents that are unavailable.
     if parts.memory.strip() and not parts.documents_unavailable:
         sections.append(_memory_block(locale, parts.memory, nonce))
     if parts.block and not (parts.without_sources or parts.documents_unavailable):
@@ -109,7 +109,7 @@ def messages(locale: Locale, parts: Parts, nonce: str) -> list[ChatMessage]:
 
 
 def prompt_hash(items: Sequence[ChatMessage]) -> str:
-    """SHA-256 over roles and texts, each length-prefixed so that no two prompts share one."""
+    """Return the SHA-256 over roles and texts, each length-prefixed so that no two prompts share one."""
     digest = hashlib.sha256()
     for item in items:
         data = item.text.encode("utf-8", "surrogatepass")
@@ -121,7 +121,7 @@ def prompt_hash(items: Sequence[ChatMessage]) -> str:
 def assemble(locale: Locale, parts: Parts) -> tuple[Prompt, list[ChatMessage]]:
     """Return the prompt, and its messages with a placeholder for the delimiter number.
 
-    The hash is of the latter: the same question over the same sources has the same hash, whatever delimiter it got.
+    The hash is of the latter: the same question over the same sources has the same hash, whatever its delimiter.
     """
     plain = messages(locale, parts, PLACEHOLDER)
     real = messages(locale, parts, make_nonce())

@@ -1,4 +1,4 @@
-"""The rerankers there are, and the ones made so far."""
+"""The registered rerankers, and a cache of their instances."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CAPABILITIES = ("reranking",)
 
 
 def registrations(settings: Settings) -> Registry[Reranker]:
-    """Return every kind of reranker of this deployment; other packages add theirs in the group `footnote.rerankers`."""
+    """Return this deployment's kinds of rerankers; other packages register in the group `footnote.rerankers`."""
     by_words = Registration(
         kind=Kind.RERANKER,
         id="lexical",
@@ -76,7 +76,7 @@ def registrations(settings: Settings) -> Registry[Reranker]:
 
 
 class Rerankers:
-    """Rerankers by id, model and settings; each is made once, the least recently used are closed."""
+    """Rerankers by id, model and settings; each is created once, and the least recently used are closed."""
 
     def __init__(self, settings: Settings) -> None:
         self._registry = registrations(settings)
@@ -87,7 +87,7 @@ class Rerankers:
         return self._registry.descriptions()
 
     def problems(self, id: str, settings: Mapping[str, object]) -> list[str]:
-        """Return what is wrong with an id or its settings."""
+        """Return the problems of an id or its settings."""
         return self._registry.problems(id, settings)
 
     def require(self, id: str, settings: Mapping[str, object]) -> None:
@@ -95,17 +95,17 @@ class Rerankers:
         self._registry.require(id, settings)
 
     def model(self, id: str, model: str) -> str:
-        """Return the model that is used where `model` is asked for: it, or the one that the deployment sets."""
+        """Return the model used for `model`: itself, or the deployment's default."""
         registration = self._registry.get(id)
         return model or (registration.default_model if registration else "")
 
     def use(self, id: str, model: str, egress: Egress) -> Use:
-        """Return what the policy must know of a reranker and its model, filled in; nothing is called or made."""
+        """Return what the policy needs of a reranker and its model, filled in; nothing is called or created."""
         return use(policy.Kind.RERANKER, id, self.model(id, model), self._registry.get(id), egress)
 
     @asynccontextmanager
     async def lease(self, id: str, model: str, settings: Mapping[str, object]) -> AsyncIterator[Reranker]:
-        """Give the reranker, made on a thread at its first use since loading a model takes time.
+        """Yield the reranker; the first use creates it on a thread, since loading a model takes time.
 
         Raises InvalidArgument(PROVIDER_INVALID) for an unknown id or wrong settings.
         """

@@ -1,4 +1,4 @@
-"""Re-scoring candidates before selection; a reranker that fails or dawdles is left out and reported."""
+"""Re-scores candidates before selection; a reranker that fails or times out is skipped and reported."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnote_augmentation.registry import Rerankers
 
 
 class RerankStep:
-    """Applies the reranker that a request asks for, within a time limit."""
+    """Applies the requested reranker, within a time limit."""
 
     def __init__(self, rerankers: Rerankers, timeout: float) -> None:
         self._rerankers = rerankers
@@ -25,9 +25,9 @@ class RerankStep:
     async def apply(
         self, provider: str, model: str, settings: Mapping[str, Any], question: str, candidates: Sequence[ScoredChunk]
     ) -> tuple[list[ScoredChunk], Degradation | None]:
-        """Return the candidates with the reranker's scores, best first; as they were, and why, when it failed.
+        """Return the candidates with the reranker's scores, best first; on failure unchanged, with the reason.
 
-        Raises InvalidArgument for a reranker that does not exist or wrong settings: that is the request's fault.
+        Raises InvalidArgument for an unknown reranker or wrong settings: that is the request's fault.
         """
         passages = [candidate.chunk.text for candidate in candidates]
         before = [candidate.score for candidate in candidates]

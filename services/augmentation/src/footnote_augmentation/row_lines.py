@@ -1,4 +1,4 @@
-"""Rows of tables as the prompt shows them: the headers of the columns once, and below them the cells of each row.
+"""Formats table rows for the prompt: column headers once, and below them each row's cells.
 
 In a chunk each row repeats its headers, "Country: Kenya; Female › 2023: 24". The shorter form holds the same words.
 """
@@ -18,7 +18,7 @@ _BAR = str.maketrans({"|": "¦"})
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a passage that holds one row of a table and nothing else."""
+    """A line of a passage that holds one table row and nothing else."""
 
     start: int
     end: int
@@ -29,7 +29,7 @@ class _Line:
 
 
 class RowLines:
-    """The rows in a passage, whose text and cells are harmless already."""
+    """The rows in a passage, whose text and cells are already neutralised."""
 
     def __init__(self, text: str, rows: Sequence[Row]) -> None:
         self._text = text
@@ -37,9 +37,9 @@ class RowLines:
         self._runs = self._together(rows)
 
     def laid_out(self, text: str) -> str:
-        """Return the passage or its beginning, with the headers of rows that follow one another said once.
+        """Return the passage or its beginning, with the headers of consecutive rows stated once.
 
-        Where that would be longer, as for wide tables with few cells, the rows stay as they are.
+        If that would be longer, as for wide tables with few cells, the rows stay as they are.
         """
         made: list[str] = []
         done = 0
@@ -54,7 +54,7 @@ class RowLines:
         return "".join(made) + text[done:]
 
     def _together(self, rows: Sequence[Row]) -> list[list[_Line]]:
-        """Return the lines of rows that follow one another in one table."""
+        """Return the lines of consecutive rows of one table."""
         runs: list[list[_Line]] = []
         for row in rows:
             line = self._line(row)
@@ -68,7 +68,7 @@ class RowLines:
         return runs
 
     def _line(self, row: Row) -> _Line | None:
-        """Return the line of a row; None where it is cut, shares its line, or has words of no cell and no header."""
+        """Return the line of a row; None if it is cut, shares its line, or has words outside cells and headers."""
         text = self._text
         start = text.rfind("\n", 0, row.start) + 1
         end = text.find("\n", row.start)
@@ -87,14 +87,14 @@ class RowLines:
         return _Line(start, at, row.cells[0].message.table, headers, cells) if whole else None
 
     def _path(self, headers: tuple[str, ...]) -> str:
-        """Return headers from the outermost as a row's text has them."""
+        """Return headers from the outermost, formatted as in a row's text."""
         if headers not in self._paths:
             self._paths[headers] = _PATH.join(" ".join(neutralise(one).text.split()) for one in headers)
         return self._paths[headers]
 
 
 def _table(lines: Sequence[_Line]) -> str:
-    """Return the headers of all columns that the rows have cells in, then the rows."""
+    """Return the headers of all columns in which the rows have cells, then the rows."""
     columns = {column: header for line in lines for column, header in line.headers.items()}
     order = sorted(columns)
     rows = [_cells(line.cells.get(column, "") for column in order) for line in lines]

@@ -1,4 +1,4 @@
-"""Choosing which candidates become sources: no empty ones, no near duplicates, one per document first."""
+"""Chooses which candidates become sources: no empty ones, no near duplicates, one per document first."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_text.lexical import terms
 from footnote_text.near_duplicates import Originals, contained
 
-# Candidates whose score is at least this share of the best remaining one count as comparable.
+# Candidates count as comparable when their score is at least this share of the best remaining one.
 COMPARABLE = 0.85
-# Of the runs of words of the smaller of two passages, what stands in the other one.
+# The share of word runs of the smaller passage that also occur in the other.
 DUPLICATE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """Why a candidate is left out: which chunk says the same, how many the reranker kept, by the reason."""
+    """The reason for leaving out a candidate, with the duplicate chunk or the reranker's limit."""
 
     reason: TokenReason.ValueType
     duplicate_of: str = ""
@@ -32,14 +32,14 @@ class Why:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Candidates in the order in which they become sources, and the others with the reason why not."""
+    """Candidates in the order of the sources, and the others with the reasons for leaving them out."""
 
     chosen: list[ScoredChunk]
     dropped: list[tuple[ScoredChunk, Why]]
 
 
 def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
-    """Order best first, but a new document before a seen one's next passage when their scores are comparable."""
+    """Order best first, but a new document before a seen one's next passage if their scores are comparable."""
     rest = list(candidates)
     ordered: list[ScoredChunk] = []
     seen: set[str] = set()
@@ -60,16 +60,16 @@ def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
 
 
 def _counts_for(candidate: ScoredChunk, named_document_ids: Sequence[str]) -> Callable[[ScoredChunk], bool]:
-    """Return which candidates this one may be a repetition of.
+    """Return the candidates that this one may repeat.
 
-    The same words in a document that the question names are no repetition: it asked for both files.
+    The same words in another document that the question names are no repetition: it asked for both files.
     """
     document_id = candidate.chunk.document_id
     return lambda other: document_id not in named_document_ids or other.chunk.document_id == document_id
 
 
 def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] = ()) -> Selection:
-    """Orders and thins candidates. Documents the question names come first with their best passage each."""
+    """Order and thin out candidates. Documents that the question names come first, each with its best passage."""
     dropped: list[tuple[ScoredChunk, Why]] = []
     originals: Originals[ScoredChunk] = Originals(contained(DUPLICATE))
     ids: set[str] = set()

@@ -1,4 +1,4 @@
-"""Translates between the messages of AugmentationService and the logic."""
+"""Converts between the messages of AugmentationService and the logic."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Servicer(AugmentationServiceServicer):
         )
 
     async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
-        """Fill in settings; what BuildPrompt would refuse is refused here, a model that must be there is looked for."""
+        """Fill in settings; refuse what BuildPrompt would refuse, and check that a required model exists."""
         prompt, rerank = self._resolve(request.prompt, request.rerank)
         self._check_settings(prompt, rerank)
         if rerank.provider not in _NO_RERANKER:
@@ -112,7 +112,8 @@ class Servicer(AugmentationServiceServicer):
         made = await asyncio.to_thread(plan.plan, request.message, request.topic, said)
         full = await asyncio.to_thread(subject.in_full, request.message, said) if said and made.should_retrieve else ""
         if full:
-            # Searched for as it is answered, but for what may not be meant; the topic is for callers without history.
+            # The search text equals the question to answer, without doubtful additions; the topic is for callers
+            # without history.
             searched = leaning.parted(full) if full != request.message else leaning.Leaning(full)
             made = replace(made, query=str(replace(searched, before="")).strip())
         strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
@@ -136,7 +137,7 @@ class Servicer(AugmentationServiceServicer):
         return pb.ValidateProviderResponse(valid=not problems, problems=problems)
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: Call) -> pb.CheckProviderResponse:
-        """Score two passages and say how that went."""
+        """Score two passages and report the result."""
 
         async def score() -> dict[str, Any]:
             async with self._rerankers.lease(request.id, "", _plain(request.settings)) as reranker:

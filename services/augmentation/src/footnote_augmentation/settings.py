@@ -7,7 +7,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
 class Settings(BaseSettings):
-    """Variables FOOTNOTE_AUGMENTATION_*: addresses and limits; `footnote_kit.collection_settings` has the others."""
+    """Variables FOOTNOTE_AUGMENTATION_*: addresses and limits; the others are in `footnote_kit.collection_settings`."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_AUGMENTATION_")
 

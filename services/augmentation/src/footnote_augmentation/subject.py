@@ -1,9 +1,9 @@
-"""What a conversation is about, by rules of grammar; a follow-up is filled in by it.
+"""Tracks a conversation's subject by grammar rules, and completes follow-ups with it.
 
-A language model does this better, and is asked where one answers. These rules know word classes by their look and by
-closed lists alone (`phrases.py`, `closed_words.py`). A message that asks for something of its own and leans on what was
-said gets the names before it, in brackets. One without a verb that names another thing, another time or another
-circumstance gives way to the question before it, asked of that. What they cannot tell they leave as it was asked.
+A language model does this better, and is used where one is available. These rules know word classes by form and from
+closed lists only (`phrases.py`, `closed_words.py`). A message that asks something of its own but depends on earlier
+ones gets the earlier names in brackets. A message without a verb that names another thing, time or circumstance is
+replaced by the previous question about it. When the rules cannot decide, they leave the message as it is.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from footnote_augmentation.plan import should_use_rag
 from footnote_augmentation.swapping import swapped
 
 _MESSAGES, _CHARACTERS = 8, 600
-_READ = 4000  # characters by which the language is told
-_MOST = 12  # words that are carried on
+_READ = 4000  # characters used for language detection
+_MOST = 12  # words that are carried over
 _BACK = 6  # words that may or may not be meant
-_FRAGMENT = 6  # words of meaning that a message without a verb has at most
+_FRAGMENT = 6  # maximum content words of a message without a verb
 _WORD = re.compile(r"[^\W_]+(?:[-.][^\W_]+)*")
-_SHORT = 2  # words of meaning of a message that hardly has a subject of its own
+_SHORT = 2  # maximum content words of a message with hardly a subject of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The words that say what a conversation is about, names first of all, and its last question in full.
+    """The words for a conversation's subject, names first, and its last complete question.
 
-    `before` are the names that were spoken of before a question that names nothing.
+    `before` are the names mentioned before a question that names nothing.
     """
 
     about: tuple[str, ...] = ()
@@ -44,13 +44,13 @@ class Subject:
 
 
 def in_full(message: str, said: Sequence[str]) -> str:
-    """Return a message with what it leans on filled in; `said` are the user's messages before it, oldest first.
+    """Return a message completed with what it depends on; `said` are the user's earlier messages, oldest first.
 
-    What it lacks stands behind it in brackets (`footnote_text.leaning`). One that only names another subject gives way
-    to the question before it, asked of that one.
+    The additions follow it in brackets (`footnote_text.leaning`). A message that only names another subject is replaced
+    by the previous question about that subject.
     """
     spoken = [*filter(should_use_rag, (one[:_CHARACTERS] for one in said[-_MESSAGES:])), message]
-    # A short message tells little of its language; the conversation tells more.
+    # A short message gives little evidence of its language; the conversation gives more.
     language = detect("\n".join(spoken)[-_READ:], ("en", "fr"))
     subject = Subject()
     for one in spoken:
@@ -74,7 +74,7 @@ def _next(subject: Subject, message: str, language: str) -> Subject:
 
 
 def _news(words: list[Token], language: str) -> tuple[list[Token], bool, bool]:
-    """Return a message's words without what links it or corrects by it, and whether it does either."""
+    """Return a message's words without linking or correcting ones, and whether it links or corrects."""
     # "è" is a verb, "e" links.
     opening = closed.OPENING.match(" ".join(word.folded if len(word.text) > 1 else word.text.lower() for word in words))
     link = len(opening.group().split()) if opening else 0
@@ -89,7 +89,7 @@ def _news(words: list[Token], language: str) -> tuple[list[Token], bool, bool]:
 
 
 def _corrected(words: list[Token]) -> list[Token]:
-    """Return what is meant: "not this one but that", "that one, not this", "not this one, I meant that"."""
+    """Return the corrected meaning: "not this one but that", "that one, not this", "not this one, I meant that"."""
     denied = next((at for at, word in enumerate(words) if word.folded in closed.DENYING), None)
     if denied is None:
         return words
@@ -101,7 +101,7 @@ def _corrected(words: list[Token]) -> list[Token]:
 
 
 def _is_fragment(words: Sequence[Token], language: str, opened: bool, corrects: bool) -> bool:
-    """Whether a message has no verb, as far as shows: nothing in it asks, points or begins a question."""
+    """Return whether a message seems to have no verb: it has no question word, pronoun or opening of a question."""
     meant = content(words)
     if len(meant) > _FRAGMENT or words[0].folded in beginning(language):
         return False
@@ -118,7 +118,7 @@ def _is_fragment(words: Sequence[Token], language: str, opened: bool, corrects: 
 
 
 def _circumstantial(words: Sequence[Token], language: str) -> bool:
-    """Whether the first word of meaning has a preposition before it: it is asked for in place of the same of before."""
+    """Return whether a preposition precedes the first content word: it then replaces the same phrase of before."""
     small = closed.PREPOSITIONS.get(language, {}).keys() | closed.POSSESSING.get(language, frozenset())
     first = next(at for at, word in enumerate(words) if word.sort is not Sort.SMALL)
     return any(word.folded in small for word in words[:first])
@@ -136,7 +136,7 @@ def _leans(words: Sequence[Token], language: str) -> bool:
 
 
 def _begun(subject: Subject, message: str, words: Sequence[Token], language: str) -> Subject:
-    """Return the subject that a complete message begins; without a name of its own it may be of the one before."""
+    """Return the subject that a complete message begins; without its own name it may keep the previous one."""
     about = _entity(words) or tuple(word.text for word in content(words) if word.sort is Sort.PLAIN)
     before = () if _names_a_thing(words, subject, language) else (*subject.about, *subject.before)
     before = tuple(word for word in dict.fromkeys(before) if word not in about)[:_BACK]
@@ -144,9 +144,9 @@ def _begun(subject: Subject, message: str, words: Sequence[Token], language: str
 
 
 def _names_a_thing(words: Sequence[Token], subject: Subject, language: str) -> bool:
-    """Whether a message names what it is about: a code or a number names but a part of something.
+    """Return whether a message names its subject: a code or a number names only a part of something.
 
-    Where all nouns have capitals, one is a name for certain if it was in what the conversation is about.
+    Where all nouns are capitalised, a word is certainly a name only if it was in the conversation's subject.
     """
     names = [word for word in words if word.sort is Sort.NAME and word.text.isalpha()]
     if language not in NOUNS_IN_CAPITALS:
@@ -156,7 +156,7 @@ def _names_a_thing(words: Sequence[Token], subject: Subject, language: str) -> b
 
 
 def _entity(words: Sequence[Token]) -> tuple[str, ...]:
-    """Return the names among words, each with the word of meaning that stands right before or behind it."""
+    """Return the names among words, each with its adjoining content word."""
     kept: list[str] = []
     for at, word in enumerate(words):
         after = words[at + 1] if at + 1 < len(words) else None
@@ -176,7 +176,7 @@ def _kept(subject: Subject, message: str, words: Sequence[Token], *, whole: bool
     added, before = (
         [word for word in dict.fromkeys(group) if fold(word) not in own][:_MOST] for group in (carried, subject.before)
     )
-    # From its first word on that neither links nor corrects, with the sign that opens a question.
+    # From the first word that neither links nor corrects, including an opening question mark.
     opens = "¿" if "¿" in message[: words[0].start] else ""
     full = leaning(opens + message[words[0].start :], added, [word for word in before if word not in added])
     return Subject(subject.about, full, subject.before)

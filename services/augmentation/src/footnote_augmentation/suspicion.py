@@ -1,4 +1,4 @@
-"""How much a passage looks like an attempt to instruct the model."""
+"""Scores how much a passage looks like an attempt to instruct the model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnote_augmentation.neutralise import INVISIBLE, is_invisible
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A score from 0 (ordinary text) to 1, and what was noticed."""
+    """A score from 0 (ordinary text) to 1, and the signs found."""
 
     score: float
     reasons: tuple[SuspicionReason.ValueType, ...]
@@ -26,8 +26,8 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
-# A sign's weight, name, words without one of which it cannot be there, and pattern: to seek eleven patterns that begin
-# anywhere takes half a millisecond a passage, to seek the words little, and few passages have one.
+# Each sign has a weight, a name, required words and a pattern. Eleven unanchored patterns take half a millisecond per
+# passage. A search for the required words is cheap, and few passages have one.
 _SIGNS: tuple[tuple[float, SuspicionReason.ValueType, tuple[str, ...], re.Pattern[str]], ...] = (
     (0.7, reasons.SUSPICION_REASON_IGNORE_INSTRUCTIONS,
      ("ignor", "disregard", "forget", "override", "bypass", "oubli", "pas compte", "vergiss", "olvida"), _pattern(
@@ -97,18 +97,18 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{120,}+")
 
 
 def lowered(text: str) -> str:
-    """Return a text in small letters, as patterns that ignore case compare it: both Turkish i too."""
+    """Return a text in lower case, as case-insensitive patterns compare it, including both Turkish i."""
     return text.lower() if text.isascii() else text.lower().replace("i\u0307", "i").replace("ı", "i")
 
 
 @kept(2 * 2**20, lambda _: 200)
 def assess(text: str) -> Suspicion:
-    """Judges a passage as it stands in the document, before it is neutralised."""
-    # The same passages serve question after question.
+    """Judge a passage as it is in the document, before it is neutralised."""
+    # Cached: the same passages occur in question after question.
     noticed: list[SuspicionReason.ValueType] = []
     innocence = 1.0
     hidden = sum(1 for match in INVISIBLE.finditer(text) if is_invisible(text, match.start()))
-    # Signs are sought in what a model would read: compatibility forms unified, invisible characters gone.
+    # Search the text as a model would read it: compatibility forms unified, invisible characters removed.
     plain = text
     if not text.isascii():
         plain = unicodedata.normalize("NFKC", INVISIBLE.sub("", text))

@@ -1,4 +1,4 @@
-"""A question asked again of another thing, time or circumstance: the words of a fragment put in their places."""
+"""Repeats a question about another thing, time or circumstance, by putting a fragment's words in their places."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from footnote_text.lexical import fold
 from footnote_augmentation import closed_words as closed
 from footnote_augmentation.phrases import NOUNS_IN_CAPITALS, Sort, Token, content, tokens
 
-_HEAD = 4  # letters that a compound's head has at least
+_HEAD = 4  # minimum letters of a compound's head
 
 
 @dataclass(frozen=True, slots=True)
 class Swapped:
-    """A question with other words in the place of some, and what it is about now."""
+    """A question with some words replaced, and its new subject."""
 
     text: str
     about: tuple[str, ...]
@@ -26,7 +26,7 @@ class Swapped:
 def swapped(
     question: str, words: Sequence[Token], about: Sequence[str], language: str, *, corrects: bool
 ) -> Swapped | None:
-    """Return a question asked of what a fragment names; None where the fragment names nothing to ask it of."""
+    """Return the question about what a fragment names; None if the fragment names nothing that fits."""
     old = tokens(question, language)
     times = [word for word in words if word.sort is Sort.TIME]
     things = [word for word in content(words) if word.sort is not Sort.TIME]
@@ -59,7 +59,7 @@ def _things(
     old: Sequence[Token], words: Sequence[Token], things: Sequence[Token], about: Sequence[str], language: str,
     corrects: bool,
 ) -> tuple[list[int], list[str]] | None:  # fmt: skip
-    """Return which words of a question make room, and for which; no places where they come on top."""
+    """Return which words of a question are replaced, and by which; no places if the new words are added."""
     for rule in (_beside_shared, _compound):
         if (found := rule(old, things, language)) is not None:
             return found
@@ -74,9 +74,9 @@ def _things(
 
 
 def _beside_shared(old: Sequence[Token], things: Sequence[Token], language: str) -> tuple[list[int], list[str]] | None:
-    """Return what stands beside a noun that both have: "tariff A" and "tariff B", "north hall" and "south hall".
+    """Return the words beside a shared noun: "tariff A" and "tariff B", "north hall" and "south hall".
 
-    As many words make room as there are new ones.
+    As many words are replaced as there are new ones.
     """
     for at, thing in enumerate(things):
         for place, word in enumerate(old):
@@ -91,7 +91,7 @@ def _beside_shared(old: Sequence[Token], things: Sequence[Token], language: str)
 
 
 def _run(old: Sequence[Token], place: int, step: int, most: int) -> list[int]:
-    """Return places of words of meaning beside one, on one side, adjoining it; past small words only behind it."""
+    """Return the places of content words that adjoin a word on one side; function words are skipped only after it."""
     found: list[int] = []
     at = place + step
     passed = 0
@@ -109,7 +109,7 @@ def _run(old: Sequence[Token], place: int, step: int, most: int) -> list[int]:
 
 
 def _compound(old: Sequence[Token], things: Sequence[Token], language: str) -> tuple[list[int], list[str]] | None:
-    """Return a German noun, with what stands right beside it, that is the head of the other's compound or as long."""
+    """Return a German noun, with its adjoining words, that is the head of the other's compound or as long."""
     if language not in NOUNS_IN_CAPITALS:
         return None
     for thing in things:
@@ -129,7 +129,7 @@ def _same_head(one: str, other: str) -> bool:
 
 
 def _named(words: Sequence[Token], things: Sequence[Token], language: str, corrects: bool) -> list[Token]:
-    """Return the names of a fragment; where all nouns have capitals, those without an article before them."""
+    """Return the names in a fragment; where all nouns are capitalised, only those without an article."""
     if language not in NOUNS_IN_CAPITALS:
         return [word for word in things if word.sort is Sort.NAME]
     if not corrects:
@@ -140,7 +140,7 @@ def _named(words: Sequence[Token], things: Sequence[Token], language: str, corre
 
 
 def _beside(words: Sequence[Token], names: Sequence[Token]) -> list[Token]:
-    """Return the words of meaning that adjoin a name."""
+    """Return the content words that adjoin a name."""
     return [
         one
         for left, right in pairwise(words)
@@ -150,7 +150,7 @@ def _beside(words: Sequence[Token], names: Sequence[Token]) -> list[Token]:
 
 
 def _slot(old: Sequence[Token], names: Sequence[Token], about: Sequence[str]) -> list[int]:
-    """Return where a question has its name: a row of words of the same look, of what it is about before any other."""
+    """Return where a question has its name: a run of words of the same form, the subject's words first."""
     known = {fold(word) for word in about}
     rows: list[list[int]] = []
     for at, word in enumerate(old):
@@ -166,14 +166,14 @@ def _slot(old: Sequence[Token], names: Sequence[Token], about: Sequence[str]) ->
         return any(old[at].text.isalpha() for at in row) == spelt, any(old[at].folded in known for at in row)
 
     row = max(rows, key=fits, default=[])
-    # "Room 12", and then "14": the number alone makes room.
+    # "Room 12", and then "14": only the number is replaced.
     return row if spelt else [at for at in row if not old[at].text.isalpha()]
 
 
 def _after_same_preposition(
     old: Sequence[Token], words: Sequence[Token], things: Sequence[Token], language: str, *, names_only: bool = False
 ) -> list[int]:
-    """Return the words of a question that stand after the preposition that a fragment's first word stands after."""
+    """Return the words of a question after the preposition that precedes the fragment's first word."""
     forms = closed.PREPOSITIONS.get(language, {})
     first = next(at for at, word in enumerate(words) if word is things[0])
     own = next((forms[word.folded] for word in words[:first] if word.folded in forms), None)
@@ -197,7 +197,7 @@ def _after_same_preposition(
 
 
 def _renamed(about: Sequence[str], gone: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
-    """Return what a question is about with new words for those that are gone, where it was about one of them."""
+    """Return a question's subject with the replaced words exchanged, if it contained one of them."""
     kept = [word for word in about if fold(word) not in gone]
     return tuple(dict.fromkeys([*kept, *new])) if len(kept) < len(about) or not gone else tuple(about)
 
@@ -207,7 +207,7 @@ def _edited(question: str, old: Sequence[Token], edits: dict[int, str], added: S
     at = 0
     for place in sorted(edits):
         start = old[place].start
-        # A word that goes takes the space before it along.
+        # A removed word takes the space before it along.
         between = question[at:start]
         parts.append(between + edits[place] if edits[place] else between.rstrip())
         at = old[place].end
@@ -215,6 +215,6 @@ def _edited(question: str, old: Sequence[Token], edits: dict[int, str], added: S
     found = parted(text)
     background = question.rfind("[") if parted(question).before else len(question)
     if any(old[place].start > background for place in edits):
-        # Whoever names another in its place means it.
+        # A user who names another thing in its place means that one.
         found = Leaning(found.question, " ".join(part for part in (found.subject, found.before) if part))
     return str(replace(found, subject=" ".join([*found.subject.split(), *added])))

@@ -1,9 +1,9 @@
-"""Control marks of models' chat templates, by their form: a model may take them for a turn, a tool or a thought.
+"""Control tokens of chat templates, by their form: a model may take them for a turn, a tool call or a thought.
 
-A tokenizer knows such a mark by its exact characters, so that only whole marks count: `a <| b`, `[|1; 2|]` and
-`List<String>` are no marks. Names that HTML has are none either, except `s`. What the forms were taken from: templates
-of Llama, Mistral, Gemma, Qwen, DeepSeek, Phi, Command R, GLM, Granite, EXAONE, MiniMax, Hunyuan, Kimi, Nemotron,
-Ling, MiniCPM, SmolVLM, GigaChat, Seed, gpt-oss, and those of Alpaca, Vicuna and OpenChat, which are plain words.
+A tokenizer recognises such a token only in full, so `a <| b`, `[|1; 2|]` and `List<String>` do not count. HTML tag
+names do not count either, except `s`. The forms come from templates of Llama, Mistral, Gemma, Qwen, DeepSeek, Phi,
+Command R, GLM, Granite, EXAONE, MiniMax, Hunyuan, Kimi, Nemotron, Ling, MiniCPM, SmolVLM, GigaChat, Seed and gpt-oss.
+Those of Alpaca, Vicuna and OpenChat are plain words.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SQUARED = re.compile(
 )
 """Marks in square brackets, as the tokenizers write them."""
 SPEAKER = re.compile(r"\b(?:USER|ASSISTANT|SYSTEM|HUMAN)[ \t]?:|\bGPT4 Correct (?:User|Assistant):")
-"""Who speaks, as Vicuna and OpenChat say it in the middle of a line."""
+"""Speaker labels that Vicuna and OpenChat put in the middle of a line."""
 
 
 def found(text: str) -> bool:
-    """Tell whether a text has a mark in brackets."""
+    """Return whether a text has a control token in brackets."""
     return ("<" in text and bool(ANGLED.search(text))) or ("[" in text and bool(SQUARED.search(text)))

@@ -14,7 +14,7 @@ from footnote_augmentation.ports import Reranker
 
 
 class Settings(BaseModel):
-    """What a collection may set."""
+    """The settings that a collection may set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -24,7 +24,7 @@ class Settings(BaseModel):
 
 
 class CosineReranker:
-    """Embeds question and passages and scores by their cosine; negative similarity counts as none."""
+    """Embeds question and passages and scores by their cosine; negative similarity counts as zero."""
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         self._settings = settings
@@ -47,10 +47,10 @@ class CosineReranker:
 
 
 def embedding_of(model: str, settings: Settings) -> EmbeddingSettings:
-    """Return what embeds; the model is that provider's."""
+    """Return the embedding provider to use; the model is that provider's."""
     return registry.with_defaults(EmbeddingSettings(provider=settings.provider, model=model))
 
 
 def create(wanted: Wanted[Settings]) -> Reranker:
-    """Make one; raises InvalidArgument for a provider that does not exist."""
+    """Create one; raises InvalidArgument for a provider that does not exist."""
     return CosineReranker(registry.check(embedding_of(wanted.model, wanted.settings)))

@@ -1,4 +1,4 @@
-"""A cross-encoder on this machine: an ONNX sequence-classification model and its tokenizer, in one folder."""
+"""A local cross-encoder: an ONNX sequence-classification model and its tokenizer, in one folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from footnote_augmentation.ports import Reranker
 
 
 class Settings(BaseModel):
-    """What a collection may set."""
+    """The settings that a collection may set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -30,7 +30,7 @@ class Settings(BaseModel):
 
 
 class CrossEncoderReranker:
-    """Reads question and passage together; the logit through a sigmoid is the score."""
+    """Reads question and passage together; the score is the sigmoid of the logit."""
 
     def __init__(self, folder: Path, max_length: int, threads: int) -> None:
         self._model = PairClassifier(folder, "cross-encoder", cut="only_second", max_tokens=max_length, threads=threads)
@@ -46,11 +46,11 @@ class CrossEncoderReranker:
         return shares
 
     async def close(self) -> None:
-        """Let go of nothing: the session ends with the object."""
+        """Do nothing: the session is freed with the object."""
 
 
 def creator(own: str) -> Callable[[Wanted[Settings]], Reranker]:
-    """Return a maker; the model is the deployment's `own`, or a folder below its folder of models."""
+    """Return a factory; the model is the deployment's `own`, or a folder inside its folder of models."""
 
     def create(wanted: Wanted[Settings]) -> Reranker:
         model = wanted.model
@@ -68,7 +68,7 @@ def creator(own: str) -> Callable[[Wanted[Settings]], Reranker]:
             return CrossEncoderReranker(folder, wanted.settings.max_length, wanted.settings.threads)
         except FootnoteError:
             raise
-        except Exception as error:  # the libraries raise bare ones for a file that is no model
+        except Exception as error:  # for a file that is no model the libraries raise bare exceptions
             raise invalid(f"onnx model {model!r} cannot be loaded: {type(error).__name__}") from error
 
     return create

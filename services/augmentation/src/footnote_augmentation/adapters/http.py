@@ -16,13 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_augmentation.ports import Reranker
 
-# Passages of one request. Text-embeddings-inference refuses more than its --max-client-batch-size, by default 32;
-# Cohere takes 1000 documents.
+# Passages per request. Text-embeddings-inference refuses more than its --max-client-batch-size, by default 32; Cohere
+# takes 1000 documents.
 _MOST = {"tei": 32, "cohere": 1000}
 
 
 class Settings(BaseModel):
-    """What a collection may set."""
+    """The settings that a collection may set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,7 +50,7 @@ class HttpReranker:
         size = _MOST[self._form]
         for start in range(0, len(passages), size):
             values += await self._post(question, passages[start : start + size])
-        # Of all batches alike: a batch of logits may by chance lie between 0 and 1.
+        # Decided over all batches together: one batch of logits may by chance lie between 0 and 1.
         if any(value < 0 or value > 1 for value in values):
             values = [1 / (1 + math.exp(-max(-60.0, min(60.0, value)))) for value in values]
         return values
@@ -93,9 +93,9 @@ class HttpReranker:
 
 
 def creator(url: str, api_key: str, timeout: float) -> Callable[[Wanted[Settings]], Reranker]:
-    """Return a maker with the deployment's address and key; an address is never taken from a collection's settings.
+    """Return a factory with the deployment's address and key; a collection's settings never set the address.
 
-    A collection that could name the address could make this service call anything its network reaches.
+    A collection that could set the address could make this service call anything in its network.
     """
 
     def create(wanted: Wanted[Settings]) -> Reranker:

@@ -1,4 +1,4 @@
-"""A reranker of words alone: how much of the question a passage's best stretch covers, rare words counting more."""
+"""A reranker on words alone: the share of the question that a passage's best window covers, weighted by rarity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WINDOW = 40
 
 
 class Settings(BaseModel):
-    """What a collection may set."""
+    """The settings that a collection may set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -36,7 +36,7 @@ class LexicalReranker:
         return await asyncio.to_thread(self._scores, question, passages, scores)
 
     async def close(self) -> None:
-        """Hold nothing, so give nothing back."""
+        """Do nothing: there is nothing to release."""
 
     def _scores(self, question: str, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
         language = detect(question)
@@ -72,5 +72,5 @@ def coverage(text: Sequence[str], weights: Mapping[str, float]) -> float:
 
 
 def create(wanted: Wanted[Settings]) -> Reranker:
-    """Make one; there is no model to choose."""
+    """Create one; there is no model to choose."""
     return LexicalReranker(wanted.settings.weight)

@@ -15,7 +15,7 @@ from footnote_augmentation.ports import Reranker
 
 
 class Settings(BaseModel):
-    """What a collection may set."""
+    """The settings that a collection may set."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -33,7 +33,7 @@ class MmrReranker:
         return await asyncio.to_thread(self._scores, passages, scores)
 
     async def close(self) -> None:
-        """Hold nothing, so give nothing back."""
+        """Do nothing: there is nothing to release."""
 
     def _scores(self, passages: Sequence[str], scores: Sequence[float]) -> list[float]:
         vectors = [_vector(passage) for passage in passages]
@@ -65,5 +65,5 @@ def _cosine(left: Mapping[str, float], right: Mapping[str, float]) -> float:
 
 
 def create(wanted: Wanted[Settings]) -> Reranker:
-    """Make one; there is no model to choose."""
+    """Create one; there is no model to choose."""
     return MmrReranker(wanted.settings.balance)
