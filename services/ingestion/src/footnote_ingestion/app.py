@@ -1,4 +1,4 @@
-"""Puts the ingestion service together."""
+"""Assembles the ingestion service."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from footnote_ingestion.worker.starter import Starter
 _SERVICE = "footnote.ingestion.v1.IngestionService"
 _UPKEEP = "footnote.internal.ingestion.v1alpha1.UpkeepService"
 _log = get_logger("footnote.ingestion")
-# Checks before storing are short and must not wait behind long readings: they have processes of their own.
+# Checks before storing are short and must not wait behind long parsing jobs: they have their own processes.
 _INSPECTORS = 2
 
 
 async def build(runtime: Runtime) -> App:
     """Open the database and the file store, and wire the service."""
     settings = Settings()
-    # Here for the log, which says what of other packages is not taken: the processes that read files are silent.
+    # Loaded here for the log, which reports rejected parsers of other packages: parser processes do not log.
     await asyncio.to_thread(added)
     folder = runtime.data_dir / "ingestion"
     parts = Parts.of(runtime)
@@ -73,7 +73,7 @@ async def build(runtime: Runtime) -> App:
     def pool(size: int, seconds: float, how: Workers) -> Pool:
         return Pool(size, seconds, how, starter, settings.files_per_worker, settings.max_waiting)
 
-    # A check before storing recognises no text, so that its workers never start a program.
+    # A check before storing needs no OCR, so its workers never start a program.
     inspectors = pool(_INSPECTORS, settings.inspect_seconds, replace(workers, programs=()))
     readers = pool(settings.workers, settings.parse_seconds, workers)
     queries = pool(settings.table_queries, settings.query_seconds, settings.query_processes(workers))
@@ -97,7 +97,7 @@ async def build(runtime: Runtime) -> App:
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
 
-    # The engine ends a statement in time; the process is killed, with some time for opening tables, where it does not.
+    # The engine ends a statement in time; otherwise the process is killed, with an allowance for opening tables.
     tables = Tables(permissions, extraction, queries, settings.query_seconds / 2)
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE)
@@ -115,7 +115,7 @@ async def build(runtime: Runtime) -> App:
     warming: list[asyncio.Task[None]] = []
 
     async def begin_to_warm() -> None:
-        # A second of loading, which searches and answers need not wait for; a file that comes now does.
+        # Loading takes a second; searches and answers need not wait for it, only a file that arrives now.
         task = asyncio.create_task(warm())
         warming.append(task)
         if settings.demands_isolation:
@@ -153,13 +153,13 @@ async def build(runtime: Runtime) -> App:
 
 
 def _say_why_not(warming: asyncio.Task[None]) -> None:
-    """Log that no process to read files in could be started; the next file tries again, and its uploader is told."""
+    """Log that no parser process could be started; the next file tries again, and its uploader gets the error."""
     if not warming.cancelled() and (error := warming.exception()) is not None:
         _log.warning("workers_did_not_start", error=str(error))
 
 
 def kept(data_dir: Path) -> keeping.StoredData:
-    """Return what this service keeps, below a data folder or where its settings say."""
+    """Return what this service stores, in a data folder or where its settings say."""
     settings, folder = Settings(), data_dir / "ingestion"
     blobs = folder / "blobs"
     witness = None if settings.blob_url else blobs / "uploads"

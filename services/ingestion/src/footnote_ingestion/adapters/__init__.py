@@ -1,1 +1,1 @@
-"""What the service stands on: the database and the object store."""
+"""Ingestion's outside dependencies: the database and the object store."""

@@ -1,4 +1,4 @@
-"""Files in an object store: a local folder by default, S3 and the like by URL."""
+"""Files in an object store: a local folder by default, S3 and similar by URL."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PART_BYTES = 256 * 1024
 
 
 class Blobs:
-    """Files by key. Failures of the store are `Unavailable`, a missing key is `FileNotFoundError`."""
+    """Files by key. Failures of the store raise `Unavailable`, a missing key `FileNotFoundError`."""
 
     def __init__(self, store: ObjectStore, root: Path | None, scratch: Path) -> None:
         self._store = store
@@ -30,9 +30,9 @@ class Blobs:
 
     @classmethod
     def open(cls, url: str, options: dict[str, str], folder: Path, scratch: Path) -> Blobs:
-        """Return the store at `url`, or the local `folder` when it is empty; `scratch` is for temporary files.
+        """Return the store at `url`, or the local `folder` if it is empty; `scratch` is for temporary files.
 
-        Raises FailedPrecondition, in a sentence, for a URL or options that name no store.
+        Raises FailedPrecondition, with a readable message, for an invalid URL or options.
         """
         if url:
             endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
@@ -52,9 +52,9 @@ class Blobs:
         return cls(LocalStore(folder, automatic_cleanup=True), folder, scratch)
 
     async def put(self, key: str, path: Path) -> None:
-        """Store the file at `path`. A caller who gives up, once or again and again, is kept until that has ended.
+        """Store the file at `path`. Cancellation is raised only after the write has finished, however often it comes.
 
-        The store's own thread goes on, and would bring the file after the caller has deleted it.
+        The store's own thread continues regardless, and would write the file after the caller had deleted it.
         """
         await outcome(asyncio.ensure_future(self._put(key, path)))
 
@@ -79,7 +79,7 @@ class Blobs:
 
     @asynccontextmanager
     async def as_file(self, key: str) -> AsyncIterator[Path]:
-        """Yield a local file with the content: the stored file itself where it is local, else a temporary copy."""
+        """Yield a local file with the content: the stored file itself if it is local, else a temporary copy."""
         if self._root is not None:
             path = self._root / key
             if not await asyncio.to_thread(path.is_file):
@@ -93,7 +93,7 @@ class Blobs:
             yield Path(copy.name)
 
     async def delete(self, key: str) -> None:
-        """Delete a file, and what was left of it by a process killed while it wrote; one that is gone is fine."""
+        """Delete a file and the leftovers of a process killed while writing it; a missing file is no error."""
         try:
             if self._root is not None:
                 await asyncio.to_thread(_delete_begun, self._root / key)
@@ -104,7 +104,7 @@ class Blobs:
             raise Unavailable("The file store does not delete the file") from error
 
     async def has(self, key: str) -> bool:
-        """Tell whether a file is there. Unavailable where the store does not answer."""
+        """Return whether a file exists. Unavailable when the store does not answer."""
         try:
             await obstore.head_async(self._store, key)
         except FileNotFoundError:
@@ -114,7 +114,7 @@ class Blobs:
         return True
 
     async def check(self) -> str | None:
-        """None when the store answers, else why not."""
+        """Return None when the store answers, else the reason."""
         try:
             await obstore.list_with_delimiter_async(self._store, "uploads/")
         except (BaseError, OSError):
@@ -123,12 +123,12 @@ class Blobs:
 
 
 def _first_line(error: Exception) -> str:
-    """Return what the library says for people; what follows is for its developers."""
+    """Return the first line of the library's message; the rest is for its developers."""
     return str(error).partition("\n")[0].rstrip(".") + "."
 
 
 def _delete_begun(path: Path) -> None:
-    """Delete what a local store has written of a file and not yet renamed: numbered from one, beside the file."""
+    """Delete partial writes that a local store has not renamed yet: numbered from one, beside the file."""
     for number in count(1):
         try:
             path.with_name(f"{path.name}#{number}").unlink()

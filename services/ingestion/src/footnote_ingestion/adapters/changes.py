@@ -1,4 +1,4 @@
-"""What has changed since a moment: documents by the time of their last change, and the ids of those deleted."""
+"""Changes since a time: documents by the time of their last change, and the ids of deleted ones."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class ChangeTable:
             return [(time, document_id) for time, document_id in (await connection.execute(page)).all()]
 
     async def forget_gone(self, before_micros: int) -> None:
-        """Forget what was deleted before a time."""
+        """Delete the records of deletions before a time."""
         async with self._database.write() as connection:
             old = deleted_documents.c.delete_time < before_micros
             await connection.execute(delete(deleted_documents).where(old))
 
 
 def alive() -> ColumnElement[bool]:
-    """Return the condition that a document has not expired and is not being deleted."""
+    """Return the condition that a document has neither expired nor begun deletion."""
     unexpired = or_(documents.c.expire_time.is_(None), documents.c.expire_time > now_micros())
     return and_(unexpired, documents.c.delete_time.is_(None))
 
 
 async def note_gone(connection: AsyncConnection, deleted: Sequence[Stored]) -> None:
-    """Remember documents that are being deleted in this transaction."""
+    """Record documents whose deletion begins in this transaction."""
     now = now_micros()
     rows = [
         {

@@ -1,6 +1,6 @@
-"""The database of documents: SQLite in the data folder by default, or a schema of its own in PostgreSQL.
+"""The database of documents: SQLite in the data folder by default, or its own schema in PostgreSQL.
 
-A document that was accepted outlives a power cut (synchronous FULL): nobody else has its bytes any more.
+An accepted document survives a power cut (synchronous FULL): its uploader may no longer have the bytes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ TRAITS = Traits(
 
 
 class Database(transactions.Database):
-    """What the server refuses for now is `Unavailable`."""
+    """The service's database; temporary refusals of the server raise `Unavailable`."""
 
     @classmethod
     async def open(cls, url: str, folder: Path, patience: float = 0.0, parts: Parts | None = None) -> Database:
-        """Connect and migrate to the newest schema; a server that is away is waited for, `patience` seconds long.
+        """Connect and migrate to the newest schema; wait up to `patience` seconds for a server that is down.
 
-        Raises FailedPrecondition when the file is missing while files of documents are there: without it they would be
-        nobody's, and what is searched of them would be removed.
+        Raises FailedPrecondition when the database file is missing while document files exist. Without it those files
+        would have no owner, and their search entries would be removed.
         """
         file, blobs = folder / FILE, folder / "blobs" / "uploads"
         accepted = parts is not None and parts.accepts(TRAITS.part)

@@ -25,15 +25,15 @@ from footnote_ingestion.model.repeats import Outcome, Repeated, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros, tables_key
 
 _TAKEN = 0
-"""The time at which a file is due that is being deleted."""
+"""The due time of a file whose deletion has begun."""
 
 
 _BYTES = documents.c.size_bytes + documents.c.replacement_bytes
-"""What a document keeps: the file that searches see, and the one that is to take its place."""
+"""The bytes of a document's files: the searched one, and its replacement."""
 
 
 class DocumentTable:
-    """Reads and changes documents; knows which files are to be deleted."""
+    """Reads and changes documents; tracks which files are to be deleted."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -42,9 +42,9 @@ class DocumentTable:
     async def insert(
         self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
     ) -> Stored | None:
-        """Add a document, note the request it came by, and take its files off the list of those to delete.
+        """Add a document, record its request, and take its files off the deletion list.
 
-        Returns the document that has the same bytes instead when there is one; raises `ResourceExhausted` when the
+        Returns the existing document instead when one has the same bytes. Raises `ResourceExhausted` when the
         collection or the tenant has no room for it, `Repeated` when the request was answered in between.
         """
         document = stored.document
@@ -70,7 +70,7 @@ class DocumentTable:
     async def precheck(
         self, tenant_id: str, collection_id: str, sha256: str, size: int, quota: Quota, allow_duplicate: bool
     ) -> Stored | None:
-        """Return what `insert` would find, without changing anything: spares storing a file in vain."""
+        """Return what `insert` would find, without changing anything, so that no file is stored in vain."""
         async with self._database.read() as connection:
             if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, sha256)):
                 return same
@@ -78,12 +78,12 @@ class DocumentTable:
         return None
 
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
-        """Return what a tenant keeps, and one of its collections."""
+        """Return the totals of a tenant and of one of its collections."""
         async with self._database.read() as connection:
             return await self._used(connection, tenant_id, collection_id)
 
     async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
-        """Return what one owner of a tenant keeps."""
+        """Return the totals of one owner in a tenant."""
         mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
         query = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*mine)
         async with self._database.read() as connection:
@@ -91,8 +91,8 @@ class DocumentTable:
         return StoredTotals(owner_id, count, int(size))
 
     async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
-        """Return what owners keep: at most so many, in the order of their ids, those that come after one."""
-        # By code points, whatever the database's own language.
+        """Return the totals per owner, up to a limit, in the order of their ids, after one."""
+        # Compare code points, whatever the database's language.
         owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")
         query = (
             select(documents.c.owner_id, func.count(), func.sum(_BYTES))
@@ -117,11 +117,11 @@ class DocumentTable:
         quota: Quota | None = None,
         request: Request | None = None,
     ) -> Stored:
-        """Apply `how` to a document in one transaction; files that it lets go are put on the list to delete.
+        """Apply `how` to a document in one transaction; files that it releases go on the deletion list.
 
-        `how` gets a copy and may raise; when it returns the very object it was given nothing is written. Raises
-        `ResourceExhausted` when the file has grown beyond what `quota` leaves the tenant. `request` is the upload of
-        the same bytes that brought the change: it is noted; raises `Repeated` when it was answered in between.
+        `how` gets a copy and may raise; if it returns the same object, nothing is written. Raises `ResourceExhausted`
+        when the file outgrows what `quota` leaves the tenant. `request` is the upload of the same bytes that caused the
+        change. It is recorded, and raises `Repeated` when it was answered in between.
         """
         async with self._database.write() as connection:
             if quota is not None and quota.of_tenant:
@@ -136,7 +136,7 @@ class DocumentTable:
                 return before
             document = after.document
             if quota is not None:
-                # By the newest revisions alone: a shorter file is taken also where the old one is kept for a while.
+                # Compare the newest revisions only: a shorter file is accepted even while the old one is kept.
                 grown = newest(document).size_bytes - newest(before.document).size_bytes
                 await self._check_quota(connection, tenant_id, document.collection_id, quota, 0, grown)
             document.update_time.FromMicroseconds(now_micros())
@@ -157,7 +157,7 @@ class DocumentTable:
         return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
-        """Record where blocks and tables of a file are kept; False when the document no longer has that file."""
+        """Record where a file's blocks and tables are kept; False when the document no longer has that file."""
         async with self._database.write() as connection:
             where = and_(documents.c.id == document_id, documents.c.blob_key == blob_key)
             found = (await connection.execute(select(documents.c.parsed_key).where(where))).scalar_one_or_none()
@@ -170,7 +170,7 @@ class DocumentTable:
         return True
 
     async def delete(self, tenant_id: str, document_id: str) -> list[str]:
-        """Delete a document; returns the keys of its files, which are on the list to delete. None there: no keys."""
+        """Delete a document; return the keys of its files, now on the deletion list, or none for a missing document."""
         async with self._database.write() as connection:
             try:
                 stored = await self._get(connection, tenant_id, document_id, for_update=True, expired_too=True)
@@ -182,7 +182,7 @@ class DocumentTable:
         return stored.blob_keys()
 
     async def delete_expired(self, limit: int = 500) -> int:
-        """Delete documents whose time has come; returns how many."""
+        """Delete expired documents; return their number."""
         async with self._database.write() as connection:
             due = select(documents).where(documents.c.expire_time <= now_micros()).limit(limit)
             found = [from_row(row) for row in (await connection.execute(due)).mappings()]
@@ -194,11 +194,11 @@ class DocumentTable:
         return len(found)
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
-        """Return a page of documents; the token of the next page; how many there are on all pages."""
+        """Return a page of documents, the next page's token, and the total number."""
         return await self._listing.page(query)
 
     async def begin_deletion(self, tenant_id: str, document_id: str, etag: str) -> Stored:
-        """Let a document be gone for everybody before it is deleted; raises `NotFound`, `Aborted` for another etag."""
+        """Hide a document from all callers before its deletion; raises `NotFound`, `Aborted` for another etag."""
         async with self._database.write() as connection:
             stored = await self._get(connection, tenant_id, document_id, for_update=True)
             check_seen(stored.document, etag, 0)
@@ -208,30 +208,30 @@ class DocumentTable:
         return stored
 
     async def undo_deletion(self, tenant_id: str, document_id: str) -> Stored:
-        """Take back `begin_deletion`; raises `NotFound` for a document that is gone for good."""
+        """Undo `begin_deletion`; raises `NotFound` for a document that is deleted."""
         async with self._database.write() as connection:
             chosen = and_(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
             await connection.execute(update(documents).where(chosen).values(delete_time=None))
             return await self._get(connection, tenant_id, document_id)
 
     async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
-        """Return documents that were left in the middle of something, and the token of the next page."""
+        """Return documents with unfinished work, and the next page's token."""
         return await self._listing.unfinished(page)
 
     async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these documents have a row, of whatever tenant and in whatever state."""
+        """Return which of these documents have a row, in any tenant and state."""
         query = select(documents.c.id).where(documents.c.id.in_(document_ids))
         async with self._database.read() as connection:
             return list((await connection.execute(query)).scalars())
 
     async def newest_files(self, most: int) -> Sequence[str]:
-        """Return the keys of the files of the documents that changed last, those in deletion left out."""
+        """Return the file keys of the most recently changed documents, except those in deletion."""
         query = select(documents.c.blob_key).where(documents.c.delete_time.is_(None), documents.c.blob_key != "")
         async with self._database.read() as connection:
             return (await connection.scalars(query.order_by(documents.c.update_time.desc()).limit(most))).all()
 
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
-        """Note that a document's chunks have what its record said at a version."""
+        """Record that a document's chunks match its record at a version."""
         async with self._database.write() as connection:
             await connection.execute(
                 update(documents)
@@ -244,18 +244,18 @@ class DocumentTable:
             )
 
     async def doom(self, keys: Iterable[str], due_micros: int) -> None:
-        """Put files on the list to delete from `due_micros` on; one on it already gets the new time."""
+        """Put files on the deletion list, due at `due_micros`; files already there get the new time."""
         async with self._database.write() as connection:
             await self._doom(connection, keys, due_micros)
 
     async def give_up(self, keys: Sequence[str]) -> Sequence[str]:
-        """Let files on the list be due now, and return those: what is on it no more belongs to a document."""
+        """Make listed files due now, and return those; files no longer listed belong to a document."""
         async with self._database.write() as connection:
             due = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=now_micros())
             return list((await connection.execute(due.returning(doomed_blobs.c.key))).scalars())
 
     async def doomed(self, limit: int = 500) -> Sequence[str]:
-        """Keys of files that are due to be deleted, and that no document can be given from now on."""
+        """Claim files that are due, so that no document can get them any more, and return their keys."""
         due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= now_micros()).limit(limit)
         async with self._database.read() as connection:
             keys = list((await connection.execute(due)).scalars())
@@ -266,7 +266,7 @@ class DocumentTable:
             return list((await connection.execute(still.returning(doomed_blobs.c.key))).scalars())
 
     async def deleted(self, keys: Sequence[str]) -> None:
-        """Take files off the list: they are gone."""
+        """Take deleted files off the list."""
         if keys:
             async with self._database.write() as connection:
                 await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(keys)))
@@ -290,14 +290,14 @@ class DocumentTable:
         return from_row(row)
 
     async def _lock(self, connection: AsyncConnection, *names: str) -> None:
-        """Let no one else add to a tenant or a collection until the transaction ends; SQLite has one writer anyway."""
+        """Block other additions to a tenant or collection until the transaction ends; SQLite has one writer anyway."""
         if not self._database.is_sqlite:
             digest = hashlib.sha256("\0".join(names).encode()).digest()
             key = int.from_bytes(digest[:8], signed=True)
             await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
 
     async def _claim(self, connection: AsyncConnection, request: Request | None) -> None:
-        """Let no one else answer a request until the transaction ends; raises `Repeated` when somebody has."""
+        """Block other answers to a request until the transaction ends; raises `Repeated` if it has an answer."""
         if request is not None:
             key = request.key
             await self._lock(connection, key.tenant_id, "request", key.user_id, key.request_id)
@@ -329,7 +329,7 @@ class DocumentTable:
     async def _used(
         self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota | None = None
     ) -> Used:
-        """Return what is kept; with a quota, only what it limits is counted."""
+        """Return the current totals; with a quota, only those that it limits."""
         of_tenant = (documents.c.tenant_id == tenant_id, alive())
         in_collection = total = size = 0
         if collection_id:
@@ -341,9 +341,9 @@ class DocumentTable:
         return Used(in_collection, total, int(size))
 
     async def _keep(self, connection: AsyncConnection, keys: Sequence[str], besides: Sequence[str] = ()) -> None:
-        """Take files off the list; raises `Unavailable` when the sweeper has begun with one that is not of `besides`.
+        """Take files off the list; raises `Unavailable` if the sweeper has claimed one that is not in `besides`.
 
-        A new file has an hour, which is over when the clock is put on meanwhile.
+        A new file has an hour, which a clock set forward can cut short.
         """
         listed, new = doomed_blobs.c.key.in_(keys), doomed_blobs.c.key.not_in(besides)
         taken = select(doomed_blobs.c.key).where(listed, new, doomed_blobs.c.due_time == _TAKEN).limit(1)

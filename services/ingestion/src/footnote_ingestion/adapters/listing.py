@@ -26,7 +26,7 @@ class Listing:
         self._database = database
 
     async def page(self, query: ListQuery) -> tuple[list[Stored], str, int]:
-        """Return a page of documents; the token of the next page; how many there are on all pages."""
+        """Return a page of documents, the next page's token, and the total number."""
         where = self._where(query)
         column, names = self._column(query.order), _FIELDS.get(query.order.field, query.order.field)
         page = select(documents).where(*where)
@@ -43,7 +43,7 @@ class Listing:
         return found[:shown], query.page.token(last_shown) if last_shown is not None else "", total
 
     async def unfinished(self, page: Page) -> tuple[list[Unfinished], str]:
-        """Return documents of all tenants that were left in the middle of something, and the token of the next page."""
+        """Return documents of all tenants with unfinished work, and the next page's token."""
         left = select(documents).where(or_(documents.c.delete_time.is_not(None), documents.c.relabelled.is_not(None)))
         if page.position is not None:
             left = left.where(documents.c.id > page.position[0])
@@ -82,7 +82,7 @@ class Listing:
         return where
 
     def _of(self, collection_ids: frozenset[str]) -> ColumnElement[bool]:
-        """Return the condition that a document is of one of these, as one parameter however many thousands they are."""
+        """Return the condition that a document is one of these, as a single parameter for any number of them."""
         if len(collection_ids) == 1:
             return documents.c.collection_id == next(iter(collection_ids))
         if self._database.is_sqlite:
@@ -106,7 +106,7 @@ class Listing:
 
 
 def _beyond(column: ColumnElement[Any], order: Order, page: Page) -> ColumnElement[bool]:
-    """Return the condition that a document comes after the last one of the page before."""
+    """Return the condition that a document comes after the last one of the previous page."""
     assert page.position is not None
     value, last = page.position
     if order.descending:

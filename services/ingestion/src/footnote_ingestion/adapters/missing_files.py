@@ -1,4 +1,4 @@
-"""Refuses to start without the files of documents: an empty folder or bucket, or one of another installation."""
+"""Refuses to start with document files missing: an empty folder or bucket, or one of another installation."""
 
 from footnote_database.parts import Part, Parts
 from footnote_kit.errors import FailedPrecondition, Unavailable
@@ -14,9 +14,9 @@ _log = get_logger(__name__)
 
 
 async def refuse_missing_files(documents: DocumentTable, files: Blobs, where: str, parts: Parts) -> None:
-    """Raise FailedPrecondition where documents are known and none of the newest ones has its file.
+    """Raise FailedPrecondition if documents are known but none of the newest ones has its file.
 
-    A store that does not answer is waited for by the service's health instead.
+    If the store does not answer, the service's health check waits for it instead.
     """
     keys = await documents.newest_files(_SAMPLE)
     try:

@@ -1,4 +1,4 @@
-"""Rows of the documents table to and from `Document` messages."""
+"""Converts rows of the documents table to `Document` messages and back."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _TIMES = ("create_time", "update_time", "index_time", "file_time", "expire_time"
 
 
 def state_name(state: DocumentState.ValueType) -> str:
-    """Return a state's name without prefix, as the table has it."""
+    """Return a state's name without prefix, as in the table."""
     return DocumentState.Name(state).removeprefix(_STATE)
 
 
 def to_row(stored: Stored) -> dict[str, Any]:
-    """Return the row of a document."""
+    """Convert a document to a row."""
     document = stored.document
     row: dict[str, Any] = {name: getattr(document, name) for name in _PLAIN}
     row |= {name: list(getattr(document, name)) for name in _LISTS}
@@ -77,7 +77,7 @@ def to_row(stored: Stored) -> dict[str, Any]:
 
 
 def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
-    """Return the document of a row."""
+    """Convert a row to a document."""
     document = Document(**{name: row[name] for name in (*_PLAIN, *_LISTS)})
     document.state = DocumentState.Value(_STATE + row["state"])
     document.waiting_reason = _value(WaitingReason, _WAITING, row["waiting_reason"])
@@ -88,7 +88,7 @@ def from_row(row: Mapping[str, Any] | RowMapping) -> Stored:
         document.structure.CopyFrom(ParseDict(row["structure"], Structure(), ignore_unknown_fields=True))
     if row["metadata"]:
         document.metadata.update(row["metadata"])
-    # Documents read before warnings had kinds have their words alone.
+    # Documents parsed before warnings had kinds have only their texts.
     for one in row["reading_warnings"] or [{"kind": _OTHER, "text": text} for text in row["warnings"]]:
         ParseDict(one, document.warnings.add(), ignore_unknown_fields=True)
     if row["failure_reason"]:
@@ -115,17 +115,17 @@ def _name(enum: Any, prefix: str, value: int) -> str:
 
 
 def _value(enum: Any, prefix: str, name: str) -> Any:
-    """Return a value by its name in the table, 0 for none and for one that this version does not know."""
+    """Return a value by its name in the table, 0 for none and for a name unknown to this version."""
     return enum.Value(prefix + name) if prefix + name in enum.keys() else 0  # noqa: SIM118 - an enum wrapper
 
 
 def timestamp(micros: int) -> Timestamp:
-    """Microseconds since 1970 as a protobuf timestamp."""
+    """Convert microseconds since 1970 to a protobuf timestamp."""
     return Timestamp(seconds=micros // 1_000_000, nanos=micros % 1_000_000 * 1000)
 
 
 def micros(moment: Timestamp) -> int:
-    """Return a protobuf timestamp as microseconds since 1970."""
+    """Convert a protobuf timestamp to microseconds since 1970."""
     return moment.seconds * 1_000_000 + moment.nanos // 1000
 
 

@@ -1,4 +1,4 @@
-"""Uploads by their request ids, in the table beside the documents and in the same transactions."""
+"""Upload results by request id, in the same database and transactions as the documents."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ _KEPT_MICROS = 24 * 3600 * 1_000_000
 
 
 class RequestTable:
-    """Remembers for a day what uploads came to."""
+    """Keeps the results of uploads for a day."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def find(self, key: RequestKey) -> Outcome | None:
-        """Return what an upload came to, None for one that is not known."""
+        """Return the result of an upload, None for an unknown one."""
         async with self._database.read() as connection:
             return await find(connection, key)
 
 
 async def find(connection: AsyncConnection, key: RequestKey) -> Outcome | None:
-    """Return what an upload came to, None for one that is not known."""
+    """Return the result of an upload, None for an unknown one."""
     table = upload_requests.c
     query = select(table.content, table.document_id, table.duplicate, table.merged).where(
         table.tenant_id == key.tenant_id,
@@ -39,7 +39,7 @@ async def find(connection: AsyncConnection, key: RequestKey) -> Outcome | None:
 
 
 async def note(connection: AsyncConnection, key: RequestKey, outcome: Outcome) -> None:
-    """Remember what an upload comes to if this transaction does; what is too old is forgotten with it."""
+    """Record the result of an upload in this transaction, and delete expired records."""
     await connection.execute(
         delete(upload_requests).where(upload_requests.c.create_time <= now_micros() - _KEPT_MICROS)
     )

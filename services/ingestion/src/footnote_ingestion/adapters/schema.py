@@ -1,4 +1,4 @@
-"""The tables, as SQLAlchemy sees them. Times are microseconds since 1970 in UTC; lists and structures are JSON."""
+"""The SQLAlchemy tables. Times are microseconds since 1970 in UTC; lists and structures are JSON."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ documents = Table(
     Column("version", BigInteger, nullable=False),
     Column("blob_key", Text, nullable=False),
     Column("parsed_key", Text, nullable=False, default=""),
-    # The columns filename to sha256 are of the file that searches see. While the newest revision has another one,
-    # it stands here, and `blob_key` is its key.
+    # The columns filename to sha256 describe the searched file. While the newest revision has another file, that is
+    # here, and `blob_key` is its key.
     Column("replacement", JSON),
     Column("replacement_sha256", String(64), nullable=False, server_default=""),
     Column("replacement_bytes", BigInteger, nullable=False, server_default="0"),
@@ -60,15 +60,15 @@ documents = Table(
     Column("last_revision", BigInteger, nullable=False, server_default="0"),
     Column("warnings", JSON, nullable=False, server_default="[]"),
     Column("reading_warnings", JSON, nullable=False, server_default="[]"),
-    # Of the searchable revision; empty where it was indexed before this was kept.
+    # Of the searched revision; empty if it was indexed before this column existed.
     Column("settings_digest", String(64), nullable=False, default="", server_default=""),
-    # While a service is waited for: what it says, how often it was tried, when it is next.
+    # While waiting for a service: its message, the number of attempts, and the time of the next.
     Column("waiting_message", Text, nullable=False, default="", server_default=""),
     Column("waiting_attempts", Integer, nullable=False, default=0, server_default="0"),
     Column("next_attempt_time", BigInteger),
-    # When its deletion was begun: from then on it is gone for everybody, and its chunks can be removed.
+    # When its deletion began: from then on it is hidden, and its chunks can be removed.
     Column("delete_time", BigInteger),
-    # The version that last changed what chunks take over; null when they have it.
+    # The version that last changed the chunks' labels; null when the chunks are up to date.
     Column("relabelled", BigInteger),
     Index("documents_by_time", "tenant_id", "create_time", "id"),
     Index("documents_by_collection", "tenant_id", "collection_id", "create_time", "id"),
@@ -77,7 +77,7 @@ documents = Table(
     Index("documents_by_change", "collection_id", "update_time", "id"),
     Index("documents_by_state", "state", "create_time", "id"),
     Index("documents_by_expiry", "expire_time"),
-    # On PostgreSQL with the collation "C": the order of code points, as SQLite has it.
+    # On PostgreSQL with collation "C": code point order, as in SQLite.
     Index("documents_by_name", "tenant_id", "collection_id", "filename_folded", "id"),
     Index("documents_by_size", "tenant_id", "collection_id", "size_bytes", "id"),
 )
@@ -85,8 +85,8 @@ documents = Table(
 _UNFINISHED = text("delete_time IS NOT NULL OR relabelled IS NOT NULL")
 Index("documents_unfinished", documents.c.id, sqlite_where=_UNFINISHED, postgresql_where=_UNFINISHED)
 
-# Keys to delete when they are due: written before a file is stored, taken out with the row that refers to it. So a
-# crash at any moment leaves no file behind that nobody knows of.
+# Keys to delete when due: added before a file is stored, removed together with the insert of the row that refers to it.
+# So a crash at any moment leaves no orphaned file.
 doomed_blobs = Table(
     "doomed_blobs",
     metadata,
@@ -95,7 +95,7 @@ doomed_blobs = Table(
     Index("doomed_blobs_by_time", "due_time"),
 )
 
-# Documents that are no more, for those who were away when they went; ids only, and not for long.
+# Deleted documents, for watchers that were disconnected meanwhile; ids only, and not for long.
 deleted_documents = Table(
     "deleted_documents",
     metadata,
@@ -107,7 +107,7 @@ deleted_documents = Table(
     Index("deleted_documents_by_age", "delete_time"),
 )
 
-# What uploads with a request id came to, so that the same one again is answered alike; for a day.
+# Results of uploads with a request id, so that a repeated request gets the same answer; for a day.
 upload_requests = Table(
     "upload_requests",
     metadata,

@@ -1,1 +1,1 @@
-"""What can be done with documents: taken in, listed, read, changed, deleted."""
+"""Operations on documents: upload, list, read, change, delete."""

@@ -1,4 +1,4 @@
-"""What can be done with documents: upload, replace, get, list, download, delete, and moves in their life cycle."""
+"""Operations on documents: upload, replace, get, list, download, delete, and life cycle transitions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _log = get_logger("footnote.ingestion")
 
 _MAX_ETAG = 18
 
-# FailureReason -> ErrorReason of the call that finds it out.
+# FailureReason -> ErrorReason of the call that detects it.
 _ERROR_REASONS = {
     "PASSWORD_PROTECTED": "FILE_PASSWORD_PROTECTED",
     "TOO_LARGE": "FILE_TOO_LARGE",
@@ -61,7 +61,7 @@ _ERROR_REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class NewFile:
-    """What an uploader says about a file; names are checked already."""
+    """An uploader's description of a file, with validated names."""
 
     collection_id: str
     filename: str
@@ -75,12 +75,12 @@ class NewFile:
     sha256: str = ""
     request_id: str = ""
     about: bytes = b""
-    """All that was said of it but `request_id`, to tell one request from another."""
+    """The whole description except `request_id`, to tell one request from another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What is said of a new file of a document; names are checked already."""
+    """The description of a document's new file, with validated names."""
 
     document_id: str
     filename: str
@@ -88,12 +88,12 @@ class Replacement:
     quota: Quota
     request_id: str = ""
     about: bytes = b""
-    """All that was said of it but `request_id`, to tell one request from another."""
+    """The whole description except `request_id`, to tell one request from another."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """The document; whether it was there already; whether tags or metadata were added to it."""
+    """The document, whether it existed before, and whether tags or metadata were added to it."""
 
     document: Document
     duplicate: bool = False
@@ -101,7 +101,7 @@ class Uploaded:
 
 
 def file_error(error: ParseError) -> FootnoteError:
-    """Return the error of a call for a file that cannot be read: `failure_reason` and `hint` are in its metadata."""
+    """Return a call's error for an unreadable file; its metadata has `failure_reason` and `hint`."""
     metadata = {"failure_reason": error.reason, "hint": error.hint}
     if error.reason == INTERNAL:
         return Internal(error.message, metadata=metadata)
@@ -110,7 +110,7 @@ def file_error(error: ParseError) -> FootnoteError:
 
 
 class Catalog:
-    """Documents with their files: no row refers to a file that is not there, no file outlives its row for long."""
+    """Documents with their files: no row refers to a missing file, no file outlives its row for long."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class Catalog:
         self._limits = limits
 
     async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> Uploaded:
-        """Check and store a file, or find the document that has the same bytes, or the first answer to a request."""
+        """Check and store a file, or return the document with the same bytes, or the first answer to a request."""
         await self._permissions.to_upload(scope, new.collection_id)
         if new.size is not None and new.size > self._max_file_bytes:
             raise spool.too_large(self._max_file_bytes)
@@ -181,7 +181,7 @@ class Catalog:
         return Uploaded(document)
 
     async def _merged(self, scope: Scope, new: NewFile, there: Document, request: Request | None) -> Uploaded:
-        """Add what a duplicate says to the document that is there."""
+        """Add a duplicate's tags and metadata to the existing document."""
 
         def how(before: Stored) -> Stored:
             document = Document()
@@ -195,7 +195,7 @@ class Catalog:
         return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
 
     async def replace(self, scope: Scope, new: Replacement, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
-        """Put a new file in the place of a document's; returns it, and True when the bytes are the same as before."""
+        """Replace a document's file; return the document, and True when the bytes are unchanged."""
         seen = (await self._permissions.document(scope, new.document_id, Access.WRITE)).document
         key = RequestKey(scope.tenant_id, scope.user_id, new.request_id) if new.request_id else None
         known = await self._requests.find(key) if key else None
@@ -248,9 +248,9 @@ class Catalog:
     async def list(
         self, scope: Scope, query: ListQuery, collection_ids: Sequence[str]
     ) -> tuple[list[Document], str, int]:
-        """Return a page of documents; the token of the next page; how many there are on all pages.
+        """Return a page of documents, the next page's token, and the total number.
 
-        They are those of the collections named, or of every one that the caller may read.
+        Searches the named collections, or every one that the caller may read.
         """
         query = replace(query, collection_ids=await self._permissions.to_list(scope, collection_ids))
         found, token, total = await self._documents.list(query)
@@ -268,33 +268,33 @@ class Catalog:
         try:
             async for part in self._files.parts(key):
                 yield part
-        except FileNotFoundError:  # deleted or replaced in between
+        except FileNotFoundError:  # deleted or replaced meanwhile
             raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
 
     async def begin_deletion(self, scope: Scope, document_id: str, etag: str, undo: bool) -> Document:
-        """Let a document be gone before it is deleted, or be there again; raises Aborted when it has another etag."""
+        """Hide a document before its deletion, or restore it; raises Aborted when it has another etag."""
         if undo:
             return (await self._documents.undo_deletion(scope.tenant_id, document_id)).document
         await self._permissions.document(scope, document_id, Access.WRITE)
         return (await self._documents.begin_deletion(scope.tenant_id, document_id, etag)).document
 
     async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
-        """Return documents of all tenants that were left in the middle of something, and the next page's token."""
+        """Return documents of all tenants with unfinished work, and the next page's token."""
         return await self._documents.unfinished(page)
 
     async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these documents are there, of whatever tenant and in whatever state."""
+        """Return which of these documents exist, in any tenant and state."""
         return await self._documents.there(document_ids)
 
     async def labelled(self, scope: Scope, document_id: str, etag: str) -> None:
-        """Note that a document's chunks have what its record said when it had an etag."""
+        """Record that a document's chunks match its record at an etag."""
         await self._permissions.document(scope, document_id, Access.WRITE)
         if not etag.isdecimal() or len(etag) > _MAX_ETAG:
             raise InvalidArgument.field("etag", "is not one that was given out")
         await self._documents.labelled(scope.tenant_id, document_id, int(etag))
 
     async def delete(self, scope: Scope, document_id: str) -> None:
-        """Delete a document and its files; one that is gone already, or that the caller cannot see, is fine."""
+        """Delete a document and its files; one that is deleted already, or hidden from the caller, is no error."""
         try:
             await self._permissions.to_change(scope, document_id)
         except NotFound:
@@ -305,7 +305,7 @@ class Catalog:
             _log.info("document_deleted", document_id=document_id)
 
     async def move(self, scope: Scope, document_id: str, move: lifecycle.Move) -> Document:
-        """Move a document in its life cycle."""
+        """Move a document to another state of its life cycle."""
         await self._permissions.to_change(scope, document_id)
 
         def how(before: Stored) -> Stored:
@@ -331,7 +331,7 @@ class Catalog:
     async def update(
         self, scope: Scope, document_id: str, wanted: Document, fields: frozenset[str], etag: str
     ) -> Document:
-        """Change what the uploader said about a document: of tags, metadata and expire_time those in `fields`."""
+        """Change the uploader's tags, metadata and expire_time, as far as they are in `fields`."""
         await self._permissions.to_change(scope, document_id)
 
         def how(before: Stored) -> Stored:
@@ -357,7 +357,7 @@ class Catalog:
         return stored.document
 
     async def _inspect(self, scope: Scope, path: Path, filename: str) -> FileType:
-        """Return the type of the file, found in a worker process; raises the typed error of one that cannot be read."""
+        """Return the file's type, detected in a worker process; raises the typed error of an unreadable file."""
         job = Job("inspect", str(path), "", filename, self._limits)
         with span("ingestion.inspect"):
             try:
@@ -367,10 +367,10 @@ class Catalog:
 
     @asynccontextmanager
     async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
-        """Yield the key of the stored copy of a file; the copy is deleted when the block has given it to no document.
+        """Yield the key of a file's stored copy; the copy is deleted unless the block gives it to a document.
 
-        Who is cancelled, or loses the database, while the last of the block is committed cannot tell: the list of
-        files to delete does, from which the very transaction took it that gave it to a document.
+        After a cancellation or a lost connection during the commit, the outcome is unknown. The deletion list then
+        decides: the transaction that gives a file to a document takes it off the list.
         """
         key = new_key(scope.tenant_id, scope.user_id)
         await self._documents.doom([key], now_micros() + GRACE_MICROS)
@@ -383,7 +383,7 @@ class Catalog:
             raise
 
     async def _give_up(self, key: str) -> None:
-        """Delete a file now unless a document has it; who does not learn whether one has leaves it to the sweeper."""
+        """Delete a file now unless a document has it; if that is unknown, leave it to the sweeper."""
         try:
             keys = await self._documents.give_up([key])
         except FootnoteError as error:
@@ -392,7 +392,7 @@ class Catalog:
             await self._drop(keys)
 
     async def _drop(self, keys: Sequence[str]) -> None:
-        """Delete files that are on the list now; what the store does not delete now is deleted by the sweeper."""
+        """Delete files that are on the list now; the sweeper deletes those that the store does not."""
         try:
             for key in keys:
                 await self._files.delete(key)

@@ -1,4 +1,4 @@
-"""What has happened to a collection's documents since somebody looked last."""
+"""Changes to a collection's documents since a caller's last request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from footnote_ingestion.ports import ChangeLog
 BATCH = 100
 BATCH_IDS = 1000
 OVERLAP_MICROS = 5_000_000
-"""A change is timed before it is committed, and becomes seen after: what is asked for begins so much earlier."""
+"""A change gets its time before its commit makes it visible; so reading starts this much earlier."""
 MARGIN_MICROS = 600_000_000
-"""How much longer deletions are kept than is promised."""
+"""How much longer deletions are kept than promised."""
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some changes; `until` (microseconds) is set on the last."""
+    """Some changes; the last batch has `until` (microseconds)."""
 
     documents: tuple[Document, ...] = ()
     deleted: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class Batch:
 
 
 class Changes:
-    """Tells of changes to those who may read the collection."""
+    """Returns changes to callers that may read the collection."""
 
     def __init__(self, log: ChangeLog, permissions: Permissions, kept_seconds: float) -> None:
         self._log = log
@@ -39,7 +39,7 @@ class Changes:
         self._kept = int(kept_seconds * 1_000_000)
 
     async def since(self, scope: Scope, collection_id: str, since: int | None) -> AsyncGenerator[Batch, None]:
-        """Yield what has changed since a moment, everything for None; raises FailedPrecondition for one too old."""
+        """Yield the changes since a time, everything for None; raises FailedPrecondition for a time too long ago."""
         await self._permissions.to_list(scope, [collection_id])
         until = now_micros() - OVERLAP_MICROS
         if since is not None and since < until - self._kept:
@@ -62,5 +62,5 @@ class Changes:
         yield Batch(until=until)
 
     async def forget(self) -> None:
-        """Forget deletions of which nobody can ask any more."""
+        """Delete records of deletions that are too old to be asked for."""
         await self._log.forget_gone(now_micros() - self._kept - MARGIN_MICROS)

@@ -1,4 +1,4 @@
-"""How much is kept, and whom that may be told."""
+"""Counts stored documents, for the callers that may see the figures."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from footnote_ingestion.model.quota import StoredTotals
 from footnote_ingestion.ports import Documents
 
 MOST_OWNERS = 1001
-"""Owners at once: a page of them, and whether there is another."""
+"""Owners read at once: a page of them, and one more to see whether there is a next page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What the caller keeps; for those who see all of the tenant's, what that keeps, and its owners."""
+    """The caller's totals; for those who may see the whole tenant, also its totals and owners."""
 
     own: StoredTotals
     tenant: StoredTotals | None
@@ -31,7 +31,7 @@ class Counting:
         self._documents = documents
 
     async def kept(self, scope: Scope, owners: int, after: str) -> Counted:
-        """Count; raises PermissionDenied for who asks about others and is no administrator."""
+        """Count; raises PermissionDenied when a caller asks about others without being an administrator."""
         if not 0 <= owners <= MOST_OWNERS:
             raise InvalidArgument.field("owners", f"must be between 0 and {MOST_OWNERS}")
         if owners and not sees_all(scope):

@@ -1,7 +1,7 @@
-"""From a stored file to a stream of blocks: read by a worker process, or from what was kept of an earlier reading.
+"""Streams the blocks of a stored file, parsed by a worker process or kept from an earlier parse.
 
-The worker writes as fast as it can, what is much into a temporary file, and is free for the next document, while the
-caller takes the blocks at its own pace: neither the time limit nor the other documents depend on a slow caller.
+The worker writes as fast as it can, large output into a temporary file, and is then free for the next document. The
+caller takes the blocks at its own pace, so a slow caller affects neither the time limit nor other documents.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from footnote_ingestion.worker import wire
 _IN_MEMORY = 256 * 1024
 """Bytes of frames that are held without a file."""
 _PLAIN, _SHORT = frozenset({"txt", "md"}), 64 * 1024
-"""Kinds of files, and bytes of them, that take a worker a few milliseconds."""
+"""Kinds of files, and a size in bytes, that take a worker a few milliseconds."""
 
 _log = get_logger("footnote.ingestion")
 
 
 @dataclass(frozen=True, slots=True)
 class PagesRead:
-    """How many pages, slides or sheets are read, of how many."""
+    """How many pages, slides or sheets are parsed, and their total."""
 
     read: int
     total: int
 
 
 class FrameFile:
-    """Frames with one writer and one reader that may follow at a distance; in memory as long as they are few."""
+    """Frames with one writer and one reader that may lag behind; in memory while they are few."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -71,27 +71,27 @@ class FrameFile:
             self._grown.notify_all()
 
     async def spill(self) -> None:
-        """Have all frames so far in the file."""
+        """Move all frames so far into the file."""
         data = bytes(self._memory)
         await asyncio.to_thread(self._append, data)
-        # Not before: the reader takes from memory what is not in the file.
+        # Not before: the reader takes from memory the frames that are not in the file.
         self._in_file += len(data)
         del self._memory[: len(data)]
 
     async def note(self, payload: bytes) -> None:
-        """Let the reader know how far the reading has come, unless it is behind; nothing of it is kept."""
+        """Report progress to the reader, unless it lags behind; progress is not kept."""
         async with self._grown:
             self._pages = payload
             self._grown.notify_all()
 
     async def end(self, error: Exception | None = None) -> None:
-        """Nothing more comes; the reader gets `error` after the last frame."""
+        """Mark the end; the reader gets `error` after the last frame."""
         async with self._grown:
             self._ended, self._error = True, error
             self._grown.notify_all()
 
     async def frames(self) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """All frames from the first, waiting for those to come."""
+        """Yield all frames from the first, waiting for new ones."""
         offset = 0
         while True:
             async with self._grown:
@@ -123,7 +123,7 @@ class FrameFile:
 
 
 def read_frame(path: Path, offset: int) -> tuple[bytes, bytes]:
-    """Return the frame at `offset` of a file; raises `EOFError` when it is not whole."""
+    """Return the frame at `offset` of a file; raises `EOFError` when it is incomplete."""
     with path.open("rb") as file:
         file.seek(offset)
         header = file.read(wire.HEADER.size)
@@ -160,7 +160,7 @@ class Extraction:
     async def parse(
         self, scope: Scope, document_id: str
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
-        """Blocks in reading order with how far it has come, at last the metadata; raises what makes it unreadable."""
+        """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file."""
         stored = await self._permissions.document(scope, document_id, Access.READ)
         attributes: dict[str, str | int] = {
             names.DOCUMENT_ID: document_id,
@@ -179,7 +179,7 @@ class Extraction:
             except ParseError as error:
                 _log.info("document_unreadable", document_id=document_id, reason=error.reason)
                 raise file_error(error) from error
-            except FileNotFoundError:  # deleted or replaced in between
+            except FileNotFoundError:  # deleted or replaced meanwhile
                 raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
 
     async def _frames(self, stored: Stored) -> AsyncGenerator[tuple[bytes, bytes], None]:
@@ -206,9 +206,9 @@ class Extraction:
 
     @asynccontextmanager
     async def tables(self, stored: Stored) -> AsyncIterator[Path | None]:
-        """Yield the archive of a document's tables, None where it has none; raises what makes the file unreadable."""
+        """Yield the archive of a document's tables, None if it has none; raises the error of an unreadable file."""
         async with AsyncExitStack() as stack:
-            if stored.searched_key:  # while it is replaced, the document is what searches see of it
+            if stored.searched_key:  # during a replacement, use the searched file
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.searched_key)))
                 except FileNotFoundError:
@@ -236,7 +236,7 @@ class Extraction:
             yield archive if await asyncio.to_thread(archive.exists) else None
 
     async def _read(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path) -> None:
-        """Let a worker read the file into `spooled` and its tables into `tables`; keep the outcome for later."""
+        """Let a worker parse the file into `spooled` and its tables into `tables`; keep the result for later."""
         document = newest(stored.document)
         started = time.perf_counter()
         try:
@@ -263,7 +263,7 @@ class Extraction:
         await spooled.end()
 
     async def _keep_frames(self, stored: Stored, path: Path, tables: Path) -> None:
-        """Store frames and tables beside the file; when that fails the next reading does the work again."""
+        """Store frames and tables beside the file; on failure, the next parse does the work again."""
         key, of_tables = parsed_key(stored), tables_key(stored.blob_key)
         try:
             await self._documents.doom([key, of_tables], now_micros() + GRACE_MICROS)
@@ -278,7 +278,7 @@ class Extraction:
             _log.warning("parsed_blocks_not_kept", document_id=stored.document.id, reason=error.reason)
 
     async def _kept_frames(self, key: str) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """Yield the frames kept of an earlier reading; none when they are gone or not whole."""
+        """Yield the frames kept from an earlier parse; none when they are missing or incomplete."""
         try:
             async with self._files.as_file(key) as path:
                 frames = await asyncio.to_thread(_check_frames, path)
@@ -289,12 +289,12 @@ class Extraction:
 
 
 def _soon_read(document: Document) -> bool:
-    """Whether reading a file again costs less than keeping what was read: two transactions, and a file on the disk."""
+    """Return whether parsing again costs less than keeping the result: two transactions, and a file on disk."""
     return document.document_type in _PLAIN and document.size_bytes <= _SHORT
 
 
 def _write_part(path: Path, payload: bytes) -> None:
-    """Write a part of an archive where it belongs; the first part begins it anew, also after a worker's death."""
+    """Write a part of an archive at its offset; the first part starts over, also after a worker's death."""
     (at,) = wire.TABLES_AT.unpack_from(payload)
     with path.open("r+b" if at else "wb") as file:
         file.seek(at)
@@ -302,7 +302,7 @@ def _write_part(path: Path, payload: bytes) -> None:
 
 
 def _check_frames(path: Path) -> list[int]:
-    """Offsets of the frames of a whole file; raises `EOFError` when it is cut off."""
+    """Return the offsets of a whole file's frames; raises `EOFError` when it is truncated."""
     offsets: list[int] = []
     size = path.stat().st_size
     offset, kind = 0, b""
@@ -321,5 +321,5 @@ def _check_frames(path: Path) -> list[int]:
 
 
 def parsed_key(stored: Stored) -> str:
-    """Key of the blocks read from a document's file by this version of the parsers."""
+    """Return the key of the blocks parsed from a document's file by this version of the parsers."""
     return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}"

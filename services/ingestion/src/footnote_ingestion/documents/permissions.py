@@ -1,4 +1,4 @@
-"""What a caller may do with documents: what it may do in their collection."""
+"""A caller's permissions on documents: those in their collection."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOWHERE = "0" * 32
 
 
 class Permissions:
-    """Stands before every document; what a caller may not read is answered as if it were not there."""
+    """Checks permissions before every document; documents that a caller may not read are reported as missing."""
 
     def __init__(self, documents: Documents, collections: Collections) -> None:
         self._documents = documents
@@ -30,16 +30,16 @@ class Permissions:
         check(await self._collections.access(scope, collection_id), Access.WRITE, collection_missing(collection_id))
 
     async def document(self, scope: Scope, document_id: str, needs: Access) -> Stored:
-        """Return a document with which the caller may do what it `needs` to; raises NotFound, PermissionDenied.
+        """Return a document for which the caller has the access `needs`; raises NotFound, PermissionDenied.
 
-        While collections cannot be looked up, what was known a moment ago serves to read, and never to change.
+        While collections cannot be looked up, cached access suffices for reading, never for changes.
         """
         missing = document_missing(document_id)
         exact = needs > Access.READ
         try:
             stored = await self._documents.get(scope.tenant_id, document_id)
         except NotFound:
-            # Also asked where there is nothing to ask about: the time taken must not tell hidden from absent.
+            # Also asked when the document is missing: response time must not distinguish hidden from absent.
             await self._collections.access(scope, _NOWHERE, exact=exact)
             raise missing from None
         check(await self._collections.access(scope, stored.document.collection_id, exact=exact), needs, missing)
@@ -51,7 +51,7 @@ class Permissions:
             await self.document(scope, document_id, Access.WRITE)
 
     async def to_list(self, scope: Scope, collection_ids: Sequence[str]) -> frozenset[str] | None:
-        """Return the collections to list documents of, None for all of the tenant; raises NotFound for a hidden one."""
+        """Return the collections whose documents to list, None for the whole tenant; NotFound for a hidden one."""
         if sees_all(scope):
             return frozenset(collection_ids) or None
         if not collection_ids:

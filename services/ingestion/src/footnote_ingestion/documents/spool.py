@@ -1,4 +1,4 @@
-"""Temporary files: what a client sends is written down as it comes, and gone when the call ends, however it ends."""
+"""Temporary files for uploads: written as the bytes arrive, and deleted when the call ends in any way."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _held: dict[Path, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A file received in full: where it lies for now, its size in bytes, its SHA-256 in lower-case hexadecimal."""
+    """A completely received file: its temporary path, size in bytes, and SHA-256 in lower-case hexadecimal."""
 
     path: Path
     size: int
@@ -33,7 +33,7 @@ class Received:
 
 
 def prepare(folder: Path) -> Path:
-    """Make a folder of this process's own in `folder`; what killed processes have left there for a day goes.
+    """Make this process's own folder in `folder`; delete those left by killed processes a day ago or more.
 
     Other replicas may share the disk, be idle for a day, or have another clock: each holds a lock on its folder.
     """
@@ -56,7 +56,7 @@ async def remove(folder: Path) -> None:
 
 
 def _locked(folder: Path) -> int | None:
-    """Return a descriptor that holds the lock on a folder, None where another process does, or it is gone."""
+    """Return a descriptor with the lock on a folder; None if another process holds it, or the folder is gone."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -81,7 +81,7 @@ async def temporary(folder: Path) -> AsyncIterator[Path]:
 
 @asynccontextmanager
 async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> AsyncIterator[Received]:
-    """Yield the parts as one file for the time of the block; raises FILE_EMPTY or FILE_TOO_LARGE."""
+    """Yield the parts as one file for the duration of the block; raises FILE_EMPTY or FILE_TOO_LARGE."""
     async with temporary(folder) as path:
         digest = hashlib.sha256()
         size = 0

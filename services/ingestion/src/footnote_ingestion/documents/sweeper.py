@@ -1,4 +1,4 @@
-"""Deletes in the background what should not be there any more: left-over files and expired documents."""
+"""Deletes leftover files and expired documents in the background."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _log = get_logger("footnote.ingestion.sweeper")
 
 
 class Sweeper:
-    """Deletes it, a round at a time; what fails is there at the next one."""
+    """Deletes them in rounds; the next round retries failures."""
 
     def __init__(self, documents: Documents, changes: Changes, files: Files) -> None:
         self._documents = documents
@@ -19,7 +19,7 @@ class Sweeper:
         self._files = files
 
     async def sweep(self) -> int:
-        """Sweep once; returns how many files were deleted."""
+        """Run one round; return how many files were deleted."""
         await self._documents.delete_expired()
         await self._changes.forget()
         keys = list(await self._documents.doomed())

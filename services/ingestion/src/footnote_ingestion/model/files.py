@@ -1,4 +1,4 @@
-"""Which file each revision of a document has, and how one takes the place of another."""
+"""Which file each revision of a document has, and how a new one replaces it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from footnote_ingestion.model.values import Stored
 
 
 def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:
-    """Return the file of a revision and its key; None is the revision that searches see, or the newest while none is.
+    """Return the file of a revision and its key; None means the searched revision, or the newest if none is.
 
-    Raises `NotFound` for a revision that never was and for one whose file is no longer kept.
+    Raises `NotFound` for an unknown revision and for one whose file is no longer kept.
     """
     document = stored.document
     shown = DocumentFile(first_revision=stored.first_revision, last_revision=stored.last_revision or document.revision)
@@ -39,7 +39,7 @@ def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:
 
 
 def with_new_file(before: Stored, file: DocumentFile, key: str) -> Stored:
-    """Return a document with a new revision that has a new file; the file that searches see is kept beside it."""
+    """Return a document with a new revision and file; the searched file is kept beside it."""
     document = Document()
     document.CopyFrom(before.document)
     last = document.revision
@@ -59,7 +59,7 @@ def with_new_file(before: Stored, file: DocumentFile, key: str) -> Stored:
 
 
 def moved(before: Stored, document: Document) -> Stored:
-    """Return a document after a move in its life cycle: an indexed revision's file is the one that searches see."""
+    """Return a document after a transition: an indexed revision's file becomes the searched one."""
     if not document.HasField("replacement") or document.indexed_revision != document.revision:
         return replace(before, document=document)
     first = document.replacement.first_revision

@@ -1,9 +1,9 @@
-"""The life cycle of a document: which moves are legal and what each one records.
+"""The life cycle of a document: which transitions are legal and what each one records.
 
 UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the same revision; INDEXED and ERROR may
-begin a new revision of the same bytes (reindex). A repeated move into the state that the document is in already is no
-move: a workflow that is resumed after a crash may say again what it has said. A cancel goes from UPLOADED or PROCESSING
-to ERROR, and the revision that it ended is never taken up again: a new one may be begun.
+begin a new revision of the same bytes (reindex). A transition into the current state changes nothing: a workflow
+resumed after a crash may repeat itself. A cancel goes from UPLOADED or PROCESSING to ERROR. The cancelled revision is
+never resumed, but a new one may begin.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MOVES = frozenset({(UPLOADED, PROCESSING), (PROCESSING, INDEXED), (PROCESSING, 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """What a caller wants to change; the fields are those of UpdateDocumentStateRequest."""
+    """A requested transition; the fields are those of UpdateDocumentStateRequest."""
 
     state: DocumentState.ValueType = UNSPECIFIED
     revision: int = 0
@@ -54,7 +54,7 @@ class Move:
 
 
 def apply(document: Document, move: Move) -> None:
-    """Change `document` as `move` says; raises before changing anything when that is not allowed."""
+    """Change `document` as `move` says; an illegal transition raises before any change."""
     _check_request(move)
     check_seen(document, move.etag, move.revision)
     _check_move(document, move)
@@ -63,7 +63,7 @@ def apply(document: Document, move: Move) -> None:
     before, after = document.state, move.state or document.state
     document.state = after
     _record_waiting(document, move)
-    # Of a failed revision nothing is told that would be taken for the one that searches still see.
+    # A failed revision records nothing that could be taken for the searched one.
     told = after != ERROR or not document.indexed_revision
     if move.parsed is not None and told:
         _record_parsed(document, move.parsed)
@@ -87,7 +87,7 @@ def apply(document: Document, move: Move) -> None:
 
 
 def begin_revision(document: Document) -> None:
-    """Count the revision on and forget how far the one before had come; the searchable one stays searchable."""
+    """Count the revision up and clear its predecessor's progress; the searchable revision stays searchable."""
     document.revision += 1
     document.attempts = 0
     document.chunks_expected = 0
@@ -97,7 +97,7 @@ def begin_revision(document: Document) -> None:
 
 
 def _record_waiting(document: Document, move: Move) -> None:
-    """Note what is waited for; a move that waits for nothing clears it."""
+    """Record the service that is waited for; a transition without one clears it."""
     document.waiting_reason = move.waiting_reason
     document.waiting_message = move.waiting_message if move.waiting_reason else ""
     document.waiting_attempts = move.waiting_attempts if move.waiting_reason else 0
@@ -107,7 +107,7 @@ def _record_waiting(document: Document, move: Move) -> None:
 
 
 def check_seen(document: Document, etag: str, revision: int) -> None:
-    """Raise `Aborted` when the caller speaks about something older than what is there."""
+    """Raise `Aborted` when the caller refers to an outdated revision or state."""
     if etag and etag != document.etag:
         raise Aborted("The document has changed since it was read; read it again", metadata={"etag": document.etag})
     if revision and revision != document.revision:
@@ -155,7 +155,7 @@ def _check_move(document: Document, move: Move) -> None:
 
 
 def is_cancelled(failure: Failure | None) -> bool:
-    """Tell whether a failure is that somebody cancelled."""
+    """Return whether a failure is a cancellation."""
     return failure is not None and failure.reason == FAILURE_REASON_CANCELLED
 
 

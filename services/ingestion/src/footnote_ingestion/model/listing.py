@@ -1,4 +1,4 @@
-"""A request for a list of documents as a query, its fields checked."""
+"""Converts a list request into a validated query."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from footnote_ingestion.model.values import NEWEST_FIRST, ORDERS, ListQuery, Ord
 from footnote_ingestion.parsers import supported
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f]")
-"""Characters that no name, tag or type of a document has."""
+"""Characters that are invalid in names, tags and types of documents."""
 
 MOST_VALUES = 100
 _MOST_CHARACTERS = 200
 
 
 def list_query(request: ListDocumentsRequest) -> ListQuery:
-    """Return what is asked for, in every collection; raises InvalidArgument for a field that says nothing known."""
+    """Return the query over every collection; raises InvalidArgument for an invalid field."""
     for state in request.states:
         if state not in DocumentState.values() or not state:
             raise InvalidArgument.field("states", "holds an unknown state")
@@ -50,7 +50,7 @@ def _order(wanted: str) -> Order:
 
 
 def _types(wanted: Sequence[str]) -> list[str]:
-    """Return the document types; raises InvalidArgument for one that no parser reads: it would find nothing."""
+    """Return the document types; raises InvalidArgument for a type without a parser, which would match nothing."""
     types = [one.lower() for one in _values("document_types", wanted)]
     for one in types:
         if one not in supported():
@@ -61,7 +61,7 @@ def _types(wanted: Sequence[str]) -> list[str]:
 
 
 def _values(name: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Return the values as documents have them, each once."""
+    """Return the values as stored in documents, without duplicates."""
     if len(values) > MOST_VALUES:
         raise InvalidArgument.field(name, f"must be at most {MOST_VALUES}")
     stripped = tuple(dict.fromkeys(value.strip() for value in values))
@@ -71,5 +71,5 @@ def _values(name: str, values: Sequence[str]) -> tuple[str, ...]:
 
 
 def _moment(time: Timestamp) -> int:
-    """Return microseconds, rounded up: a document is timed by them, and lies before or after any finer moment."""
+    """Return microseconds, rounded up: document times have that unit, so this keeps comparisons exact."""
     return time.seconds * 1_000_000 - (-time.nanos // 1000)

@@ -1,4 +1,4 @@
-"""How much a collection and a tenant may keep, and the refusal that says how to be allowed more."""
+"""Limits on what a collection and a tenant may store, and the error that says how to raise them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from footnote_kit.errors import ResourceExhausted
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What is kept: of one collection its documents; of the tenant its documents and the bytes of their files."""
+    """What is stored: a collection's documents, and the tenant's documents and bytes of files."""
 
     collection_documents: int = 0
     tenant_documents: int = 0
@@ -19,7 +19,7 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class StoredTotals:
-    """Documents of one owner, "" of all, and the bytes of their files."""
+    """Documents of one owner, or of all for "", and the bytes of their files."""
 
     owner_id: str
     documents: int
@@ -28,7 +28,7 @@ class StoredTotals:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What may be kept, 0 for no limit; `own` tells that the collection's limit is its own, not the deployment's."""
+    """The limits, 0 for none; `own` means that the collection's limit is its own, not the deployment's."""
 
     collection_documents: int = 0
     tenant_documents: int = 0
@@ -41,7 +41,7 @@ class Quota:
         return bool(self.tenant_documents or self.tenant_bytes)
 
     def check(self, used: Used, tenant_id: str, documents: int, size: int) -> None:
-        """Raise `ResourceExhausted` when so many documents and bytes more are too many."""
+        """Raise `ResourceExhausted` when this many more documents and bytes exceed a limit."""
         if documents and self.collection_documents and used.collection_documents >= self.collection_documents:
             raise _refusal(
                 "collection_documents",

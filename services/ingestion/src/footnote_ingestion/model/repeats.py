@@ -1,4 +1,4 @@
-"""Uploads that are repeated: by a request id, and as the same bytes with other tags and metadata."""
+"""Repeated uploads: by request id, or as the same bytes with other tags and metadata."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from google.protobuf.struct_pb2 import Struct
 
 @dataclass(frozen=True, slots=True)
 class RequestKey:
-    """Whose request it is, and which."""
+    """A request id with its caller."""
 
     tenant_id: str
     user_id: str
@@ -21,7 +21,7 @@ class RequestKey:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an upload of some content (a digest of it) came to."""
+    """The result of an upload, with a digest of its content."""
 
     content: str
     document_id: str
@@ -38,7 +38,7 @@ class Request:
 
 
 class Repeated(Exception):
-    """The same request was at work at the same moment, and was faster; this one has changed nothing."""
+    """A concurrent attempt of the same request finished first; this one has changed nothing."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__("the request was answered already")
@@ -46,12 +46,12 @@ class Repeated(Exception):
 
 
 def digest(about: bytes, sha256: str) -> str:
-    """Return what tells one upload's content from another's: what is said of the file, and its bytes."""
+    """Return a digest of an upload's content: the description of the file, and its bytes."""
     return hashlib.sha256(about + sha256.encode()).hexdigest()
 
 
 def check_same(outcome: Outcome, content: str) -> None:
-    """Raise InvalidArgument when a request id comes again with another content."""
+    """Raise InvalidArgument when a request id is reused with other content."""
     if outcome.content != content:
         raise InvalidArgument(
             "This request_id was used for another upload within 24 hours; take a new one", reason="REQUEST_ID_REUSED"
@@ -59,7 +59,7 @@ def check_same(outcome: Outcome, content: str) -> None:
 
 
 def check_transfer(size: int, sha256: str, wanted_size: int | None, wanted_sha256: str) -> None:
-    """Raise InvalidArgument when the bytes that came are not those that were announced."""
+    """Raise InvalidArgument when the received bytes differ from those announced."""
     if (wanted_size is not None and wanted_size != size) or (wanted_sha256 and wanted_sha256 != sha256):
         raise InvalidArgument(
             "The bytes received are not those that were announced; send them again",
@@ -69,7 +69,7 @@ def check_transfer(size: int, sha256: str, wanted_size: int | None, wanted_sha25
 
 
 def merge(document: Document, tags: tuple[str, ...], metadata: Struct) -> None:
-    """Add the tags and keys that a document lacks; raises InvalidArgument for a key that has another value there."""
+    """Add missing tags and keys to a document; raises InvalidArgument for a key with a different value."""
     for key, value in metadata.fields.items():
         if key in document.metadata.fields and document.metadata.fields[key] != value:
             raise InvalidArgument.field(

@@ -1,4 +1,4 @@
-"""The values that the logic and its adapters speak of."""
+"""Values that the logic and its adapters share."""
 
 from __future__ import annotations
 
@@ -11,52 +11,52 @@ from uuid import uuid4
 from footnote.types.v1.document_pb2 import Document, DocumentState
 from footnote_kit.paging import Kind, Page, micros, text
 
-# A file that is written but not yet referred to may be deleted after this time: by then its upload has ended or died.
+# A stored file without a document may be deleted after this time: its upload has ended or died by then.
 GRACE_MICROS = 3600 * 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A document and what only this service knows of it: keys of its files and of its parsed blocks ("" for none)."""
+    """A document with data only this service has: keys of its files and of its parsed blocks ("" for none)."""
 
     document: Document
     blob_key: str
     """The newest revision's file."""
     parsed_key: str
-    """What was read of that file."""
+    """The parsed blocks of that file."""
     version: int
     searched_key: str = ""
-    """The file that searches see, while `document.replacement` is another one; else ""."""
+    """The searched file, while `document.replacement` is another one; else ""."""
     first_revision: int = 1
     """The first revision with the bytes that `document.sha256` names."""
     last_revision: int = 0
     """The last one, while `document.replacement` is another file; else 0."""
 
     def labels(self) -> tuple[object, ...]:
-        """Return what chunks take over from it and can change without being embedded again."""
+        """Return what chunks copy from it and can change without being embedded again."""
         return (self.document.tags, self.document.metadata, self.document.expire_time)
 
     def blob_keys(self) -> list[str]:
-        """All keys that belong to it."""
+        """Return all its keys."""
         tables = [tables_key(key) for key in (self.parsed_key and self.blob_key, self.searched_key) if key]
         return [key for key in (self.blob_key, self.parsed_key, self.searched_key, *tables) if key]
 
 
 def tables_key(blob_key: str) -> str:
-    """Key of the tables of a file; they are of the same reading as the blocks that are kept of it."""
+    """Return the key of a file's tables; they come from the same parse as its kept blocks."""
     return blob_key.replace("uploads/", "tables/", 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is ordered by; documents alike in it come in the order of their ids."""
+    """The order of a list; ties are broken by document id."""
 
     field: str
     descending: bool = False
 
     @property
     def kind(self) -> Kind:
-        """What a page token holds of the field."""
+        """The type of the field in a page token."""
         return text if self.field == "filename" else micros
 
 
@@ -71,9 +71,9 @@ ORDERS = {
 
 @dataclass(frozen=True, slots=True)
 class ListQuery:
-    """Which documents to list; `tenant_id` "" means all tenants. Empty filters let everything pass.
+    """Which documents to list; `tenant_id` "" means all tenants. Empty filters match everything.
 
-    `collection_ids` None means every collection, an empty set none: nothing is found then.
+    `collection_ids` None means every collection; an empty set matches nothing.
     """
 
     tenant_id: str
@@ -81,11 +81,11 @@ class ListQuery:
     states: Sequence[DocumentState.ValueType] = ()
     filename_contains: str = ""
     tags: Sequence[str] = ()
-    """All of them."""
+    """All of them are required."""
     document_types: Sequence[str] = ()
     languages: Sequence[str] = ()
     outdated_for: str = ""
-    """Only documents indexed with settings of another digest than this."""
+    """Only documents indexed with a settings digest other than this."""
     created_after: int | None = None
     """Microseconds since 1970, inclusive."""
     created_before: int | None = None
@@ -96,7 +96,7 @@ class ListQuery:
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A document with work that somebody began and may have died in: its deletion, or telling its chunks of changes."""
+    """A document with work that may be unfinished after a crash: its deletion, or updating its chunks' labels."""
 
     document: Document
     deletion: bool
@@ -104,18 +104,18 @@ class Unfinished:
 
 
 def now_micros() -> int:
-    """Microseconds since 1970."""
+    """Return microseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1_000_000)
 
 
 def new_key(tenant_id: str, user_id: str) -> str:
-    """Return a fresh key `uploads/{tenant}/{user}/{yyyy-mm-dd}/{uuid}`; ids other than plain words as hashes."""
+    """Return a fresh key `uploads/{tenant}/{user}/{yyyy-mm-dd}/{uuid}`; ids other than plain words are hashed."""
     day = datetime.now(UTC).date().isoformat()
     return f"uploads/{_segment(tenant_id)}/{_segment(user_id)}/{day}/{uuid4().hex}"
 
 
 def _segment(value: str) -> str:
-    """`value` as one path segment that no client can steer; different values give different segments."""
+    """Return `value` as one path segment that no client can control; distinct values give distinct segments."""
     plain = value.isascii() and value.replace("-", "").replace("_", "").isalnum() and value == value.lower()
     if plain and len(value) <= 64 and not value.startswith(("-", "h_")):
         return value

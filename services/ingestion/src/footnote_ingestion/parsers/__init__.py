@@ -1,4 +1,4 @@
-"""Parsers: a module for each format, all behind the `Parser` protocol; loaded when first needed."""
+"""Parsers: one module per format, all behind the `Parser` protocol; loaded when first needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from footnote_kit import plugins
 from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
-# To be raised when a parser's output changes: blocks kept of an older version are then read anew.
+# Raise this when a parser's output changes: blocks kept from an older version are then parsed again.
 VERSION = 9
 # document_type -> (module, class).
 _PARSERS = {
@@ -52,12 +52,12 @@ _SUFFIXES = frozenset(f".{name}" for name in _PARSERS) | {
     ".tiff",
 }
 ENTRY_POINT_GROUP = "footnote.parsers"
-"""Where other packages register a `Format` that they read."""
+"""Where other packages register the `Format`s that they read."""
 
 
 @cache
 def added() -> Mapping[str, Format]:
-    """Return the formats that other packages read, by document type; none of ours can be taken over."""
+    """Return the formats of other packages, by document type; built-in ones cannot be replaced."""
     return plugins.installed(ENTRY_POINT_GROUP, Format, lambda format: format.document_type, _PARSERS, _wrong)
 
 

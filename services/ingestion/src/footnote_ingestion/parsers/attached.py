@@ -1,4 +1,4 @@
-"""Files within a file, as attachments of mails are: read by the parser of their own format, under their name."""
+"""Files within a file, such as mail attachments: the parser of their own format reads them, under their name."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from footnote_ingestion.parsers.sniff import sniff
 _MOST_FILES = 50
 _MOST_DEPTH = 3
 _MOST_BYTES = 50 * 1024 * 1024
-"""Of all files of a mail together."""
+"""Total limit for all attachments of a mail."""
 _MOST_SECONDS = 20.0
-"""Of processor time: what is attached must not keep the mail itself from being read."""
+"""Limit of processor time: attachments must not keep the mail itself from being read."""
 _NOT_READ = "{count} attachments are not read, but for their names"
 _LOCKED = "{count} attachments open only with a password and are not read, but for their names"
 _BEYOND = "{count} attachments are too many, too large or too deep and are not read, but for their names"
 
 
 class Attached:
-    """Reads what is attached to a mail and to the mails in it; one for each file that is uploaded."""
+    """Reads the attachments of a mail and of the mails in it; one instance per uploaded file."""
 
     def __init__(self, out: BlockWriter, limits: Limits) -> None:
         self._out = out
@@ -33,9 +33,9 @@ class Attached:
         self._until = time.process_time() + _MOST_SECONDS
 
     def read(self, name: str, data: bytes) -> None:
-        """Write the file's name, then what its parser finds, each block with its place in it; a warning if nothing is.
+        """Write the file's name, then its parsed blocks, each with its place in the file; warn if there are none.
 
-        The name stands above the file's own headings in the path of each of its blocks.
+        The name precedes the file's own headings in the path of each of its blocks.
         """
         out = self._out
         out.add(NOTE, f"Attachment: {name}")
@@ -54,7 +54,7 @@ class Attached:
             out.warn(CONTENT_LEFT_OUT, _LOCKED if error.reason == PASSWORD_PROTECTED else _NOT_READ)
         except MemoryError:
             raise
-        except Exception:  # a library met what it does not expect: that file is lost, not the mail
+        except Exception:  # a library failed on unexpected input: that file is lost, not the mail
             out.warn(CONTENT_LEFT_OUT, _NOT_READ)
         else:
             if out.block_count == before:
@@ -72,7 +72,7 @@ class Attached:
 
 
 class ReadsAttached:
-    """A parser of files that hold others: in another file it counts with that one's limits."""
+    """A parser of files that hold others; inside another file it shares that file's limits."""
 
     def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
         """Write a file that is attached to another."""

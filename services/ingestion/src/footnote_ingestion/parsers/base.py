@@ -1,4 +1,4 @@
-"""What every parser is: a function from a file to blocks; and the writer that it hands the blocks to."""
+"""The interface of every parser, a function from a file to blocks, and the writer that takes the blocks."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ CODE = BlockKind.BLOCK_KIND_CODE
 NOTE = BlockKind.BLOCK_KIND_NOTE
 FURNITURE = BlockKind.BLOCK_KIND_FURNITURE
 
-# A block longer than this is split at a space: it must fit in a message, and nobody cites a book as one passage.
+# Longer blocks are split at a space: a block must fit in a message, and a citation must not cover a whole book.
 MAX_BLOCK = 50_000
 
 Place = PageLocator | SheetLocator | SlideLocator | LineLocator
 _WORD = re.compile(r"\w+")
 _ASCII_WORDS = {code: " " for code in range(128) if not _WORD.match(chr(code))}
-# Scripts written without spaces: there a run of letters is not a word, each character is counted.
+# Scripts written without spaces: each character counts as a word there.
 _UNSPACED = re.compile(f"[{KANA}{HAN}]")
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one file may cost; beyond it parsing ends with TOO_LARGE."""
+    """Limits for one file; beyond them parsing ends with TOO_LARGE."""
 
     pages: int = 10_000
     rows: int = 1_000_000
@@ -55,14 +55,14 @@ class Limits:
     decompressed_bytes: int = 512 * 1024 * 1024
     ratio: int = 250
     ocr_languages: str = ""
-    """Read scanned pages by OCR in these languages ("eng+fra"); empty for not at all."""
+    """OCR languages for scanned pages ("eng+fra"); empty for no OCR."""
 
 
 @dataclass(slots=True)
 class Properties:
-    """What a file says about itself. `page_count` counts pages, slides or sheets.
+    """A file's own properties. `page_count` counts pages, slides or sheets.
 
-    Warnings with kind, count and places are given to the `BlockWriter`; those here are words alone.
+    Warnings with kind, count and places go to the `BlockWriter`; those here are texts only.
     """
 
     title: str = ""
@@ -81,15 +81,15 @@ class Parser(Protocol):
         """Check cheaply, before the file is stored, that it opens without a password and within the limits."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Hands the blocks in reading order to `out` and returns the file's properties."""
+        """Pass the blocks in reading order to `out` and return the file's properties."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format that another package reads: registered by an entry point in the group `footnote.parsers`.
+    """A format that another package reads, registered by an entry point in the group `footnote.parsers`.
 
-    Files are told by their name's suffix (".ipynb") and, where `starts` is not empty, by their first bytes as well. The
-    parser is made in the process that reads the file, shut off from network and files like ours.
+    The name's suffix (".ipynb") identifies files and, if `starts` is not empty, so do their first bytes. The parser
+    runs in the sandboxed process that reads the file, without network or other files, like ours.
     """
 
     document_type: str
@@ -100,7 +100,7 @@ class Format:
 
 
 def count_words(text: str) -> int:
-    """Return number of words; a Han or Kana character counts as one."""
+    """Return the number of words; a Han or Kana character counts as one."""
     if text.isascii():
         return len(text.translate(_ASCII_WORDS).split())
     unspaced = len(_UNSPACED.findall(text))
@@ -113,7 +113,7 @@ def anchor(start: int, end: int, place: Place) -> Anchor:
 
 
 def locate(place: Place | None, heading_path: Sequence[str] = (), span: tuple[int, int] | None = None) -> Locator:
-    """Return a locator from its parts."""
+    """Make a locator from its parts."""
     locator = Locator()
     _fill(locator, place, heading_path, span)
     return locator
@@ -138,7 +138,7 @@ def _fill(locator: Locator, place: Place | None, heading_path: Sequence[str], sp
 
 
 class BlockWriter:
-    """Makes blocks with exact spans and heading paths, counts, samples the text and hands each block on.
+    """Creates blocks with exact spans and heading paths, counts, samples the text and passes each block on.
 
     The text of the document is every block's text followed by one line feed; spans index it in code points.
     """
@@ -152,7 +152,7 @@ class BlockWriter:
     ) -> None:
         self._emit = emit
         self.pages = pages
-        """To be called with how many pages, slides or sheets are read, and how many there are."""
+        """Call it with the number of pages, slides or sheets parsed so far, and the total."""
         self._limits = limits
         self._offset = 0
         self._headings: list[tuple[int, str]] = []
@@ -166,12 +166,12 @@ class BlockWriter:
         self.tables = 0
         self.noticed = Noticed()
         self.numbers = Numbers()
-        """Reads the cells of all tables of the file."""
+        """Parses the cells of all tables of the file."""
         self._part: Table | None = None
 
     @property
     def char_count(self) -> int:
-        """Code points of the document's text, one line feed after each block included."""
+        """Code points of the document's text, including one line feed after each block."""
         return self._offset
 
     @property
@@ -180,16 +180,16 @@ class BlockWriter:
         return "\n".join(self._sample)
 
     def heading_path(self) -> list[str]:
-        """Return the headings that stand above the next block."""
+        """Return the headings above the next block."""
         return [title for _, title in self._headings]
 
     def reset_headings(self) -> None:
-        """Forget the headings: the next block belongs to another sheet, chapter or message."""
+        """Clear the headings: the next block belongs to another sheet, chapter or message."""
         self._headings = list(self._above)
 
     @contextmanager
     def within(self, name: str) -> Iterator[None]:
-        """Write what is read meanwhile under `name`, a file in the one that is read, whose own headings come after."""
+        """Put everything written in the block under `name`, an embedded file, above that file's own headings."""
         headings, above, pages = self._headings, self._above, self.pages
         self._above = [*headings, (0, name[:300])]
         self._headings = list(self._above)
@@ -206,17 +206,17 @@ class BlockWriter:
         count: int = 1,
         places: Iterable[Place | None] = (),
     ) -> None:
-        """Note what is left out, guessed or not made out; `{count}` in `words` stands for how many in the end."""
+        """Record what is left out, guessed or unreadable; `{count}` in `words` stands for the final count."""
         path = [name for _, name in self._above]
         self.noticed.add(kind, words, count, (locate(place, path) for place in places if place is not None))
 
     def new_table(self) -> int:
-        """Return the number for the rows of one more table."""
+        """Return the number for the rows of a new table."""
         self.tables += 1
         return self.tables
 
     def heading(self, text: str, level: int, place: Place | None = None, anchors: Sequence[Anchor] = ()) -> None:
-        """Write a heading of `level` 1..6; what follows stands under it."""
+        """Write a heading of `level` 1..6; the following blocks are under it."""
         if not text:
             return
         level = min(max(level, 1), 6)
@@ -239,10 +239,10 @@ class BlockWriter:
         part: Table | None = None,
         above: tuple[int, Sequence[str]] = (0, ()),
     ) -> None:
-        """Write one block; empty text is skipped. `text` must be clean already; one too long becomes several blocks.
+        """Add one block; empty text is skipped. `text` must be clean already; long text becomes several blocks.
 
-        Rows of tables bring their anchors `packed` as the block's field, the columns that they are a `part` of, and the
-        sections that stand `above` them with the row's number.
+        Table rows come with their anchors `packed` as the block's field and the columns that they are a `part` of.
+        `above` holds the sections above the row, with its number.
         """
         if not text or text.isspace():
             return
@@ -292,7 +292,7 @@ class BlockWriter:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Stretches of at most MAX_BLOCK characters that end before a space where there is one; outer spaces left out."""
+    """Yield stretches of at most MAX_BLOCK characters, split before a space if possible and stripped."""
     start = 0
     while start < len(text):
         end = min(start + MAX_BLOCK, len(text))
@@ -314,7 +314,7 @@ def _clip(anchors: Sequence[Anchor], start: int, end: int) -> list[Anchor]:
             piece = Anchor(span=TextSpan(start=first - start, end=last - start))
             if one.HasField("locator"):
                 piece.locator.CopyFrom(one.locator)
-            if one.HasField("cell") and last - first == one.span.end - one.span.start:  # a part of a value is another
+            if one.HasField("cell") and last - first == one.span.end - one.span.start:  # a part is another value
                 piece.cell.CopyFrom(one.cell)
             kept.append(piece)
     return kept

@@ -1,7 +1,7 @@
-"""Tables whose cells may cover several rows and columns: laid out, their header found, written row by row.
+"""Tables with cells that span rows and columns: lays them out, finds the header, writes row by row.
 
-A cell's value stands for all the rows and columns that it covers; header cells above one another become one header,
-"Land › 2023". What covers a whole row is a line of its own, not a value.
+A cell's value counts for all rows and columns that it covers. Header cells above one another become one header, "Land ›
+2023". A cell over a whole row is a line of its own, not a value.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from footnote_ingestion.parsers.tables import (
 )
 
 MOST_REPEATED = 300
-"""A longer value is written once, in the first row that it covers."""
+"""A longer value is written only in the first row that it covers."""
 _MOST_COLUMNS = 1_000
 _LEARNT_ROWS = 30
-# Positions of one table that values are repeated to; a page can claim any number with a few bytes.
+# Limit on repeated values in one table; a page can claim any number with a few bytes.
 _MOST_POSITIONS = 500_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """A cell as the file has it; `head` where the file marks it as a header. Two cells are never the same one."""
+    """A cell from the file; `head` if the file marks it as a header. Cells compare by identity."""
 
     text: str
     rows: int = 1
@@ -44,7 +44,7 @@ _NONE = Cell("")
 
 
 def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None = None, marked: int = 0) -> None:
-    """Write a table; `marked` says how many of the first rows the file itself calls its header."""
+    """Write a table; `marked` is the number of leading rows that the file itself calls its header."""
     grid = _laid_out(rows, out, place)
     width = max((len(row) for row in grid), default=0)
     titles = 0
@@ -68,7 +68,7 @@ def write_table(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place |
         if len(row) != len(above) or any(one is not other for one, other in zip(row, above, strict=True)):
             _write_row(number, row, above, table, bool(depth), unused, out, place)
         above = row
-    if unused:  # headers of columns without a value stand in no row, and are not lost; nor are those of empty forms
+    if unused:  # headers without values are in no row, but must not be lost; nor those of empty forms
         names = dict.fromkeys(table.names[column] for column in sorted(unused))
         out.add(PARAGRAPH, "; ".join(names), place)
 
@@ -86,7 +86,7 @@ def _write_pairs(
 
 
 def _naming(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> frozenset[int]:
-    """Return the columns that name the rows: those that the file marks so, else those that tell rows apart."""
+    """Return the columns that name the rows: those that the file marks, else those that distinguish rows."""
     heads = frozenset(
         at for row in grid[:_LEARNT_ROWS] for at, cell in enumerate(row) if cell.head and cell.text and at < 3
     )
@@ -94,11 +94,11 @@ def _naming(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> f
 
 
 def joined_down(lines: Sequence[Sequence[tuple[str, int, bool]]]) -> list[list[Cell]]:
-    """Return cells with the rows that they cover, from text, columns and whether each goes on with the cell above.
+    """Return cells with the rows that they cover, from text, columns and whether each continues the cell above.
 
-    A part of a merged cell that has a text of its own stays one.
+    A part of a merged cell with text of its own stays a cell.
     """
-    begun: dict[int, tuple[int, int]] = {}  # column -> where the cell that may go on stands: row, index in it
+    begun: dict[int, tuple[int, int]] = {}  # column -> where the cell that may continue is: row, index in it
     rows: list[list[tuple[str, int, int]]] = []
     for line in lines:
         row: list[tuple[str, int, int]] = []
@@ -136,11 +136,11 @@ def _write_row(
 
 
 def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | None) -> list[list[Cell]]:
-    """Return the cell at each position; the positions that a cell covers all hold that cell."""
+    """Return the cell at each position; all positions that a cell covers hold that cell."""
     if all(cell.rows == cell.columns == 1 for cells in rows for cell in cells):
         return [list(cells) for cells in rows]
     grid: list[list[Cell]] = []
-    pending: dict[int, tuple[Cell, int]] = {}  # column -> the cell from above, and for how many more rows
+    pending: dict[int, tuple[Cell, int]] = {}  # column -> the cell from above, and its remaining rows
     room = _MOST_POSITIONS
     for cells in rows:
         row: list[Cell] = []
@@ -169,7 +169,7 @@ def _laid_out(rows: Sequence[Sequence[Cell]], out: BlockWriter, place: Place | N
                 if down > 1:
                     below[len(row)] = (cell, down - 1)
                 row.append(cell)
-        for column, (cell, more) in pending.items():  # right of a row that is shorter
+        for column, (cell, more) in pending.items():  # right of a shorter row
             if more and column >= len(row):
                 row += [_NONE] * (column - len(row)) + [cell]
                 if more > 1:
@@ -185,7 +185,7 @@ def _whole(row: Sequence[Cell], width: int) -> Cell | None:
 
 
 def _pairs(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> bool:
-    """Tell whether each row is a name and its value, not a row below a header."""
+    """Return whether each row is a name and its value, not a row below a header."""
     if any(len(row) != 2 for row in grid) or len(grid) < 2:
         return False
     if all(row[0].head and not row[1].head for row in grid):
@@ -194,7 +194,7 @@ def _pairs(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]]) -> bo
 
 
 def _header_rows(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]], marked: int, width: int) -> int:
-    """Return how many of the first rows are the header; all of them for a form that is not filled in."""
+    """Return how many leading rows are the header; all of them for an empty form."""
     if not grid:
         return 0
     depth = min(marked, len(grid))
@@ -212,7 +212,7 @@ def _header_rows(grid: Sequence[Sequence[Cell]], texts: Sequence[Sequence[str]],
 
 
 def _goes_on(above: Sequence[Cell], row: Sequence[Cell], width: int) -> bool:
-    """Tell whether a row goes on with the header above: it names the columns of groups, and nothing else."""
+    """Return whether a row continues the header above: it only names the columns of groups."""
     new = [(at, cell) for at, cell in enumerate(row) if at >= len(above) or above[at] is not cell]
     if not new:
         return True
@@ -224,7 +224,7 @@ def _goes_on(above: Sequence[Cell], row: Sequence[Cell], width: int) -> bool:
 
 
 def _grouped(row: Sequence[Cell], width: int) -> bool:
-    """Tell whether a cell covers several columns of a row, but not all."""
+    """Return whether a cell covers several columns of a row, but not all."""
     return any(
         cell.text and at + 1 < len(row) and row[at + 1] is cell and cell.columns < width for at, cell in enumerate(row)
     )

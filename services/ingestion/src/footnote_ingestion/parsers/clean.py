@@ -1,4 +1,4 @@
-"""Cleaning of extracted text: what is invisible, broken or layout goes; every visible character stays."""
+"""Cleans extracted text: removes invisible, broken and layout characters; every visible character stays."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def newlines(text: str) -> str:
 
 
 def counted_lines(text: str) -> list[str]:
-    """Return the lines as an editor counts them: form feeds and the separators of Unicode end no line there."""
+    """Return the lines as an editor counts them: form feeds and Unicode separators do not end a line."""
     return _BREAKS.sub(" ", text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
 
 def visible(text: str) -> str:
-    """Return the text without control and invisible characters, its spacing and line feeds untouched."""
+    """Return the text without control and invisible characters, with spacing and line feeds unchanged."""
     return _DROP.sub("", text)
 
 
 def inline(text: str) -> str:
     """Return the text on one line: breaks and runs of spaces become one space, ligatures their letters."""
-    if text.isascii() and text.isprintable():  # most lines: nothing but single spaces to look after
+    if text.isascii() and text.isprintable():  # most lines: only single spaces to check
         return text.strip() if "  " not in text else _SPACES.sub(" ", text).strip()
     text = _DROP.sub("", newlines(text)).translate(_LIGATURES)
     return _SPACES.sub(" ", text.replace("\n", " ")).strip()
 
 
 def preformatted(text: str) -> str:
-    """Code and the like: line breaks and indentation kept, trailing spaces and outer blank lines dropped."""
+    """Return code-like text: line breaks and indentation kept, trailing spaces and outer blank lines removed."""
     lines = [line.rstrip() for line in visible(newlines(text)).split("\n")]
     return "\n".join(lines).strip("\n")

@@ -1,4 +1,4 @@
-"""Why a file cannot be read: typed reasons with a sentence for a person and advice for the uploader."""
+"""Why a file cannot be parsed: typed reasons with a readable message and advice for the uploader."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class FailureInfo:
 
 
 class ParseError(Exception):
-    """A file cannot be read; `reason` is a FailureReason name without prefix, `hint` says what to do about it."""
+    """A file cannot be parsed; `reason` is a FailureReason name without prefix, `hint` says what to do."""
 
     def __init__(self, reason: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -37,5 +37,5 @@ class ParseError(Exception):
 
     @property
     def info(self) -> FailureInfo:
-        """The failure as plain values."""
+        """Return the failure as plain values."""
         return FailureInfo(self.reason, self.message, self.hint)

@@ -27,7 +27,7 @@ from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 _HEADERS = ("From", "To", "Cc", "Date")
 _LINE_END = re.compile(r"[\r\n]+")
 _LONGEST_HEADER = 16_384
-"""In characters. The standard library takes the square of a header's length for it."""
+"""In characters: the standard library takes quadratic time in a header's length."""
 _MAX_PARTS = 200
 _MAX_DEPTH = 20
 # Property tags of Outlook messages: 001F is UTF-16 text, 001E text in the system's code page, 0102 binary.
@@ -42,10 +42,10 @@ class EmlParser(ReadsAttached):
     """Reads RFC 822 messages."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text can be read as a message."""
+        """Accept any text as a message."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write subject, headers and body; what is attached follows, each file read as its own format."""
+        """Write subject, headers and body, then the attachments, each read as its own format."""
         return self._read(path, out, Attached(out, limits))
 
     def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
@@ -73,7 +73,7 @@ class MsgParser(ReadsAttached):
         _ole(path).close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write subject, headers and body; what is attached follows, each file read as its own format."""
+        """Write subject, headers and body, then the attachments, each read as its own format."""
         return self._read(path, out, Attached(out, limits))
 
     def read_within(self, path: Path, out: BlockWriter, attached: Attached) -> None:
@@ -128,7 +128,7 @@ def _write_head(out: BlockWriter, subject: str, headers: Iterable[tuple[str, str
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """Return a header's text; one that is malformed as far as it can be read."""
+    """Return a header's text; a malformed one as far as it is readable."""
     try:
         long = _long_header(message, name)
         if long:
@@ -140,14 +140,14 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _long_header(message: EmailMessage, name: str) -> str:
-    """Return a header as it is written if it is longer than is read, else nothing."""
+    """Return a header as written if it exceeds the length limit, else nothing."""
     return next(
         (str(raw) for key, raw in message.raw_items() if key.lower() == name.lower() and len(raw) > _LONGEST_HEADER), ""
     )
 
 
 def _cut(header: str) -> str:
-    """Return what is read of a header: whole addresses where it lists them."""
+    """Return the part of a header that is read: whole addresses if it lists them."""
     if len(header) <= _LONGEST_HEADER:
         return header
     end = header.rfind(",", 0, _LONGEST_HEADER)
@@ -155,7 +155,7 @@ def _cut(header: str) -> str:
 
 
 class _Count:
-    """How many parts of a file were read; and how deep messages stand in one another."""
+    """The number of parts of a file read so far, and the nesting depth of messages."""
 
     def __init__(self, attached: Attached) -> None:
         self.parts = self.depth = 0
@@ -163,7 +163,7 @@ class _Count:
 
 
 def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> None:
-    """Write a message's subject, headers and parts in order; a message within it is written like it."""
+    """Write a message's subject, headers and parts in order; nested messages are written likewise."""
     for name in ("Subject", *_HEADERS):
         if long := _long_header(message, name):
             rest = long[len(_cut(long)) :]
@@ -177,7 +177,7 @@ def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> No
 
 
 def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWriter, count: _Count) -> None:
-    """Write the parts that are not the body, nor the body in another form."""
+    """Write the parts that are neither the body nor another form of it."""
     if part.get_content_type() == "multipart/alternative" and any(one in bodies for one in part.walk()):
         return
     if part.is_multipart() and part.get_content_type() != "message/rfc822" and count.depth < _MAX_DEPTH:
@@ -209,7 +209,7 @@ def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWrit
 
 
 def _bodies(message: EmailMessage) -> list[EmailMessage]:
-    """Return the parts to read as the body: the plain one where there is one, else the HTML one."""
+    """Return the parts to read as the body: the plain one if present, else the HTML one."""
     try:
         body = message.get_body(preferencelist=("plain", "html"))
     except (AttributeError, KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""What the numbers of a column are counted in, as headers or the table's title say: "(kg)", "in millions", "EUR"."""
+"""The unit of a column's numbers, from headers or the table's title: "(kg)", "in millions", "EUR"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SCALES = (
     (3, r"thousands?|tausend|tsd\.?|milliers?|miles|migliaia|milhares|duizend(?:en)?|'000s?|’000s?|000s|千"),
     (6, r"millions?|mio\.?|millionen|millones|milioni|milhões|miljoen(?:en)?|mln\.?|百万"),
     (9, r"billions?|mrd\.?|milliarden?|milliards?|miliardi|miljard(?:en)?|十亿|十億"),
-)  # "billones" and "bilhões" are left out: they mean other powers elsewhere
+)  # "billones" and "bilhões" are left out: elsewhere they mean other powers
 _LED = r"(?:\b(?:in|en|em|i|expressed in|amounts in|figures in|dollars in|euros in)\s+|[(\[,]\s*|\$\s?(?=in\b|000)|^)"
 _SCALE = re.compile(
     "|".join(rf"(?P<s{power}>{_LED}(?:[A-Z]{{3}}\s|[€£$¥]\s?)?(?:{words})(?![^\W\d]))" for power, words in _SCALES),
@@ -32,7 +32,7 @@ _WORD_CURRENCY = re.compile(
 
 @lru_cache(maxsize=512)
 def measure_of(texts: Sequence[str]) -> Measure | None:
-    """Return what the texts over numbers say of them, the last one first; None where they say nothing for certain."""
+    """Return the measure that the texts above numbers state, the last one first; None if none is certain."""
     found = Measure()
     for text in reversed(texts):
         _read(text[:300], found)
@@ -64,7 +64,7 @@ def _read(text: str, found: Measure) -> None:
 
 
 def _in_brackets(text: str) -> list[str]:
-    """Return what stands in brackets and may be a unit, without "in" before it."""
+    """Return the text in brackets that may be a unit, without "in" before it."""
     found = [match[1].strip() for match in _BRACKET.finditer(text)]
     found = [one[3:].lstrip() if one.startswith("in ") else one for one in found]
     return [one for one in found if 0 < len(one) <= _LONGEST_UNIT]

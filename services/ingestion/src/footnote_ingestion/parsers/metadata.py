@@ -1,4 +1,4 @@
-"""What is found out about a document as a whole: language, keywords, counts, structure."""
+"""A document's overall metadata: language, keywords, counts, structure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Properties
 from footnote_ingestion.parsers.noticed import OTHER
 
 _LANGUAGE_SAMPLE = 3_000
-# The beginning of a document names its subject, and of a text file keywords cost more than all other reading.
+# A document's beginning names its subject, and for text files keywords cost more than all other parsing.
 _KEYWORD_SAMPLE = 1_500
 _KEYWORDS = 10
 _UNTITLED = re.compile(
@@ -24,7 +24,7 @@ _FILE_NAME = re.compile(r"\.(?:docx?|pdf|indd|tex|dvi|xlsx?|pptx?|qxd|ps|eps|odt
 
 
 def describe(out: BlockWriter, properties: Properties, filename: str) -> ParsedMetadata:
-    """Return the metadata of a document whose blocks have all been written to `out`."""
+    """Return the metadata of a document whose blocks are all written to `out`."""
     sample = out.sample
     language = next(filter(_is_code, (detect(sample[:_LANGUAGE_SAMPLE]), properties.language)), "")
     noticed = out.noticed.warnings() + [ReadingWarning(kind=OTHER, text=words) for words in properties.warnings]
@@ -54,7 +54,7 @@ def _is_code(language: str) -> bool:
 
 
 def _title(out: BlockWriter, properties: Properties, filename: str) -> str:
-    """Return the file's own title unless a program made it up, else the first heading, else the file name."""
+    """Return the file's own title unless a program generated it, else the first heading, else the file name."""
     title = properties.title
     if title and not _UNTITLED.fullmatch(title) and not ("\n" not in title and _FILE_NAME.search(title)):
         return title

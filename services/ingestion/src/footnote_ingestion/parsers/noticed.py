@@ -1,4 +1,4 @@
-"""What a reading leaves out, guesses or cannot make out: kind, count and the first places of each."""
+"""Warnings of parsing, for text left out, guessed or unreadable: kind, count and first places of each."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CONTENT_LEFT_OUT = WarningKind.WARNING_KIND_CONTENT_LEFT_OUT
 
 MOST_PLACES = 10
 MOST_WARNINGS = 50
-"""Different ones of a file; more are counted under one that says so."""
+"""Limit on different warnings of a file; further ones are counted in one that says so."""
 _MORE = "{count} more kinds of things were noticed"
 
 
 class Noticed:
-    """Gathers warnings: the same words again raise the count and add places."""
+    """Collects warnings: the same text again raises the count and adds places."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[int, str], ReadingWarning] = {}
@@ -33,7 +33,7 @@ class Noticed:
     def add(
         self, kind: WarningKind.ValueType, words: str, count: int = 1, places: Iterable[Locator | None] = ()
     ) -> None:
-        """Note something; `{count}` in `words` stands for how many there are in the end, nothing else is replaced."""
+        """Add a warning; `{count}` in `words` stands for the final count, nothing else is replaced."""
         if (kind, words) not in self._found and len(self._found) >= MOST_WARNINGS:
             kind, words, count, places = OTHER, _MORE, 1, ()
         found = self._found.setdefault((kind, words), ReadingWarning(kind=kind))
@@ -45,7 +45,7 @@ class Noticed:
                 found.places.append(place)
 
     def warnings(self) -> list[ReadingWarning]:
-        """Return them in the order in which they were first noticed."""
+        """Return the warnings in the order of first occurrence."""
         made = []
         for (_, words), found in self._found.items():
             one = ReadingWarning(text=words.replace("{count}", str(found.count)))

@@ -1,8 +1,8 @@
-"""Typed values of cells: what a text certainly is as a number, with its unit, currency or percent sign, or a day.
+"""Typed values of cells: a number with its unit, currency or percent sign, or a day, if the text is unambiguous.
 
-"1.234" is a thousand in one country and one in another: it is a number only where other cells show which mark parts the
-decimals. What is not certain stays text. Values are returned as the bytes of `Cell`'s fields, since a large table has
-millions of them.
+"1.234" is a thousand in one country and a fraction in another. It is a number only if other cells show which mark is
+the decimal separator. Uncertain values stay text. Values are returned as the bytes of `Cell`'s fields, since a large
+table has millions of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from footnote.types.v1.table_pb2 import Cell, Measure
 
 NOTHING = b""
 _EXACT_DIGITS = 15
-"""More digits than a double holds exactly make an identifier, not a number."""
+"""Numbers with more digits than a double holds exactly are identifiers."""
 _DOUBLE = struct.Struct("<d")
 _NUMBER_TAG = bytes([Cell.NUMBER_FIELD_NUMBER << 3 | 1])
 _DATE_TAG = bytes([Cell.DATE_FIELD_NUMBER << 3 | 2])
@@ -26,7 +26,7 @@ _MEASURE_TAG = bytes([Cell.MEASURE_FIELD_NUMBER << 3 | 2])
 
 CURRENCIES = {"€": "EUR", "£": "GBP", "₹": "INR", "₩": "KRW", "₽": "RUB", "₺": "TRY", "zł": "PLN", "US$": "USD",
               "A$": "AUD", "C$": "CAD", "HK$": "HKD", "$": "$", "¥": "¥"}  # fmt: skip
-"""Signs and the codes that they certainly mean; a sign that several countries use stays a sign."""
+"""Currency signs with their codes; a sign that several countries use stays a sign."""
 _CODE_WORDS = (
     "AUD BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR JPY KRW MXN MYR NOK NZD PHP PLN RON SEK SGD THB TRY "
     "USD ZAR"
@@ -41,7 +41,7 @@ UNITS = frozenset(_UNIT_WORDS.split())
 _STARTS = frozenset("0123456789-+−–(.$€£¥₹₩₽₺" + "".join(code[0] for code in CODES))
 _SIGNS = re.compile("|".join(re.escape(sign) for sign in sorted(CURRENCIES, key=len, reverse=True)))
 _POINT = re.compile(r"-?(?:0|[1-9][0-9]{0,19}+)\.[0-9]++")
-"""A number where a point is known to part decimals."""
+"""A number when a point is known to be the decimal separator."""
 _BODY = re.compile(r"[0-9]{1,3}(?:[ '’][0-9]{3})+(?:[.,][0-9]+)?|[0-9][0-9.,]*|[.,][0-9]+")
 _TAIL = re.compile(r"([0-9.,'’ ]{0,30}[0-9]) ?([^0-9]{1,8})")
 _BLANKS = str.maketrans({"\xa0": " ", "\u202f": " ", "\u2009": " ", "−": "-", "–": "-"})
@@ -54,7 +54,7 @@ _LONGEST, _MOST_KNOWN = 40, 4096
 
 
 def of_value(value: object, measure: bytes = NOTHING) -> bytes:
-    """Return what a file itself holds as a number, day or truth value; nothing for texts."""
+    """Return the number, day or truth value that the file itself holds; nothing for texts."""
     kind = type(value)
     if kind is float or kind is int:
         return _NUMBER_TAG + _DOUBLE.pack(value) + measure
@@ -68,7 +68,7 @@ def of_value(value: object, measure: bytes = NOTHING) -> bytes:
 
 @lru_cache(maxsize=256)
 def measure_bytes(unit: str = "", currency: str = "", scale: int = 0) -> bytes:
-    """Return what a number is counted in, as the bytes of the cell's field."""
+    """Return the unit of a number, as the bytes of the cell's field."""
     if not (unit or currency or scale):
         return NOTHING
     data = Measure(unit=unit, currency=currency, scale=scale).SerializeToString()
@@ -77,7 +77,7 @@ def measure_bytes(unit: str = "", currency: str = "", scale: int = 0) -> bytes:
 
 @lru_cache(maxsize=256)
 def sign_measure(percent: bool, before: str, after: str) -> bytes:
-    """Return the measure that stands around a number, as the bytes of the cell's field."""
+    """Return the measure around a number, as the bytes of the cell's field."""
     signs = {one.strip("()-+ ") for one in (before, after)} - {"", "%"}
     sign = signs.pop() if len(signs) == 1 else ""
     currency = CURRENCIES.get(sign, sign if sign in CODES else "")
@@ -90,17 +90,17 @@ def _day(text: str) -> bytes:
 
 
 class Numbers:
-    """Reads the cells of one document; what one cell shows of its marks counts for the others."""
+    """Parses the cells of one document; the separators seen in one cell apply to the others."""
 
     def __init__(self) -> None:
-        self._decimal = ""  # the mark that parts decimals, "?" where cells disagree
+        self._decimal = ""  # the decimal separator, "?" if cells disagree
         self._day_first: bool | None = None
         self._known: dict[str, bytes] = {}
 
     def learn(self, rows: Iterable[Sequence[str]]) -> None:
-        """Look at the first rows of a table before any of them is read.
+        """Look at the first rows of a table before parsing it.
 
-        A column with "987" and "1,234" has no decimals: its mark parts thousands.
+        A column with "987" and "1,234" has no decimals: its mark separates thousands.
         """
         bare: set[int] = set()
         marked: dict[int, str] = {}
@@ -121,7 +121,7 @@ class Numbers:
                 self._shows("," if mark == "." else ".")
 
     def cell(self, text: str) -> bytes:
-        """Return the value of a cell as the fields of `Cell`; nothing where it is a text or not certain."""
+        """Return the value of a cell as the fields of `Cell`; nothing for text or an uncertain value."""
         if not text or text[0] not in _MAYBE:
             return NOTHING
         if text.isdecimal() and text.isascii():
@@ -182,7 +182,7 @@ class Numbers:
         return _NUMBER_TAG + _DOUBLE.pack(-value if negative else value) + measure_bytes(unit, currency)
 
     def _plain(self, text: str) -> float | None:
-        """Return an unsigned number, where its marks leave no doubt."""
+        """Return an unsigned number if its separators are unambiguous."""
         if _BODY.fullmatch(text) is None or sum(map(str.isdigit, text)) > _EXACT_DIGITS:
             return None
         for blank in " '’":
@@ -216,14 +216,14 @@ class Numbers:
         return float("".join(groups) + "." + (fraction or "0"))
 
     def _shows(self, decimal: str) -> None:
-        """Take note of the mark that a number parts its decimals by; what could not be read before it, now can."""
+        """Record the decimal separator that a number shows; later cells are parsed with it."""
         if self._decimal != decimal:
             if self._decimal != "?":
                 self._known.clear()
             self._decimal = decimal if not self._decimal else "?"
 
     def _date(self, text: str) -> bytes:
-        """Return a day; 03/04/2024 only where another cell shows which comes first."""
+        """Return a day; 03/04/2024 only if another cell shows whether day or month comes first."""
         if (found := _ISO_DAY.fullmatch(text)) is not None:
             return _valid(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
         if (found := _POINT_DAY.fullmatch(text)) is not None:

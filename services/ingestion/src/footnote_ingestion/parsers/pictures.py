@@ -1,4 +1,4 @@
-"""Pictures of pages (png, jpg, tiff, webp): read by character recognition where the deployment asks for it."""
+"""Images of pages (png, jpg, tiff, webp), read by OCR if the deployment enables it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _ERRORS = (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombEr
 
 
 class PictureParser:
-    """Reads pictures; each of a tiff's counts as a page, places are in its points from the lower left corner."""
+    """Reads images; each frame of a tiff counts as a page, places are in its points from the lower left corner."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Refuse pictures where nothing reads them, those that do not open and those that are too large."""
+        """Refuse images without OCR, those that do not open and those that are too large."""
         if not limits.ocr_languages:
             raise ParseError(
                 UNSUPPORTED,
@@ -33,7 +33,7 @@ class PictureParser:
             raise ParseError(TOO_LARGE, f"The file has {count} pictures; at most {limits.pages} are read.")
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write the paragraphs that are recognised."""
+        """Write the recognised paragraphs."""
         self.inspect(path, limits)
         program = ocr.find_program()
         read = 0
@@ -64,7 +64,7 @@ def _pictures(path: Path) -> Iterator[Image.Image]:
                 if frame.width * frame.height > _MOST_POINTS:
                     raise ParseError(TOO_LARGE, f"The picture has more than {_MOST_POINTS} points.")
                 yield frame
-                if opened.format != "TIFF":  # what moves says the same again
+                if opened.format != "TIFF":  # animation frames repeat the same content
                     return
     except _ERRORS as error:
         raise ParseError(CORRUPT, "The picture is damaged and cannot be opened.") from error

@@ -1,4 +1,4 @@
-"""Figures above the line in documents that mark them so: parted from the number or the word before them."""
+"""Superscript digits in documents that mark them: separated from the number or word before them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 RAISED = "\x00"
-"""Stands in pieces of text before what is raised; `joined` says what becomes of it."""
+"""Marks superscript text in a list of pieces; `joined` replaces it."""
 _BEFORE = re.compile(r"(?<!\w)[^\W\d_]{1,3}\Z")
 _FIGURE = re.compile(r"[-−–+]?\d+")
 _ABOVE = str.maketrans("0123456789-−–+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁻⁺")
@@ -14,15 +14,15 @@ _MOST_BEFORE = 8
 
 
 def starts_as_figure(text: str) -> bool:
-    """Tell whether a text begins with a figure, white space before it aside."""
+    """Return whether a text begins with a digit, after white space."""
     return _FIGURE.match(text.lstrip()) is not None
 
 
 def joined(pieces: Iterable[str]) -> str:
-    """Return pieces of text as one, NULs left out.
+    """Join pieces of text, without NULs.
 
-    Raised figures: "m²" after a word as short as a unit, "102^3" after all else, so that they make no other number of
-    what is before them; "[3]" is parted already.
+    Superscript digits become "m²" after a word as short as a unit, else "102^3", so that they do not extend the number
+    before them. "[3]" is separate already.
     """
     made: list[str] = []
     last = ""

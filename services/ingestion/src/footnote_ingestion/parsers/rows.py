@@ -1,4 +1,4 @@
-"""Rows of tables as blocks: their text, and the cells in it with headers, values and places."""
+"""Table rows as blocks: their text, and its cells with headers, values and places."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from footnote_ingestion.parsers.measures import measure_of
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, row_text
 
 Headers = Sequence[str]
-"""Of one column, from the outermost."""
+"""Headers of one column, from the outermost."""
 Span = tuple[int, int, int]
 """Column, start and end of a value in its row's text."""
 Typed = Sequence[bytes]
 """The values of a row by column, as `Numbers` gives them."""
 Places = tuple[Sequence[bytes], bytes]
-"""Serialized locators of a row's cells: by column what each begins with, and what all end with."""
+"""Serialized locators of a row's cells: the prefix per column, and the common suffix."""
 
 _ANCHOR_TAG = bytes([Block.ANCHORS_FIELD_NUMBER << 3 | 2])
 _SPAN_TAG = bytes([Anchor.SPAN_FIELD_NUMBER << 3 | 2])
@@ -37,7 +37,7 @@ _SMALL = [bytes([n]) if n < 128 else bytes([n & 127 | 128, n >> 7]) for n in ran
 
 
 def varint(number: int) -> bytes:
-    """Return a number as protobuf writes it."""
+    """Encode a number as a protobuf varint."""
     if number < len(_SMALL):
         return _SMALL[number]
     data = bytearray()
@@ -63,9 +63,9 @@ class SheetPlaces:
         self._figures = 0
 
     def of_row(self, number: int, width: int) -> tuple[list[bytes], bytes]:
-        """Return what the serialized locators of a row's cells begin with, by column, and what all of them end with.
+        """Return the serialized locators' prefix per column and their common suffix, for a row's cells.
 
-        But for its figures the name of a cell is the same in all rows with as many of them.
+        Except for its digits, a cell's name is the same in all rows with as many digits.
         """
         figures = str(number + 1).encode()
         if len(figures) != self._figures:
@@ -89,10 +89,10 @@ def pack_anchors(
     row: int = 0,
     typed: Typed = (),
 ) -> bytes:
-    """Return the anchors of values as a block's serialized field, a cell each where `row` (from 1) is given.
+    """Return the anchors of values as a block's serialized field, one cell each if `row` (from 1) is given.
 
-    Protobuf objects made one by one take five times as long. `places` gives serialized locators: by column what they
-    begin with, and what they end with; `typed` serialized values.
+    Protobuf objects created one by one take five times as long. `places` has serialized locators (prefix per column,
+    common suffix), and `typed` serialized values.
     """
     heads, tail = places
     small = _SMALL if spans and spans[-1][2] < len(_SMALL) else _Varints()
@@ -113,14 +113,14 @@ def pack_anchors(
 
 
 class _Varints:
-    """Numbers as protobuf writes them, of any size."""
+    """Numbers as protobuf varints, of any size."""
 
     def __getitem__(self, number: int) -> bytes:
         return varint(number)
 
 
 class TableRows:
-    """Writes the rows of one table, whose headers are known."""
+    """Writes the rows of one table with known headers."""
 
     def __init__(
         self,
@@ -135,10 +135,10 @@ class TableRows:
         self._out = out
         self.headers = headers
         self.written = 0
-        """Rows written so far, where their writer counts them here."""
+        """Rows written so far, if their writer counts them here."""
         self.number = number or out.new_table()
         self.names = [HEADER_SEPARATOR.join(path) for path in headers]
-        """The header of each column as it is written in rows."""
+        """The header of each column as written in rows."""
         said = (*said, *(text for at in sorted(naming) if at < len(headers) for text in headers[at]))
         columns = []
         for at, path in enumerate(headers):
@@ -156,7 +156,7 @@ class TableRows:
         typed: Typed = (),
         bare: bool = False,
     ) -> list[Span]:
-        """Write row `number` (from 1) and return where its values stand; `bare` leaves the headers out of its text."""
+        """Write row `number` (from 1) and return where its values are; `bare` omits the headers from its text."""
         text, spans = row_text(() if bare else self.names, values)
         if spans:
             self.write(number, text, spans, place, cells=cells, typed=typed)
@@ -173,6 +173,6 @@ class TableRows:
         typed: Typed = (),
         above: Sequence[str] = (),
     ) -> None:
-        """Write a row whose text is made already; `above` are the sections that it stands in."""
+        """Write a row whose text is ready; `above` are its sections."""
         packed = pack_anchors(spans, cells, number, typed)
         self._out.add(TABLE_ROW, text, place, packed=packed, table=self.number, part=self._head, above=(number, above))

@@ -1,4 +1,4 @@
-"""Charts of Office Open XML documents: the title, then the values that the chart keeps, as tables."""
+"""Charts of Office Open XML documents: the title, then the cached values, as tables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_POINTS = 10_000
 
 
 def write_charts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> None:
-    """Write the charts under an element, which is from `part`; one that cannot be read is warned of."""
+    """Write the charts under an element, which is from `part`; warn of unreadable ones."""
     for shown in element.iter(f"{_C}chart"):
         try:
             data = part.rels[shown.get(f"{_R}id") or ""].target_part
@@ -78,7 +78,7 @@ def _name(series: etree._Element, number: int) -> str:
 
 
 def _points(series: etree._Element, kind: str) -> Iterator[tuple[int, str]]:
-    """Yield the points that are kept of a series, by their number."""
+    """Yield the cached points of a series, by their number."""
     found = series.find(f"{_C}{kind}")
     for point in found.iter(f"{_C}pt") if found is not None else ():
         at = point.get("idx") or ""
@@ -87,7 +87,7 @@ def _points(series: etree._Element, kind: str) -> Iterator[tuple[int, str]]:
 
 
 def _shown(text: str) -> str:
-    """Return a number without the digits that a binary fraction adds: 0.30000000000000004 is 0.3."""
+    """Return a number without the digits that a binary fraction adds: 0.30000000000000004 becomes 0.3."""
     try:
         return f"{float(text):.15g}" if "." in text else text
     except ValueError:

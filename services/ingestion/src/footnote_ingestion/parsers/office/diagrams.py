@@ -1,4 +1,4 @@
-"""Texts of diagrams (SmartArt), which stand in a part of their own beside the document or the slide."""
+"""Texts of diagrams (SmartArt), which are in a separate part of the document or slide."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 
 
 def texts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> list[str]:
-    """Return the text of each shape of the diagrams under an element, in the order in which they were made.
+    """Return the text of each shape of the diagrams under an element, in the order of creation.
 
-    `part` is what the element is from; a diagram that cannot be read is warned of.
+    `part` is the element's part; unreadable diagrams cause a warning.
     """
     found = []
     for names in element.iter(f"{_D}relIds"):

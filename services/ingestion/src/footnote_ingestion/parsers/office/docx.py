@@ -47,7 +47,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop)\s*(\d)", re.IGNORECASE)
-# Documents with macros and templates are documents too; the macros are not read.
+# Documents with macros and templates are documents too; macros are not read.
 for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wordprocessingml.template"):
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
 _MARGIN_PARTS = ("/header", "/footer")
@@ -62,12 +62,12 @@ class DocxParser:
     """Reads docx files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Open the package and finds its main part."""
+        """Open the package and find its main part."""
         check_package(path, limits)
         _open(path)
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write body paragraphs and tables in order, each followed by its notes; heads and feet of pages at the end."""
+        """Write body paragraphs and tables in order, each followed by its notes; headers and footers come last."""
         check_package(path, limits)
         document, lost = _open(path)
         if lost:
@@ -85,7 +85,7 @@ class DocxParser:
 
 
 def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
-    """Return foot- and endnotes and comments, and the different heads and feet of pages."""
+    """Return footnotes, endnotes and comments, and the distinct page headers and footers."""
     notes = Notes()
     margins: dict[str, None] = {}
     for relation in document.part.rels.values():
@@ -105,7 +105,7 @@ def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
 
 
 def _write_margins(texts: list[str], out: BlockWriter) -> None:
-    """Write heads and feet of pages, which are kept and not searched."""
+    """Write page headers and footers, which are kept but not searched."""
     if not texts:
         return
     out.reset_headings()
@@ -151,7 +151,7 @@ def _styles(document: Document) -> dict[str, tuple[int, bool]]:
         found[style_id] = (level, not level and (numbered or name.lower().startswith(("list bullet", "list number"))))
         if (base := style.find(f"{_W}basedOn")) is not None:
             based[style_id] = base.get(f"{_W}val") or ""
-    for style_id, base_id in based.items():  # a style without a level of its own has that of its base
+    for style_id, base_id in based.items():  # a style without a level of its own inherits its base's
         for _ in range(10):
             if found[style_id][0] or base_id not in found:
                 break
@@ -187,7 +187,7 @@ def _text(element: etree._Element) -> Iterator[str]:
                 f"{_W}pPr",
                 f"{_W}rPr",
                 f"{_W}instrText",
-                _TABLE,  # one within a cell has rows of its own
+                _TABLE,  # a nested table's rows are its own
                 _FALLBACK,
             ):
                 continue
@@ -199,7 +199,7 @@ def _text(element: etree._Element) -> Iterator[str]:
 
 
 def _raised(run: etree._Element) -> str:
-    """Return the text of a run that stands above the line and begins with a figure."""
+    """Return a superscript run's text if it begins with a digit."""
     place = run.find(f"{_W}rPr/{_W}vertAlign")
     if place is None or place.get(f"{_W}val") != "superscript":
         return ""
@@ -243,7 +243,7 @@ class _Walker:
                 self.children(box)
 
     def _drawing(self, element: etree._Element) -> None:
-        """Write what a picture is said to show, and the texts of a diagram."""
+        """Write a picture's alternative text and a diagram's texts."""
         for named in element.iter(_PICTURE):
             self._out.add(NOTE, alternative_text(named))
         for text in diagram_texts(element, self._part, self._out):
@@ -279,7 +279,7 @@ class _Walker:
 
 
 def _rows(parent: etree._Element) -> Iterator[etree._Element]:
-    """Yield the rows of a table, those in content controls too."""
+    """Yield the rows of a table, including those in content controls."""
     for child in parent.iterchildren():
         if child.tag == f"{_W}tr":
             yield child
@@ -288,7 +288,7 @@ def _rows(parent: etree._Element) -> Iterator[etree._Element]:
 
 
 def _row(row: etree._Element) -> list[tuple[str, int, bool]]:
-    """Return a row's cells: text, how many columns it covers, whether it goes on with the cell above."""
+    """Return a row's cells: text, number of columns covered, whether it continues the cell above."""
     found: list[tuple[str, int, bool]] = []
     if (skipped := row.find(f"{_W}trPr/{_W}gridBefore")) is not None:
         found.append(("", _number(skipped), False))

@@ -1,4 +1,4 @@
-"""EPUB books: their chapters as HTML, in the order of the spine; what a publisher has locked is refused in words."""
+"""EPUB books: their chapters as HTML, in spine order; DRM-protected books are refused with a clear message."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from footnote_ingestion.parsers.texts.html import write_html
 
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _CONTAINER, _LOCKS = "META-INF/container.xml", "META-INF/encryption.xml"
-# HTML knows no such tag without an end: what follows would be the title, or the program.
+# HTML has no such tag without an end: the rest of the page would become the title, or a script.
 _ENDED = re.compile(r"<(title|script|style|textarea|iframe|noscript|xmp)(?![\w-])([^<>]*+)(?<=/)>", re.IGNORECASE)
 _DECLARED = re.compile(rb"""<\?xml[^<>]{0,100}?encoding\s{0,9}=\s{0,9}["']([\w-]{1,40})""")
 _READ = ("", "application/xhtml+xml", "text/html", "application/x-dtbook+xml", "text/x-oeb1-document")
@@ -31,7 +31,7 @@ _DECLARED_IN = 200
 
 @dataclass(slots=True)
 class _Spine:
-    """The chapters of a book by name: those that are read one after another, and those that others refer to."""
+    """The chapters of a book by name: those in reading order, and those that others refer to."""
 
     chapters: dict[str, None] = field(default_factory=dict)
     aside: dict[str, None] = field(default_factory=dict)
@@ -45,12 +45,12 @@ class EpubParser:
     """Reads EPUB books, chapter by chapter."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Open the package, find the list of chapters and look whether they are locked."""
+        """Open the package, find the list of chapters and check whether they are encrypted."""
         check_package(path, limits)
         _refuse_locked(path, _spine(path)[0])
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write the chapters in reading order, then those beside it: answers, long notes."""
+        """Write the chapters in reading order, then the others: answers, long notes."""
         check_package(path, limits)
         spine, properties = _spine(path)
         _refuse_locked(path, spine)
@@ -79,7 +79,7 @@ class EpubParser:
 
 
 def _decoded(data: bytes, out: BlockWriter) -> str:
-    """Return a chapter's text in the encoding that it declares, where that fits, else in the likeliest."""
+    """Decode a chapter with its declared encoding if that fits, else with the likeliest."""
     declared = _DECLARED.match(data[:_DECLARED_IN])
     if declared is not None:
         try:
@@ -90,7 +90,7 @@ def _decoded(data: bytes, out: BlockWriter) -> str:
 
 
 def _refuse_locked(path: Path, spine: _Spine) -> None:
-    """Raise `ParseError` for a book with locked chapters; fonts may be: that keeps nobody from reading."""
+    """Raise `ParseError` for a book with encrypted chapters; encrypted fonts do not prevent reading."""
     try:
         root = xml_of(read_part(path, _LOCKS))
     except ParseError as error:
@@ -111,7 +111,7 @@ def _name(folder: str, href: str) -> str:
 
 
 def _spine(path: Path) -> tuple[_Spine, Properties]:
-    """Return a book's chapters in reading order, each once, and its properties."""
+    """Return a book's chapters in reading order, without duplicates, and its properties."""
     container = xml_of(read_part(path, _CONTAINER))
     package_name = next((root.get("full-path") or "" for root in container.iter("{*}rootfile")), "")
     package = xml_of(read_part(path, package_name))

@@ -12,7 +12,7 @@ _CHR = f"{_M}val"
 
 
 def linear(equation: etree._Element, depth: int = 0) -> str:
-    """Return an equation as linear text; what stands too deep inside of it is given letter by letter."""
+    """Return an equation as linear text; parts nested too deep are given letter by letter."""
     if depth > _MOST_DEPTH:
         return "".join(one.text or "" for one in equation.iter(f"{_M}t"))
     return "".join(_pieces(equation, depth + 1))
@@ -69,7 +69,7 @@ def _whole(parent: etree._Element, name: str, depth: int) -> str:
 
 
 def _raised(parent: etree._Element, depth: int) -> str:
-    """Return what stands below and above."""
+    """Return subscript and superscript."""
     below, above = _whole(parent, "sub", depth), _whole(parent, "sup", depth)
     return (f"_{below}" if below else "") + (f"^{above}" if above else "")
 

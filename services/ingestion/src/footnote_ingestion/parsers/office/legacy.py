@@ -30,7 +30,7 @@ _MAX_DEPTH = 40
 
 
 class DocParser:
-    """Reads Word 97-2003 documents. Paragraph styles are not read: headings come as paragraphs."""
+    """Reads Word 97-2003 documents. Paragraph styles are not read: headings become paragraphs."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
         """Read the header."""
@@ -38,7 +38,7 @@ class DocParser:
             _word_header(ole)
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write paragraphs and table rows; footnotes and the like come after the body, as in the file."""
+        """Write paragraphs and table rows; footnotes and similar text follow the body, as in the file."""
         with _open(path) as ole:
             text, body_length = _word_text(ole)
             properties = _properties(ole)
@@ -61,7 +61,7 @@ class PptParser:
     """Reads PowerPoint 97-2003 presentations."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Open the container and look whether it is encrypted."""
+        """Open the container and check whether it is encrypted."""
         with _open(path) as ole:
             _presentation(ole)
 
@@ -111,7 +111,7 @@ def _decoded(value: object) -> str:
 
 
 def _word_header(ole: olefile.OleFileIO) -> bytes:
-    """Return the WordDocument stream; refuses encrypted files and those of older versions."""
+    """Return the WordDocument stream; refuses encrypted files and older versions."""
     data: bytes = ole.openstream("WordDocument").read()
     if len(data) < 0x1AA or data[:2] != b"\xec\xa5":
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.")
@@ -157,7 +157,7 @@ def _pieces(data: bytes, clx: bytes) -> Iterator[str]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    """Yield paragraphs with their position; the cells of a table's rows stay together."""
+    """Yield paragraphs with their position; the cells of a table row stay together."""
     for found in re.finditer("[^\r\x0c]+", text):
         piece = _FIELD.sub("", found[0]).replace("\x1e", "-").replace("\x0b", " ")
         if piece.strip(" \x01\x08\x07\t\xa0"):
@@ -183,7 +183,7 @@ def _records(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool
 
 
 def _slides(data: bytes) -> list[list[tuple[int, str]]]:
-    """Return for each slide its texts with their kind: those of the outline, then those of free text boxes."""
+    """Return the texts of each slide with their kind: those of the outline, then those of free text boxes."""
     slides: list[list[tuple[int, str]]] = []
     drawn: list[list[tuple[int, str]]] = []
     for kind, _, container, start, end in _records(data, 0, len(data)):

@@ -1,6 +1,6 @@
-"""Office Open XML packages of which a part is missing or damaged: what else there is can be read all the same.
+"""Repairs Office Open XML packages with missing or damaged parts, so that the rest can be read.
 
-The libraries open a package whole or not at all; programs write relations to parts that do not exist, too.
+The libraries open a package completely or not at all, and some programs write relationships to missing parts.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _XML = (".xml", _RELATIONS, ".vml")
 
 
 def opened(path: Path, read: Callable[[str | io.BytesIO], T], failures: tuple[type[Exception], ...]) -> tuple[T, int]:
-    """Return what `read` makes of a package, and how many of its parts are lost.
+    """Return the result of `read` on a package, and the number of lost parts.
 
-    Where it fails with one of `failures`, or relations lead nowhere, it reads a copy without what cannot be read;
-    raises what that fails with.
+    If it fails with one of `failures`, or a relationship is broken, it reads a copy without the unreadable parts.
+    Raises the error if the copy fails too.
     """
     if _leads_nowhere(path):
         return _mended(path, read)
@@ -42,7 +42,7 @@ def _mended(path: Path, read: Callable[[str | io.BytesIO], T]) -> tuple[T, int]:
 
 
 def _leads_nowhere(path: Path) -> bool:
-    """Tell whether a relation names a part that is not there; what cannot be read at all is for `read` to find."""
+    """Return whether a relationship names a missing part; `read` finds parts that cannot be read at all."""
     try:
         with zipfile.ZipFile(path) as package:
             names = set(package.namelist())
@@ -57,7 +57,7 @@ def _leads_nowhere(path: Path) -> bool:
 
 
 def _copy(path: Path) -> tuple[io.BytesIO, int]:
-    """Return a package without parts that cannot be read and without relations to parts that are not there."""
+    """Return a package without unreadable parts and without relationships to missing parts."""
     found: dict[str, bytes] = {}
     lost = 0
     with zipfile.ZipFile(path) as package:
@@ -77,11 +77,11 @@ def _copy(path: Path) -> tuple[io.BytesIO, int]:
         for name, data in found.items():
             written.writestr(name, _without(name, data, found, missing) if name.endswith(_RELATIONS) else data)
     copy.seek(0)
-    return copy, lost + len(missing - named)  # what was named and could not be read is counted already
+    return copy, lost + len(missing - named)  # unreadable parts that were named are counted already
 
 
 def _without(name: str, data: bytes, there: dict[str, bytes], missing: set[str]) -> bytes:
-    """Return relations without those to parts that are not `there`, which are noted as `missing`."""
+    """Return relationships without those to parts that are not `there`, which are added to `missing`."""
     root = etree.fromstring(data, xml_parser())
     for one in list(root):
         if _is_inside(one) and (target := _target(name, one)) not in there:
@@ -95,6 +95,6 @@ def _is_inside(relation: etree._Element) -> bool:
 
 
 def _target(name: str, relation: etree._Element) -> str:
-    """Return the part that a relation of the relations' part `name` leads to."""
+    """Return the part that a relationship of the relationships part `name` points to."""
     folder = posixpath.dirname(posixpath.dirname(name))
     return posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")

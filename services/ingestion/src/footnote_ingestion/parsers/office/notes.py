@@ -1,4 +1,4 @@
-"""Foot- and endnotes and comments of Word documents, to be written behind the paragraph that refers to them."""
+"""Footnotes, endnotes and comments of Word documents, written after the paragraph that refers to them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Notes:
         self._texts: dict[_Key, str] = {}
 
     def add(self, part: str, root: etree._Element, read: Callable[[etree._Element], str]) -> None:
-        """Take in a part of the package, one of `PARTS`; `read` returns the text of an element."""
+        """Add a part of the package, one of `PARTS`; `read` returns the text of an element."""
         for number, note in enumerate(root):
             text = read(note)
             author = read_author(note) if part == "/comments" else ""
@@ -31,19 +31,19 @@ class Notes:
                 self._texts.setdefault(key, f"{author}{text}")
 
     def write(self, element: etree._Element, out: BlockWriter) -> None:
-        """Write what a paragraph or table refers to and was not written yet, in the order in which it does."""
+        """Write the notes that a paragraph or table refers to, once each, in the order of reference."""
         for key in _referred_to(element) if self._texts else ():
             out.add(NOTE, self._texts.pop(key, ""))
 
     def write_rest(self, out: BlockWriter) -> None:
-        """Write what nothing refers to."""
+        """Write the notes without a reference."""
         for text in self._texts.values():
             out.add(NOTE, text)
         self._texts.clear()
 
 
 def read_author(comment: etree._Element) -> str:
-    """Return whose a comment is, as it stands before it."""
+    """Return a comment's author as its prefix."""
     author = " ".join((comment.get(f"{_W}author") or "").split())
     return f"Comment by {author}: " if author else "Comment: "
 

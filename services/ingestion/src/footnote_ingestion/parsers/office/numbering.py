@@ -1,4 +1,4 @@
-"""Numbers of lists and headings of a Word document, which stand in no text there: counted, and set before it."""
+"""Computes list and heading numbers of a Word document, which are in no text there, and inserts them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _PLACEHOLDER = re.compile(r"%([1-9])")
 _LEVELS = 9
 _MOST_BASES = 10
-# Beyond it a number is written as digits: letters and Roman numbers grow with their number.
+# Larger numbers are written as digits: letters and Roman numerals grow with the number.
 _MOST_SPELT = 4_000
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"),
           (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
@@ -26,14 +26,14 @@ class _Level:
     format: str = "decimal"
     text: str = ""
     restart: int = -1
-    """The level, from 1, that starts this one anew; 0: none does; -1: any above it."""
+    """The level, from 1, that restarts this one; 0: none does; -1: any above it."""
     legal: bool = False
     style: str = ""
 
 
 @dataclass(slots=True)
 class _List:
-    """A list: lists of the same `kind` go on counting together. `starts`: levels that begin anew with it."""
+    """A list: lists of the same `kind` share a count. `starts`: levels that restart with it."""
 
     kind: str
     levels: dict[int, _Level]
@@ -41,7 +41,7 @@ class _List:
 
 
 class Numbers:
-    """Gives each paragraph of a document, asked for in their order, its number."""
+    """Gives each paragraph its number; paragraphs must be passed in order."""
 
     def __init__(self, numbering: etree._Element | None, styles: etree._Element) -> None:
         self._lists = _lists(numbering) if numbering is not None else {}
@@ -50,7 +50,7 @@ class Numbers:
         self._begun: set[str] = set()
 
     def of(self, paragraph: etree._Element) -> str:
-        """Return the number in front of a paragraph as Word shows it, "" where there is none or a bullet."""
+        """Return the number before a paragraph as Word shows it, "" for none or a bullet."""
         name, level = self._place(paragraph)
         found = self._lists.get(name)
         if found is None or level not in found.levels or any(paragraph.find(gone) is not None for gone in _GONE):
@@ -69,7 +69,7 @@ class Numbers:
         return _shown(found.levels, counts, level)
 
     def _place(self, paragraph: etree._Element) -> tuple[str, int]:
-        """Return the list of a paragraph and its level, its own or its style's."""
+        """Return a paragraph's list and level, its own or its style's."""
         style = paragraph.find(f"{_W}pPr/{_W}pStyle")
         name, level = self._of_style.get(_value(style), ("", 0)) if style is not None else ("", 0)
         own = paragraph.find(f"{_W}pPr/{_W}numPr")
@@ -80,7 +80,7 @@ class Numbers:
 
 
 def set_before(body: etree._Element, numbers: Numbers) -> None:
-    """Write each paragraph's number into it, as a run of its own at its beginning."""
+    """Insert each paragraph's number as a run at its beginning."""
     for paragraph in list(body.iter(f"{_W}p")):
         if not any(True for _ in paragraph.iter(*_SHOWN)):
             numbers.of(paragraph)
@@ -124,7 +124,7 @@ def _level(element: etree._Element, level: _Level) -> _Level:
 
 
 def _of_styles(styles: etree._Element, lists: dict[str, _List]) -> dict[str, tuple[str, int]]:
-    """For each numbered style its list and level; a style without numbers of its own has those of its base."""
+    """Return list and level of each numbered style; a style without numbers inherits its base's."""
     found: dict[str, tuple[str, int]] = {}
     based: dict[str, str] = {}
     for style in styles.iterchildren(f"{_W}style"):
@@ -150,7 +150,7 @@ def _inherited(
 
 
 def _shown(levels: dict[int, _Level], counts: list[int | None], level: int) -> str:
-    """Return "2.3.1" and the like; a bullet is none."""
+    """Return "2.3.1" and the like, nothing for a bullet."""
     own = levels[level]
     if own.format in ("bullet", "none") or "%" not in own.text:
         return ""

@@ -47,7 +47,7 @@ class OpenDocumentParser:
     """Reads odt and odp files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Open the package and look whether it is encrypted."""
+        """Open the package and check whether it is encrypted."""
         check_package(path, limits)
         read_part(path, "content.xml")
 
@@ -80,7 +80,7 @@ class OpenDocumentParser:
 
 
 def _write_margins(path: Path, out: BlockWriter) -> None:
-    """Write heads and feet of pages, which are kept and not searched."""
+    """Write page headers and footers, which are kept but not searched."""
     try:
         styles = xml_of(read_part(path, "styles.xml", needed=False) or b"<none/>")
     except ParseError:
@@ -99,9 +99,9 @@ def _write_margins(path: Path, out: BlockWriter) -> None:
 
 
 def read_part(path: Path, name: str, *, needed: bool = True) -> bytes:
-    """Return a file of a package, empty where it is not there and not `needed`; else raises `ParseError`.
+    """Return a file of a package, or empty if it is missing and not `needed`; otherwise raises `ParseError`.
 
-    So it does where the file is damaged, or locked.
+    A damaged or encrypted file raises `ParseError` too.
     """
     try:
         with zipfile.ZipFile(path) as package:
@@ -117,12 +117,12 @@ def read_part(path: Path, name: str, *, needed: bool = True) -> bytes:
 def _is_locked(package: zipfile.ZipFile) -> bool:
     try:
         return b"encryption-data" in package.read(_MANIFEST)
-    except UNREADABLE_PACKAGE:  # not there, or damaged: what is locked will not look like XML
+    except UNREADABLE_PACKAGE:  # missing or damaged: encrypted content will not parse as XML
         return False
 
 
 def xml_of(data: bytes) -> etree._Element:
-    """Return the root of an XML file; raises `ParseError` where it is malformed."""
+    """Return the root of an XML file; raises `ParseError` if it is malformed."""
     try:
         return etree.fromstring(data, xml_parser())
     except etree.XMLSyntaxError as error:
@@ -143,13 +143,13 @@ def _properties(path: Path) -> Properties:
 
 
 def first_text(root: etree._Element, tag: str) -> str:
-    """Return the text of the first element of a kind, empty where there is none."""
+    """Return the text of the first element of a kind, empty if there is none."""
     found = next(root.iter(tag), None)
     return inline(found.text or "") if found is not None else ""
 
 
 def _text(element: etree._Element) -> Iterator[str]:
-    """Yield the visible text of a paragraph; notes and comments are left to their own blocks."""
+    """Yield the visible text of a paragraph; notes and comments become their own blocks."""
     yield element.text or ""
     for child in element.iterchildren():
         if child.tag == f"{_TEXT}s" or child.tag in (f"{_TEXT}tab", f"{_TEXT}line-break"):
@@ -220,13 +220,13 @@ def _is_title(element: etree._Element) -> bool:
 
 
 def _title(slide: etree._Element) -> str:
-    """Return what stands in a slide's places for its title."""
+    """Return the text of a slide's title placeholders."""
     lines = (one for frame in slide.iter(f"{_DRAW}frame") if _is_title(frame) for one in frame.iter(f"{_TEXT}p"))
     return inline(" ".join("".join(_text(line)) for line in lines))
 
 
 def _row(row: etree._Element) -> list[Cell]:
-    """Return the cells that begin in a row; those that others cover are left to these."""
+    """Return the cells that begin in a row, without covered ones."""
     cells: list[Cell] = []
     for cell in row.iterchildren(f"{_TABLE}table-cell"):
         text = inline(" ".join("".join(_text(paragraph)) for paragraph in _paragraphs(cell)))
@@ -238,7 +238,7 @@ def _row(row: etree._Element) -> list[Cell]:
 
 
 def _paragraphs(parent: etree._Element) -> Iterator[etree._Element]:
-    """Yield the paragraphs under an element, but not those in others, in notes or in comments."""
+    """Yield the paragraphs under an element, except those nested in others, in notes or in comments."""
     for child in parent.iterchildren():
         if child.tag in (f"{_TEXT}p", f"{_TEXT}h"):
             yield child

@@ -1,4 +1,4 @@
-"""What the Office Open XML and OpenDocument formats share: a zip package with properties."""
+"""Shared code of the Office Open XML and OpenDocument formats: a zip package with properties."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
 
 UNREADABLE_PACKAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError)
-"""What zipfile raises for a part that cannot be unpacked or is not there."""
+"""What zipfile raises for a part that is missing or cannot be unpacked."""
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(re.escape(_STRICT) + rb"(\w{1,40})((?:/\w{1,60}){0,4})")
 _MANY_ENTRIES = 20_000
@@ -35,7 +35,7 @@ def xml_parser() -> etree.XMLParser:
 
 
 def check_package(path: Path, limits: Limits) -> None:
-    """Refuse a zip file that is damaged, encrypted, or would unpack to too much."""
+    """Refuse a zip file that is damaged, encrypted, or would unpack to too many bytes."""
     try:
         with zipfile.ZipFile(path) as package:
             entries = package.infolist()
@@ -80,7 +80,7 @@ def _as_transitional(name: re.Match[bytes]) -> bytes:
 
 
 def core_properties(path: Path) -> Properties:
-    """Title, authors, keywords and dates of an Office Open XML package; a package without them has none."""
+    """Return title, authors, keywords and dates of an Office Open XML package; all empty if it has none."""
     try:
         with zipfile.ZipFile(path) as package:
             root = etree.fromstring(package.read("docProps/core.xml"), xml_parser())
@@ -95,7 +95,7 @@ def core_properties(path: Path) -> Properties:
 
 
 def alternative_text(element: etree._Element) -> str:
-    """Return what a picture is said to show; the name of its file, which programs put there, says nothing."""
+    """Return a picture's alternative text, unless it is only a file name that a program put there."""
     text = inline(element.get("descr") or "")
     return "" if (mimetypes.guess_type(text)[0] or "").startswith("image/") else text
 
@@ -105,7 +105,7 @@ def _field(root: etree._Element, name: str) -> str:
 
 
 def moment(text: str) -> datetime | None:
-    """Return an ISO date and time as aware UTC, or None when it is not one."""
+    """Return an ISO date and time as aware UTC, or None for anything else."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -49,7 +49,7 @@ class PptxParser:
             out.warn(PARTS_UNREADABLE, LOST_PARTS, lost)
         properties = core_properties(path)
         unreadable: list[SlideLocator] = []
-        named = presentation.part._element.get_or_add_sldIdLst()  # `slides` gives up where one of them is lost
+        named = presentation.part._element.get_or_add_sldIdLst()  # `slides` raises if one of them is missing
         for number, one in enumerate(named, 1):
             properties.page_count = number
             if number > limits.pages:
@@ -91,7 +91,7 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
 
 
 def _shapes(shapes: Any, place: SlideLocator, out: BlockWriter, title_id: int | None) -> None:
-    """Write shapes in order; one that cannot be read loses only itself, and of alternatives one is read."""
+    """Write shapes in order; an unreadable one loses only itself, and one of several alternatives is read."""
     known = {id(shape._element): shape for shape in shapes}
     for element in shapes._element.iterchildren():
         if element.tag == _ALTERNATIVES:
@@ -105,7 +105,7 @@ def _shapes(shapes: Any, place: SlideLocator, out: BlockWriter, title_id: int | 
 
 
 def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
-    named = next((one for one in shape._element.iter(_NAMED)), None)  # its own comes first
+    named = next((one for one in shape._element.iter(_NAMED)), None)  # its own name comes first
     if named is not None:
         out.add(NOTE, alternative_text(named), place)
     if hasattr(shape, "shapes"):  # a group
@@ -133,7 +133,7 @@ def _write_texts(texts: list[tuple[int, str]], place: SlideLocator, out: BlockWr
 
 
 def _alternative(element: Any, place: SlideLocator, out: BlockWriter) -> None:
-    """Write the text of the first of several forms of the same thing that has any; tables in them become lines."""
+    """Write the first alternative form that has text; tables in it become lines."""
     for form in element.iterchildren():
         texts = []
         for paragraph in form.iter(f"{_A}p"):

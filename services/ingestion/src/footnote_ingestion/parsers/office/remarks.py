@@ -1,4 +1,4 @@
-"""Comments on slides, of both kinds that PowerPoint has written: by author and index, and as threads with answers."""
+"""Comments on slides, in both of PowerPoint's formats: by author and index, and as threads with replies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST = 1_000
 
 
 def remarks(slide: Any, out: BlockWriter, place: SlideLocator) -> list[str]:
-    """Return the comments on a slide, the part of its package, in their order; what cannot be read is warned of."""
+    """Return the comments of a slide's part, in order; warn of unreadable ones."""
     found: list[str] = []
     for relation in slide.rels.values():
         if relation.is_external or not relation.reltype.endswith("/comments"):

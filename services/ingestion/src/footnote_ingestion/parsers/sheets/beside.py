@@ -1,4 +1,4 @@
-"""What stands beside the values of a sheet, whichever format its workbook has."""
+"""Data of a sheet besides its cell values, independent of the workbook's format."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from footnote_ingestion.parsers.sheets.merges import Range
 
 
 class Shown(Protocol):
-    """How one cell's number is shown."""
+    """The display format of one cell's number."""
 
     def show(self, value: float) -> str | None:
-        """Return the number as the sheet shows it; None where its plain form will do."""
+        """Return the number as the sheet shows it; None if its plain form is enough."""
 
     def typed(self, value: object) -> bytes:
-        """Return the value as the fields of `Cell`, with what its form says of it."""
+        """Return the value as the fields of `Cell`, with unit and currency from its format."""
 
 
 @dataclass(slots=True)
 class Beside:
-    """Of one sheet; rows and columns count from 0."""
+    """Data of one sheet; rows and columns count from 0."""
 
     numbers: Mapping[tuple[int, int], Shown] = field(default_factory=dict)
-    """How numbers are shown, by the row and column of those that have a form of their own."""
+    """Display formats by row and column, for numbers with a format of their own."""
     formulas: list[str] = field(default_factory=list)
     """Cells ("B3") whose formula has no value."""
     hidden: int = 0
-    """Rows and columns that are not shown."""
+    """Number of hidden rows and columns."""
     drawn: int = 0
-    """Charts and embedded objects that lie on it."""
+    """Number of charts and embedded objects."""
     comments: list[tuple[str, str]] = field(default_factory=list)
-    """Cells and what is remarked on them."""
+    """Cells with their comments."""
     texts: list[tuple[str, str]] = field(default_factory=list)
-    """Texts of boxes and shapes, with the cell that they are anchored at, or "" where they are at none."""
+    """Texts of boxes and shapes, with the cell of their anchor, "" for none."""
     unreadable: int = 0
-    """Parts that would tell more, and cannot be read."""
+    """Number of further parts that cannot be read."""
     unseen: bool = False
-    """The format is one in which none of it can be looked for."""
+    """Whether the format does not allow looking for this data."""
     said: Said = field(default_factory=Said)
-    """What the file says of its tables."""
+    """What the file declares about its tables."""
     merged: list[Range] = field(default_factory=list)
-    """Merged cells, where calamine does not tell them."""
+    """Merged cells, if calamine does not report them."""
 
 
 class BesideCells(Protocol):
-    """Knows it of all sheets of a workbook."""
+    """Provides this data for all sheets of a workbook."""
 
     def of_sheet(self, name: str) -> Beside:
-        """Return what stands beside the values of a sheet, as far as it can be read."""
+        """Return a sheet's data besides its values, as far as it can be read."""

@@ -1,4 +1,4 @@
-"""What a workbook itself says of its tables: their ranges and header rows, rows repeated in print, filters, panes."""
+"""A workbook's declarations about its tables: ranges and header rows, print titles, filters, panes."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class Declared:
 
 @dataclass(slots=True)
 class Said:
-    """What the file says of one sheet's tables."""
+    """What the file declares about one sheet's tables."""
 
     tables: list[Declared] = field(default_factory=list)
     headers_end: set[int] = field(default_factory=set)
-    """Rows that are the last of a header: of a filter, or of those repeated on each printed page."""
+    """Last rows of headers: of a filter, or of the rows repeated on each printed page."""
     frozen: int | None = None
-    """The last row of those that stay while the others move."""
+    """The last row of a frozen pane."""
 
 
 def table_of(reference: str, header_rows: int, name: str) -> Declared | None:
-    """Return a table by its range; None where that cannot be read, or holds nothing but its header."""
+    """Return a table by its range; None if that is invalid, or holds only its header."""
     found = corners(reference)
     if found is None or found[2] - found[0] < header_rows:
         return None
@@ -51,12 +51,12 @@ def table_of(reference: str, header_rows: int, name: str) -> Declared | None:
 
 
 def of_package(package: zipfile.ZipFile, parts: Mapping[str, str]) -> dict[str, Said]:
-    """Return what an Office Open XML workbook says of its sheets, by name; what cannot be read says nothing."""
+    """Return an Office Open XML workbook's declarations by sheet name; unreadable ones are left out."""
     found = {name: Said() for name in parts}
     try:
         _print_titles(package, list(parts), found)
     except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError, ValueError):
-        pass  # the header is looked for as where nothing is said
+        pass  # the header is then searched for as if nothing were declared
     for name, part in parts.items():
         try:
             found[name].tables = _tables(package, part)
@@ -99,7 +99,7 @@ def _print_titles(package: zipfile.ZipFile, sheets: Sequence[str], found: Mappin
 
 
 def frozen_rows(pane: etree._Element) -> int | None:
-    """Return the last row that a frozen pane keeps in sight."""
+    """Return the last row that a frozen pane keeps visible."""
     split = pane.get("ySplit", "")
     if not pane.get("state", "").startswith("frozen") or not split.isdecimal():
         return None

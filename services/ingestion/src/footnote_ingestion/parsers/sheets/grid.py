@@ -1,4 +1,4 @@
-"""A grid of cells to rows of tables: where the header is, which rows belong to it, which cell holds which value."""
+"""Turns a grid of cells into table rows: finds the header, its rows, and the cell of each value."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Row = tuple[int, Sequence[str], frozenset[int], Typed | None]
 class GridWriter:
     """Takes the rows of one sheet in order and writes them as blocks.
 
-    Blank rows part tables. Each part's header is looked for in its first rows; what stands above it is written as it
-    is. A part without a header of its own keeps the header above when its columns fit. `known` are rows that the file
-    says to be the last of a header.
+    Blank rows separate tables. Each part's header is searched for in its first rows; rows above it are written
+    unchanged. A part without a header keeps the header above if its columns fit. `known` are rows that the file
+    declares as the last of a header.
     """
 
     def __init__(
@@ -54,14 +54,14 @@ class GridWriter:
     ) -> None:
         """Take row `number` (from 0); `covered` columns repeat the value of a merged cell that begins elsewhere.
 
-        `typed` has the values that the file itself has; without it they are read from the texts.
+        `typed` has the file's own values; without it they are parsed from the texts.
         """
         if not any(values):
             self._end_part()
         elif self._beside:
             self._share(number, values, covered, typed)
         elif covered and all(not value or column in covered for column, value in enumerate(values)):
-            return  # nothing but what merged cells from above reach down to
+            return  # nothing but values of merged cells from above
         elif self._decided:
             self._write(number, values, covered, typed)
         else:
@@ -70,7 +70,7 @@ class GridWriter:
                 self._decide()
 
     def close(self) -> None:
-        """Return the sheet has ended."""
+        """Finish the sheet."""
         self._end_part()
         if self._alone:
             rows, self._alone = self._alone, []
@@ -78,7 +78,7 @@ class GridWriter:
             self._end_part()
 
     def begin(self, paths: Sequence[Headers], header_row: int, name: str, said: Sequence[str] = ()) -> None:
-        """Begin a table whose header the file declares; its rows follow."""
+        """Begin a table with a declared header; its rows follow."""
         self._headers = list(paths)
         self._header_row, self._decided = header_row, True
         self._unused = {column for column, path in enumerate(paths) if path}
@@ -91,7 +91,7 @@ class GridWriter:
             writer.close()
         self._beside = []
         self._decided = False
-        if self._unused:  # headers of columns without a value: they stand in no row, and are not lost
+        if self._unused:  # headers without values are in no row, but must not be lost
             names = map(HEADER_SEPARATOR.join, self._headers)
             self._lines(self._header_row, [name if at in self._unused else "" for at, name in enumerate(names)])
             self._unused.clear()
@@ -164,9 +164,9 @@ class GridWriter:
             self._write(*row)
 
     def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
-        """Tell whether the header of the table above heads these rows: they have its columns, figures where it has.
+        """Return whether the table header above fits these rows: same columns, figures in the same places.
 
-        Names alone may stand before and between them, as of sections.
+        Names alone may precede or separate them, as for sections.
         """
         widths = [_width(row[1]) for row in rows if filled_cells(row[1]) > 1]
         if not self._headers or not widths or max(widths) > len(self._headers):
@@ -174,7 +174,7 @@ class GridWriter:
         return _figures(own) <= self._figures or not self._figures
 
     def _share(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
-        """Give each of several tables beside one another its part of a row."""
+        """Give each of several adjacent tables its part of a row."""
         for start, end, writer in self._beside:
             mine = values[start:end]
             if any(mine):
@@ -223,7 +223,7 @@ class GridWriter:
 
 
 def _own(values: Sequence[str], covered: frozenset[int]) -> Sequence[str]:
-    """Return the row without what merged cells repeat."""
+    """Return the row without repeated values of merged cells."""
     return [("" if column in covered else value) for column, value in enumerate(values)] if covered else values
 
 
@@ -232,7 +232,7 @@ def _owns(rows: Sequence[Row]) -> list[Sequence[str]]:
 
 
 def _is_header_alone(rows: Sequence[Row]) -> bool:
-    """Tell whether rows that a blank row ends may be the header of what stands below it."""
+    """Return whether rows before a blank row may be the header of the rows below it."""
     own = _owns(rows)
     return (
         len(rows) <= _HEADER_ALONE
@@ -248,7 +248,7 @@ def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
 
 
 def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
-    """Return the columns of tables that blank columns part, each with names of rows of its own; none for one table."""
+    """Return the column ranges of tables separated by blank columns, each with row names; none for one table."""
     width = max((len(row) for row in own), default=0)
     filled = [any(column < len(row) and row[column] for row in own) for column in range(width)]
     parts: list[tuple[int, int]] = []
@@ -262,7 +262,7 @@ def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
 
 
 def _stands_alone(own: Sequence[Sequence[str]], start: int, end: int) -> bool:
-    """Tell whether columns are a table by themselves: a header over rows that begin with names."""
+    """Return whether columns are a table by themselves: a header over rows that begin with names."""
     rows = [row[start:end] for row in own if any(row[start:end])]
     full = [row for row in rows if filled_cells(row) > 1]
     if end - start < 2 or len(full) < 3:

@@ -1,7 +1,7 @@
-"""Where the header of a table on a sheet is: its rows, and the path of headers of each column.
+"""Finds the header of a table on a sheet: its rows, and the path of headers of each column.
 
-Figures show where the body begins; what stands above it in several columns is the header, what stands alone is a title.
-Names that repeat, merged cells and years show which columns a group's name covers.
+Figures show where the body begins. Above it, text in several columns is the header, and text alone is a title. Repeated
+names, merged cells and years show which columns a group's name covers.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class Header:
 
 
 def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
-    """Return the header among the first rows of a table; None where it has none.
+    """Return the header among the first rows of a table; None if it has none.
 
-    `own` are the rows without what merged cells repeat; `known_last` is the last header row where the file says so.
+    `own` are the rows without repeated values of merged cells; `known_last` is the last header row if the file declares
+    it.
     """
     figures = _columns_of_figures(own)
     if known_last is None and not figures:
@@ -54,7 +55,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
         named = filled_cells(rows[last]) > 1
     else:
         named = _is_names(own[last], rows[last], figures) or (
-            # The columns of names have theirs one row below the others.
+            # Columns of names have their header one row below the others.
             last > 0 and filled_cells(own[last]) > 0 and _is_names(own[last - 1], rows[last - 1], figures)
         )
     if not named:
@@ -69,7 +70,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
 
 
 def kind_of(text: str) -> str:
-    """Return "" for nothing and what stands for it, "y" for years, "n" for other figures, "t" for texts and ranges."""
+    """Return "" for empty cells and placeholders, "y" for years, "n" for other figures, "t" for texts and ranges."""
     if not text or text in _ABSENT:
         return ""
     if is_range(text):
@@ -93,7 +94,7 @@ def _columns_of_figures(own: Grid) -> frozenset[int]:
 
 
 def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
-    """Return the first row that has figures where columns of figures are, or that follows a whole header of years."""
+    """Return the first row with figures in columns of figures, or after a complete header of years."""
     years_above: Sequence[str] = ()
     for at, row in enumerate(own):
         kinds = {column: kind_of(row[column]) for column in figures if column < len(row)}
@@ -117,7 +118,7 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
 
 
 def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
-    """Tell whether a row counts its columns, over rows that do not, and none above names all of them."""
+    """Return whether a row numbers its columns, over other rows, without one name above them all."""
     if at and all(column < len(own[at - 1]) and own[at - 1][column] for column in numbers):
         return False
     row, below = own[at], own[at + 1 :]
@@ -126,7 +127,7 @@ def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
 
 
 def _head_figures(years: Sequence[int], below: Grid) -> bool:
-    """Tell whether years stand over figures that are no years."""
+    """Return whether years are above figures that are not years."""
     heads = 0
     for column in years:
         kinds = [kind_of(row[column]) for row in below if column < len(row)]
@@ -135,7 +136,7 @@ def _head_figures(years: Sequence[int], below: Grid) -> bool:
 
 
 def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
-    """Tell whether a row is one name only, at the left or over all columns."""
+    """Return whether a row is a single name, at the left or over all columns."""
     filled = [column for column, text in enumerate(own) if text]
     return (
         len(filled) == 1
@@ -145,7 +146,7 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
 
 
 def _is_numbering(row: Sequence[str]) -> bool:
-    """Tell whether a row counts its columns: "1", "2", "3" or "(1)", "(2)", "(3)"."""
+    """Return whether a row numbers its columns: "1", "2", "3" or "(1)", "(2)", "(3)"."""
     counted = [_NUMBERING.fullmatch(text) for text in row if text]
     if len(counted) < _LEAST_NUMBERED or not all(counted):
         return False
@@ -154,7 +155,7 @@ def _is_numbering(row: Sequence[str]) -> bool:
 
 
 def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -> bool:
-    """Tell whether a row may name columns: over one of figures at least, in few words."""
+    """Return whether a row may name columns: in few words, above at least one column of figures."""
     filled = [text for text in own if text]
     if not filled or sum(map(len, filled)) > _LONGEST_NAME * len(filled):
         return False
@@ -163,7 +164,7 @@ def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -
 
 
 def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> bool:
-    """Tell whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
+    """Return whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
     row, mine = rows[at], own[at]
     filled = [column for column, text in enumerate(mine) if text]
     if not filled:
@@ -176,12 +177,12 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     covers = [other for other, text in enumerate(row) if text == mine[column]]
     below = rows[at + 1]
     if column == 0:
-        return len(covers) == 1 and below[0] == mine[0] != "" and not own[at + 1][0]  # it covers the rows below as well
+        return len(covers) == 1 and below[0] == mine[0] != "" and not own[at + 1][0]  # it covers the rows below too
     return len(covers) > 1 or column in figures
 
 
 def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) -> Sequence[str]:
-    """Return what a header row says of each column; a group's name covers the columns of its group."""
+    """Return a header row's text for each column; a group's name covers the group's columns."""
     row, mine = rows[at], own[at]
     if at == last or any(text and not mine[column] for column, text in enumerate(row)):
         return row
@@ -200,16 +201,16 @@ def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) 
 
 
 def _first_value(below: Sequence[str], mine: Sequence[str], figures: frozenset[int]) -> int:
-    """Return the first column of figures: those before it name rows, and are in no group."""
+    """Return the first column of figures: the columns before it name rows, and are in no group."""
     return min(figures, default=1) if 0 not in figures else min((one for one in figures if one), default=0)
 
 
 def _groups(columns: list[int], names: list[str], labels: list[int]) -> list[tuple[list[int], int]]:
-    """Return the columns of each group with the place of its name; none where it is not certain."""
+    """Return the columns of each group with the place of its name; none if uncertain."""
     within = [label for label in labels if label >= columns[0]]
     if not within:
         return []
-    for size in range(2, len(columns) // 2 + 1):  # names that repeat tell the groups
+    for size in range(2, len(columns) // 2 + 1):  # repeated names show the groups
         if len(columns) % size or any(name != names[index % size] for index, name in enumerate(names)):
             continue
         groups = [columns[start : start + size] for start in range(0, len(columns), size)]
@@ -219,7 +220,7 @@ def _groups(columns: list[int], names: list[str], labels: list[int]) -> list[tup
         return []
     runs = _runs(columns)
     owners = [[label for label in within if run[0] <= label <= run[-1]] for run in runs]
-    if len(runs) > 1 and all(len(one) == 1 for one in owners):  # blank columns part them
+    if len(runs) > 1 and all(len(one) == 1 for one in owners):  # blank columns separate them
         return [(run, one[0]) for run, one in zip(runs, owners, strict=True)]
     if within[0] != columns[0]:
         return []
@@ -232,7 +233,7 @@ def _groups(columns: list[int], names: list[str], labels: list[int]) -> list[tup
 
 
 def _runs(columns: list[int]) -> list[list[int]]:
-    """Return columns in stretches without a gap."""
+    """Split columns into runs without a gap."""
     runs: list[list[int]] = []
     for column in columns:
         if runs and runs[-1][-1] == column - 1:
@@ -273,7 +274,7 @@ def _first_of_words(rows: Grid, merged: Grid) -> int | None:
 
 
 def _more_of_words(rows: Grid, own: Grid) -> int:
-    """Return how many more rows go on with a header: they name the columns of groups, and nothing else."""
+    """Return how many more rows continue a header: they only name the columns of groups."""
     more = 0
     while more < len(rows) - 2:
         group = _grouped_columns(rows[more], own[more])
@@ -286,7 +287,7 @@ def _more_of_words(rows: Grid, own: Grid) -> int:
 
 
 def _grouped_columns(values: Sequence[str], own: Sequence[str]) -> set[int]:
-    """Return the columns that stand under a cell of several columns."""
+    """Return the columns under a cell that spans several."""
     found: set[int] = set()
     for column in range(1, len(values)):
         if not own[column] and values[column] and values[column] == values[column - 1]:
@@ -295,5 +296,5 @@ def _grouped_columns(values: Sequence[str], own: Sequence[str]) -> set[int]:
 
 
 def filled_cells(row: Sequence[str]) -> int:
-    """Return how many cells of a row hold anything."""
+    """Return the number of non-empty cells of a row."""
     return len(row) - row.count("")

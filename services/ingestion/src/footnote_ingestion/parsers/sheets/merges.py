@@ -1,10 +1,10 @@
-"""Merged cells of a sheet: the value of the first stands for all that are covered."""
+"""Merged cells of a sheet: all covered cells get the value of the first."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-# Values are written into so many covered cells of a sheet; a file can claim any number with a few bytes.
+# Limit on covered cells to fill per sheet; a file can claim any number with a few bytes.
 _MOST_FILLED = 500_000
 _NONE: frozenset[int] = frozenset()
 Range = tuple[tuple[int, int], tuple[int, int]]
@@ -20,7 +20,7 @@ class Merges:
         self._room = _MOST_FILLED
 
     def fill(self, number: int, values: list[str]) -> frozenset[int]:
-        """Write the values of merged cells into the covered cells of a row, and return the columns of these."""
+        """Write the values of merged cells into the covered cells of a row, and return their columns."""
         if not self._coming and not self._active:
             return _NONE
         self._active = [(one, value) for one, value in self._active if one[1][0] >= number]

@@ -1,7 +1,7 @@
-"""How a workbook shows its numbers: percents, decimals, thousands and currency signs, as its cells' styles say.
+"""Number formats of a workbook: percents, decimals, thousands and currency signs, from its cells' styles.
 
 Calamine gives values without their formats: 0.25 where the sheet shows 25%. This reads the formats of Office Open XML
-workbooks (ECMA-376 part 1, 18.8.30 and 18.8.31) for the cells that have one that changes what is shown.
+workbooks (ECMA-376 part 1, 18.8.30 and 18.8.31) for cells whose format changes the displayed text.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_pa
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 BINARY = "xl/workbook.bin"
-"""What a workbook of the binary kind has in the place of XML."""
+"""The workbook part of binary workbooks, in place of XML."""
 _BUILT_IN = {1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 37: "#,##0", 38: "#,##0",
              39: "#,##0.00", 40: "#,##0.00"}  # fmt: skip
 _TOKEN = re.compile(
     r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|_.|\*.|\[\$(?P<symbol>[^\[\]-]*+)[^\[\]]*+\]|\[[^\[\]]*+\]'
     r"|(?P<number>[#0?](?:[#0?,.]*[#0?])?)|(?P<percent>%)|(?P<sign>[-+$€£¥() ])|(?P<other>.)"
 )
-_EXACT = 1e15  # beyond, a float's digits are not the cell's
+_EXACT = 1e15  # beyond this, a float's digits are not the cell's
 
 
 @dataclass(frozen=True, slots=True)
 class NumberFormat:
-    """What is shown around and of a number."""
+    """What is displayed around and of a number."""
 
     before: str
     after: str
@@ -43,7 +43,7 @@ class NumberFormat:
     thousands: bool
     decimals: int
     fixed: bool
-    """Show all decimals, zeros too."""
+    """Whether to show all decimals, including zeros."""
 
     def show(self, value: float) -> str | None:
         """Return the number as the sheet shows it; None when it is too large to be shown exactly."""
@@ -57,7 +57,7 @@ class NumberFormat:
         return f"{negative}{self.before}{text}{'%' if self.percent else ''}{self.after}".strip()
 
     def typed(self, value: object) -> bytes:
-        """Return a number as the fields of `Cell`: of percents as they are shown, with unit and currency."""
+        """Return a number as the fields of `Cell`, percents as displayed, with unit and currency."""
         if not isinstance(value, int | float):
             return of_value(value)
         return of_value(
@@ -67,7 +67,7 @@ class NumberFormat:
 
 @lru_cache(maxsize=512)
 def parse(code: str) -> NumberFormat | None:
-    """Read the part of a format code that positive numbers use; None for dates, fractions, exponents and General."""
+    """Parse a format code's section for positive numbers; None for dates, fractions, exponents and General."""
     if code.lower().startswith("general"):
         return None
     before, after, number, percent = "", "", "", False
@@ -95,19 +95,19 @@ def parse(code: str) -> NumberFormat | None:
 
 
 def _first_section(code: str) -> str:
-    """Return what stands before the first semicolon that is not quoted."""
+    """Return the text before the first unquoted semicolon."""
     return re.match(r'(?:"[^"]*"|\\.|[^;"\\])*', code)[0]  # type: ignore[index]  # it matches the empty text too
 
 
 class NumberFormats:
-    """The formats of one workbook, read sheet by sheet as they are asked for; none where they cannot be read."""
+    """The formats of one workbook, read per sheet on demand; none if they are unreadable."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._styles: dict[str, NumberFormat] = {}
         self._parts: dict[str, str] = {}
         self.damaged = False
-        """Whether there are formats that cannot be read."""
+        """Whether there are unreadable formats."""
         if not zipfile.is_zipfile(path):
             return
         try:
@@ -141,7 +141,7 @@ class NumberFormats:
 
 
 def _has_styles(package: zipfile.ZipFile) -> bool:
-    """Tell whether a workbook names a part of styles, which none needs; what cannot be read may."""
+    """Return whether a workbook may have a styles part, which is optional; true if that is unreadable."""
     if BINARY in package.namelist():
         return False
     relations = etree.fromstring(package.read("xl/_rels/workbook.xml.rels"), xml_parser())
@@ -149,7 +149,7 @@ def _has_styles(package: zipfile.ZipFile) -> bool:
 
 
 def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
-    """Return the number formats by index of cell style, the plain ones left out."""
+    """Return the number formats by index of cell style, without plain ones."""
     root = etree.fromstring(package.read("xl/styles.xml"), xml_parser())
     codes = dict(_BUILT_IN)
     for item in root.iterfind(f"{_MAIN}numFmts/{_MAIN}numFmt"):

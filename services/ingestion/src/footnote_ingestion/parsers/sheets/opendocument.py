@@ -1,6 +1,6 @@
-"""OpenDocument spreadsheets: texts of numbers, merged and hidden cells, comments, formulas without values.
+"""OpenDocument spreadsheets: number texts, merged and hidden cells, comments, formulas without values.
 
-OpenDocument 1.3, part 3, chapter 9; what calamine does not tell of them.
+Covers what calamine does not report (OpenDocument 1.3, part 3, chapter 9).
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ _AROUND, _AFTER = re.compile(r"[^0-9]*"), re.compile(r"[^0-9]*\Z")
 _NUMBERS = ("float", "percentage", "currency")
 _UNSEEN = ("collapse", "filter")
 _MOST_REPEATS = 1_000
-"""A row or cell said to be repeated more often than this is filler."""
+"""A row or cell repeated more often than this is filler."""
 _MOST_COMMENTS = _MOST_MERGED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A number whose form stands in the file."""
+    """A number with the displayed text from the file."""
 
     text: str
 
     def show(self, value: float) -> str:
-        """Return what stands there."""
+        """Return the displayed text."""
         return self.text
 
     def typed(self, value: object) -> bytes:
-        """Return the value with the percent sign, currency or unit that stands in its form."""
+        """Return the value with the percent sign, currency or unit of its displayed text."""
         before, after = _AROUND.match(self.text), _AFTER.search(self.text)
         percent = self.text.endswith("%")
         if percent and isinstance(value, float | int):
@@ -63,14 +63,14 @@ class _Sheet:
 
 
 class OdsCells:
-    """Reads all sheets in one pass, at the first question."""
+    """Reads all sheets in one pass, on first use."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._sheets: dict[str, Beside] | None = None
 
     def of_sheet(self, name: str) -> Beside:
-        """Return what stands beside the values of a sheet, as far as it can be read."""
+        """Return a sheet's data besides its values, as far as it can be read."""
         if self._sheets is None:
             self._sheets = {}
             last = Beside()
@@ -78,7 +78,7 @@ class OdsCells:
                 for sheet, last in self._read():
                     self._sheets[sheet] = last
             except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
-                last.unreadable += 1  # what comes before the damage is known; calamine has the values
+                last.unreadable += 1  # the part before the damage is known; calamine has the values
         return self._sheets.get(name) or Beside(unreadable=1)
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
@@ -107,7 +107,7 @@ class OdsCells:
                     element.clear()
 
     def _declare(self, element: etree._Element) -> None:
-        """Take note of a range that the file calls a database; its first row is a header unless that is denied."""
+        """Record a declared database range; its first row is a header unless the file denies that."""
         start, _, end = element.get(f"{_TABLE}target-range-address", "").partition(":")
         sheet = start.rpartition(".")[0].strip("$'").replace("''", "'")
         headed = element.get(f"{_TABLE}contains-header", "true") == "true"
@@ -139,7 +139,7 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
 
 
 def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
-    """Note what stands beside a cell's value."""
+    """Record a cell's data besides its value."""
     if cell.get(f"{_TABLE}formula") and not cell.get(f"{_OFFICE}value-type"):
         beside.formulas.append(cell_name(row, column))
     down, right = _count(cell, "number-rows-spanned"), _count(cell, "number-columns-spanned")
@@ -154,7 +154,7 @@ def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
 
 
 def _shape_texts(element: etree._Element) -> list[str]:
-    """Return the texts of boxes and shapes in an element, those of comments left out."""
+    """Return the texts of boxes and shapes in an element, except comments."""
     found = []
     for shape in element.iterchildren(tag=etree.Element):
         if shape.tag.startswith(_DRAW):

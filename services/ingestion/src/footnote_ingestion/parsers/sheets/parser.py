@@ -31,7 +31,7 @@ _MAX_CELL = 32_767
 
 
 class WorkbookParser:
-    """Reads xlsx, xlsm, xlsb, xls and ods workbooks with the values that the program last computed."""
+    """Reads xlsx, xlsm, xlsb, xls and ods workbooks with their last computed values."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
         """Open the workbook."""
@@ -40,7 +40,7 @@ class WorkbookParser:
         _open(path).close()
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write each sheet's rows; a sheet's name becomes a heading when there are several."""
+        """Write each sheet's rows; with several sheets, each name becomes a heading."""
         properties = core_properties(path) if zipfile.is_zipfile(path) else Properties()
         cells = beside_cells(path)
         with _open(path) as book:
@@ -70,12 +70,12 @@ class WorkbookParser:
                 for cell, text in beside.comments:
                     place = SheetLocator(sheet=name, range=cell)
                     out.add(NOTE, f"Comment on {cell}: {text}" if text else "", place)
-        out.structure.heading_count = 0  # sheet names are no sections of running text
+        out.structure.heading_count = 0  # sheet names are not sections of running text
         return properties
 
 
 def beside_cells(path: Path) -> BesideCells:
-    """Return what knows the rest of a workbook, by its format."""
+    """Return the reader of a workbook's further data, by its format."""
     if not zipfile.is_zipfile(path):
         return XlsCells(path)
     with zipfile.ZipFile(path) as package:
@@ -83,7 +83,7 @@ def beside_cells(path: Path) -> BesideCells:
 
 
 def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
-    """Warn of sheets that the program does not show, and of those that hold no cells."""
+    """Warn of hidden sheets, and of those without cells."""
     hidden = [one.name for one in book.sheets_metadata if one.visible != calamine.SheetVisibleEnum.Visible]
     if hidden:
         places = [SheetLocator(sheet=name) for name in hidden]
@@ -118,10 +118,10 @@ class CsvParser:
     """Reads comma-, semicolon-, tab- and bar-separated text."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text can be read as one column."""
+        """Accept any text as one column."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write each record; its number is the row of its cells, as a spreadsheet program would show it."""
+        """Write each record; its number is the row of its cells, as a spreadsheet program shows it."""
         text = newlines(decode(path.read_bytes(), out))
         if text.startswith("sep=") and "\n" in text[:8]:
             text = text[text.index("\n") + 1 :]
@@ -135,7 +135,7 @@ class CsvParser:
 
 
 def delimiter(text: str) -> str:
-    """Return the separator that splits the first lines most evenly; a comma when none does."""
+    """Return the separator that splits the first lines most evenly; a comma if none does."""
     lines = [line for line in text[:20_000].split("\n")[:50] if line.strip()]
     best, best_score = ",", 0.0
     for candidate in ",;\t|":
@@ -178,7 +178,7 @@ def _sheet(book: calamine.CalamineWorkbook, name: str) -> calamine.CalamineSheet
 
 
 def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterator[tuple[int, Sequence[object]]]:
-    """Yield rows that hold anything, and one empty row where rows are missing; one stray cell may stand far below."""
+    """Yield non-empty rows, and one empty row for each gap; a stray cell may be far below."""
     filled = 0
     empty = False
     top = sheet.start[0] if sheet.start else 0
@@ -195,7 +195,7 @@ def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterato
 
 
 def _typed(row: Sequence[object], styles: Sequence[Shown | None], values: Sequence[str], numbers: Numbers) -> Typed:
-    """Return the values of a row's cells: the file's own, and what its texts certainly are."""
+    """Return the values of a row's cells: the file's own, or parsed from unambiguous texts."""
     read = numbers.cell
     return [
         read(text) if type(own) is str else of_value(own) if style is None else style.typed(own)
@@ -204,7 +204,7 @@ def _typed(row: Sequence[object], styles: Sequence[Shown | None], values: Sequen
 
 
 def _formatted(value: object, style: Shown | None) -> str:
-    """Return a cell's value as the sheet shows it, where it says how."""
+    """Return a cell's value as the sheet shows it, if its format says how."""
     if style is not None and isinstance(value, int | float) and not isinstance(value, bool):
         return style.show(value) or _shown(value)
     return _shown(value)
@@ -233,7 +233,7 @@ def _shown(value: object) -> str:
 def write_grid(
     rows: Iterable[Sequence[str]], out: BlockWriter, *, sheet: str = "", top: int = 0, left: int = 0
 ) -> None:
-    """Write a grid of cells whose first is at row `top`, column `left` (from 0)."""
+    """Write a grid of cells whose first one is at row `top`, column `left` (from 0)."""
     grid = SheetWriter(out, sheet, left)
     for number, row in enumerate(rows, top):
         grid.row(number, row)

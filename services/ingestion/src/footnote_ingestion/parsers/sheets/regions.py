@@ -1,4 +1,4 @@
-"""The rows of a sheet given to the tables that it declares, and what is left to the search for tables."""
+"""Distributes the rows of a sheet to its declared tables; the rest goes to the search for tables."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class SheetWriter:
         self._above = (number, values, covered, typed)
 
     def close(self) -> None:
-        """Return the sheet has ended."""
+        """Finish the sheet."""
         for one in self._declared:
             one.writer.close()
         self._rest.close()
 
 
 class _Declared:
-    """A declared table, its header gathered until its first row comes."""
+    """A declared table, whose header is collected until its first row comes."""
 
     def __init__(self, declared: Declared, writer: GridWriter, left: int) -> None:
         self.declared = declared
@@ -83,7 +83,7 @@ class _Declared:
 
 
 def _groups(above: Row, start: int, end: int) -> Sequence[str]:
-    """Return the names of groups that merged cells right above a table give its columns."""
+    """Return the group names that merged cells directly above a table give its columns."""
     _, values, covered, _ = above
     whole = {values[at] for at in range(start, min(end, len(values)))}
     names = [""] * (end - start)
