@@ -1,4 +1,4 @@
-"""What the logic needs of the outside: a table of documents, a store of files, processes that read files."""
+"""The logic's outside dependencies, as protocols: documents table, file store, parser processes."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from footnote_ingestion.worker.wire import Job
 
 
 class Collections(Protocol):
-    """Knows what callers may do in collections; see `footnote_kit.authorizer.Authorizer`. Raises Unavailable."""
+    """Resolves callers' access to collections; see `footnote_kit.authorizer.Authorizer`. Raises Unavailable."""
 
     async def access(self, scope: Scope, collection_id: str, *, exact: bool = False) -> Access:
-        """Return what a scope may do in a collection; `exact` never takes an older answer."""
+        """Return a scope's access to a collection; `exact` never uses a cached answer."""
 
     async def several(self, scope: Scope, ids: Iterable[str], *, exact: bool = False) -> dict[str, Access]:
-        """Return what a scope may do in each of these."""
+        """Return a scope's access to each of these."""
 
     async def exists(self, scope: Scope, collection_id: str) -> bool:
-        """Tell whether a collection is there, for those who may do everything in it."""
+        """Return whether a collection exists, for those with full access to it."""
 
     async def visible(self, scope: Scope) -> frozenset[str] | None:
-        """Return all that a scope may read; None for every one."""
+        """Return all collections that a scope may read; None for every one."""
 
 
 class Documents(Protocol):
-    """The table; see `adapters.documents.DocumentTable` for what each does."""
+    """The table; see `adapters.documents.DocumentTable` for the methods."""
 
     async def insert(
         self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
@@ -47,16 +47,16 @@ class Documents(Protocol):
         """Return what `insert` would find."""
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
-        """One document; raises `NotFound`."""
+        """Return one document; raises `NotFound`."""
 
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
-        """Return what a tenant keeps."""
+        """Return a tenant's totals."""
 
     async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
-        """Return what one owner keeps."""
+        """Return one owner's totals."""
 
     async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
-        """Return what owners keep, by id."""
+        """Return totals per owner, by id."""
 
     async def change(
         self,
@@ -72,44 +72,44 @@ class Documents(Protocol):
         """Record where the parsed blocks of a file are kept."""
 
     async def begin_deletion(self, tenant_id: str, document_id: str, etag: str) -> Stored:
-        """Let one be gone before it is deleted."""
+        """Hide a document before its deletion."""
 
     async def undo_deletion(self, tenant_id: str, document_id: str) -> Stored:
-        """Take that back."""
+        """Undo that."""
 
     async def delete(self, tenant_id: str, document_id: str) -> list[str]:
         """Delete one; returns the keys of its files."""
 
     async def unfinished(self, page: Page) -> tuple[Sequence[Unfinished], str]:
-        """Return what was left in the middle of something."""
+        """Return documents with unfinished work."""
 
     async def there(self, document_ids: Sequence[str]) -> Sequence[str]:
-        """Return which of these are there at all."""
+        """Return which of these exist."""
 
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
-        """Note that chunks have what a record said."""
+        """Record that chunks match their document's record."""
 
     async def delete_expired(self, limit: int = 500) -> int:
-        """Delete those whose time has come."""
+        """Delete expired documents."""
 
     async def list(self, query: ListQuery) -> tuple[list[Stored], str, int]:
         """Return a page of documents."""
 
     async def doom(self, keys: Iterable[str], due_micros: int) -> None:
-        """Put files on the list to delete."""
+        """Put files on the deletion list."""
 
     async def give_up(self, keys: Sequence[str]) -> Sequence[str]:
-        """Let files on the list be due now; returns those that are on it."""
+        """Make listed files due now; return those that are listed."""
 
     async def doomed(self, limit: int = 500) -> Sequence[str]:
-        """Files due to be deleted."""
+        """Claim files due to be deleted."""
 
     async def deleted(self, keys: Sequence[str]) -> None:
         """Take files off the list."""
 
 
 class ChangeLog(Protocol):
-    """Documents in the order of their changes; see `adapters.changes.ChangeTable` for what each does."""
+    """Documents in the order of their changes; see `adapters.changes.ChangeTable` for the methods."""
 
     async def changed(self, tenant_id: str, collection_id: str, after: tuple[int, str], limit: int) -> list[Stored]:
         """Return documents that changed after a time and id."""
@@ -120,14 +120,14 @@ class ChangeLog(Protocol):
         """Return times and ids of documents deleted after a time and id."""
 
     async def forget_gone(self, before_micros: int) -> None:
-        """Forget deletions before a time."""
+        """Delete records of deletions before a time."""
 
 
 class Requests(Protocol):
     """Uploads by request id; see `adapters.requests.RequestTable`."""
 
     async def find(self, key: RequestKey) -> Outcome | None:
-        """Return what an upload came to."""
+        """Return the result of an upload."""
 
 
 class Files(Protocol):
@@ -147,10 +147,10 @@ class Files(Protocol):
 
 
 class Readers(Protocol):
-    """Processes that read files; see `worker.pool.Pool`."""
+    """Parser processes; see `worker.pool.Pool`."""
 
     def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[tuple[bytes, bytes], None]:
-        """Yield the frames of a job, read by a process that sees no other tenant's files; users take turns."""
+        """Yield the frames of a job, run by a process that sees no other tenant's files; users take turns."""
 
     async def last(self, job: Job, tenant: str, user: str = "") -> bytes:
         """Return the payload of a job's last frame."""

@@ -1,4 +1,4 @@
-"""IngestionService over gRPC: messages to and from the logic, and the checks of their fields."""
+"""IngestionService over gRPC: converts messages and validates their fields."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MAX_METADATA_BYTES = 64 * 1024
 
 
 class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
-    """Translates; decides nothing."""
+    """Converts messages; makes no decisions."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def UploadDocument(
         self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Call
     ) -> pb.UploadDocumentResponse:
-        """Take a file."""
+        """Store a file."""
         first = await _first(request_iterator, pb.UploadDocumentRequest())
         given = first.metadata
         request_ids.check(given.request_id, "metadata.request_id")
@@ -91,12 +91,12 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return pb.UploadDocumentResponse(document=done.document, duplicate=done.duplicate, merged=done.merged)
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
-        """Give one document."""
+        """Return one document."""
         document = await self._catalog.get(request.scope, _id("document_id", request.document_id))
         return pb.GetDocumentResponse(document=document)
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:
-        """Give a page of documents."""
+        """Return a page of documents."""
         if request.all_tenants:
             _system_only(request.scope, "ask about all tenants")
         query = list_query(request)
@@ -106,7 +106,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def ListDocumentChanges(
         self, request: pb.ListDocumentChangesRequest, context: Call
     ) -> AsyncIterator[pb.ListDocumentChangesResponse]:
-        """Give what has changed in a collection."""
+        """Return the changes in a collection."""
         since = request.since.ToMicroseconds() if request.HasField("since") else None
         found = self._changes.since(request.scope, _id("collection_id", request.collection_id), since)
         async with aclosing(found) as batches:
@@ -119,7 +119,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def DownloadDocument(
         self, request: pb.DownloadDocumentRequest, context: Call
     ) -> AsyncIterator[pb.DownloadDocumentResponse]:
-        """Give a file back."""
+        """Return a file."""
         revision = request.revision if request.HasField("revision") else None
         if revision is not None and revision < 1:
             raise InvalidArgument.field("revision", "must be at least 1")
@@ -137,7 +137,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return pb.DeleteDocumentResponse()
 
     async def BeginDeletion(self, request: pb.BeginDeletionRequest, context: Call) -> pb.BeginDeletionResponse:
-        """Let a document be gone before it is deleted."""
+        """Hide a document before its deletion."""
         if request.undo:
             _system_only(request.scope, "take a deletion back")
         document_id = _id("document_id", request.document_id)
@@ -145,14 +145,14 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return pb.BeginDeletionResponse(document=document)
 
     async def ConfirmLabels(self, request: upkeep.ConfirmLabelsRequest, context: Call) -> upkeep.ConfirmLabelsResponse:
-        """Note that chunks have what the record said."""
+        """Record that chunks match their document's record."""
         await self._catalog.labelled(request.scope, _id("document_id", request.document_id), request.etag)
         return upkeep.ConfirmLabelsResponse()
 
     async def ListUnfinishedDocuments(
         self, request: upkeep.ListUnfinishedDocumentsRequest, context: Call
     ) -> upkeep.ListUnfinishedDocumentsResponse:
-        """Give what was left in the middle of something."""
+        """Return documents with unfinished work."""
         _system_only(request.scope, "ask about all tenants")
         found, token = await self._catalog.unfinished(Page.of(request.scope, request))
         documents = [
@@ -161,7 +161,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return upkeep.ListUnfinishedDocumentsResponse(documents=documents, next_page_token=token)
 
     async def FindDocuments(self, request: upkeep.FindDocumentsRequest, context: Call) -> upkeep.FindDocumentsResponse:
-        """Say which documents are there."""
+        """Return which documents exist."""
         _system_only(request.scope, "ask about all tenants")
         if len(request.document_ids) > LARGEST_SIZE:
             raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
@@ -171,7 +171,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call
     ) -> pb.ReplaceDocumentResponse:
-        """Take a new file for a document."""
+        """Store a new file for a document."""
         first = await _first(request_iterator, pb.ReplaceDocumentRequest())
         given = first.metadata
         request_ids.check(given.request_id, "metadata.request_id")
@@ -189,7 +189,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def ParseDocument(
         self, request: pb.ParseDocumentRequest, context: Call
     ) -> AsyncIterator[pb.ParseDocumentResponse]:
-        """Give a document's blocks, then its metadata."""
+        """Return a document's blocks, then its metadata."""
         found = self._extraction.parse(request.scope, _id("document_id", request.document_id))
         async with aclosing(found) as batches:
             async for batch in batches:
@@ -203,7 +203,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     async def UpdateDocumentState(
         self, request: pb.UpdateDocumentStateRequest, context: Call
     ) -> pb.UpdateDocumentStateResponse:
-        """Move a document in its life cycle."""
+        """Move a document to another state."""
         if request.state not in DocumentState.values():
             raise InvalidArgument.field("state", "is unknown")
         move = Move(
@@ -227,7 +227,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return pb.UpdateDocumentStateResponse(document=document)
 
     async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
-        """Change tags, metadata or time of expiry."""
+        """Change tags, metadata or expiry."""
         fields = frozenset(request.update_mask.paths)
         if not fields or not fields <= _EDITABLE:
             raise InvalidArgument.field("update_mask", f"must name some of: {', '.join(sorted(_EDITABLE))}")
@@ -243,7 +243,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return pb.UpdateDocumentResponse(document=document)
 
     async def GetIsolation(self, request: pb.GetIsolationRequest, context: Call) -> pb.GetIsolationResponse:
-        """Say how far worker processes are shut in."""
+        """Return how worker processes are isolated."""
         return pb.GetIsolationResponse(summary=self._isolation.text())
 
     async def DescribeTables(self, request: pb.DescribeTablesRequest, context: Call) -> pb.DescribeTablesResponse:
@@ -251,7 +251,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return await self._tables.describe(request.scope, _id("document_id", request.document_id))
 
     async def ReadTable(self, request: pb.ReadTableRequest, context: Call) -> pb.ReadTableResponse:
-        """Give rows of a table."""
+        """Return rows of a table."""
         document_id = _id("document_id", request.document_id)
         if request.number < 1:
             raise InvalidArgument.field("number", "must be at least 1")
@@ -281,7 +281,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         return await self._tables.compute(request.scope, request.question, ids, request.locale)
 
     async def CountKept(self, request: pb.CountKeptRequest, context: Call) -> pb.CountKeptResponse:
-        """Count what is kept."""
+        """Return storage totals."""
         counted = await self._counting.kept(request.scope, request.owners, request.after_owner)
         return pb.CountKeptResponse(
             own=_kept(counted.own),
@@ -327,13 +327,13 @@ def _short(name: str, value: str) -> str:
 
 
 def _filename(value: str, *, required: bool) -> str:
-    """Return the last path segment of a client's file name, without what a terminal or a header would trip over."""
+    """Return the last path segment of a client's file name, without characters unsafe in terminals and headers."""
     name = CONTROL.sub("", value.replace("\\", "/").rstrip("/").rpartition("/")[2]).strip()
     if name in ("", ".", ".."):
         if value or required:
             raise InvalidArgument.field("metadata.filename", "must be the name of a file")
         return ""
-    if len(name) > _MAX_NAME:  # keep the extension, which helps to tell kinds of text apart
+    if len(name) > _MAX_NAME:  # keep the extension, which distinguishes kinds of text
         stem, dot, extension = name.rpartition(".")
         name = f"{stem[: _MAX_NAME - 16]}{dot}{extension[:15]}" if dot else name[:_MAX_NAME]
     return name
@@ -352,7 +352,7 @@ def _sha256(value: str) -> str:
 
 
 def _about(given: pb.UploadMetadata | pb.ReplaceMetadata) -> bytes:
-    """Return what the uploader said, without what edge adds: limits may change, and expiry counts from now."""
+    """Return the uploader's description, without edge's additions: limits may change, and expiry counts from now."""
     said = type(given)()
     said.MergeFrom(given)  # type: ignore[arg-type]
     for name in ("request_id", "max_documents", "max_tenant_documents", "max_tenant_bytes", "expire_time"):

@@ -18,7 +18,7 @@ MIB = 1024 * 1024
 
 
 class Settings(BaseSettings):
-    """What a deployment may set; every limit is per file."""
+    """The settings of a deployment; every limit is per file."""
 
     model_config = SettingsConfigDict(env_prefix="FOOTNOTE_INGESTION_", extra="ignore")
 
@@ -31,24 +31,26 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(default=10 * MIB, ge=1)
     """Largest file accepted."""
     max_documents: int = Field(default=0, ge=0)
-    """Documents a collection may hold unless the upload says otherwise; 0 for no limit."""
+    """Maximum documents of a collection unless the upload says otherwise; 0 for no limit."""
     parse_seconds: float = Field(default=60.0, gt=0)
-    """Time that reading one file may take."""
+    """Time limit for parsing one file."""
     parse_memory_bytes: int = Field(default=1024 * MIB, ge=64 * MIB)
-    """Memory that reading one file may take."""
+    """Memory limit for parsing one file."""
     inspect_seconds: float = Field(default=15.0, gt=0)
-    """Time that the check before storing may take."""
+    """Time limit of the check before storing."""
     workers: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=64)
-    """Files read at the same time, each in a process of its own, and one more of a tenant that has none of these."""
+    """Files parsed at the same time, each in its own process, and one more for a tenant without any of these."""
     isolation: Mode = "auto"
-    """How far worker processes are shut in: `auto` as far as the kernel goes, `required` or the service does not start,
-    `off`."""
+    """Isolation of worker processes: `auto` as far as the kernel supports, `off`, or `required`.
+
+    With `required`, the service does not start unless all kinds of isolation are available.
+    """
     worker_uid: int = Field(default=0, ge=0, lt=2**31)
-    """User id that worker processes take, where the service runs as root; 0 keeps the service's own."""
+    """User id for worker processes, if the service runs as root; 0 keeps the service's own."""
     files_per_worker: int = Field(default=200, ge=1)
     """Files of one tenant after which a worker is replaced by a fresh one."""
     max_waiting: int = Field(default=256, ge=1)
-    """Files that may wait for a worker; more are told to come back."""
+    """Files that may wait for a worker; further ones are refused, to be retried later."""
     max_pages: int = Field(default=10_000, ge=1)
     """Pages or slides of a file."""
     max_rows: int = Field(default=1_000_000, ge=1)
@@ -60,34 +62,34 @@ class Settings(BaseSettings):
     max_compression_ratio: int = Field(default=250, ge=1)
     """How many times its size a zipped format may unpack to."""
     ocr_languages: str = Field(default="", pattern=r"^([A-Za-z_]+(\+[A-Za-z_]+)*)?$")
-    """Read scanned PDFs by tesseract in these languages, as in `eng+fra`; empty: do not. Raise `parse_seconds` too."""
+    """OCR languages for scanned PDFs (tesseract), as in `eng+fra`; empty for no OCR. Raise `parse_seconds` too."""
     keep_parsed: bool = True
-    """Keep what was read beside the file, so that a retry or reindex need not read it again."""
+    """Keep parsed blocks beside the file, so that a retry or reindex need not parse it again."""
     table_queries: int = Field(default=10, ge=1, le=64)
-    """Queries over tables that run at the same time, each in a process of its own."""
+    """Concurrent queries over tables, each in its own process."""
     query_seconds: float = Field(default=10.0, gt=0)
-    """Processor time that the process of one query over tables may take, half of it for the statement."""
+    """Processor time limit of one table query's process, half of it for the statement."""
     query_memory_bytes: int = Field(default=300 * MIB, ge=128 * MIB)
-    """Memory that the process of one query over tables may take."""
+    """Memory limit of one table query's process."""
     sweep_seconds: float = Field(default=60.0, gt=0)
-    """How often left-over files and expired documents are looked for."""
+    """How often to look for leftover files and expired documents."""
     deletions_hours: float = Field(default=24.0, gt=0)
-    """How long a watch that was broken off can learn what was deleted meanwhile."""
+    """How long an interrupted watch can still learn of deletions."""
 
     @property
     def demands_isolation(self) -> bool:
-        """Whether the service must not start before it is known how far its workers are shut in."""
+        """Whether the service must know the isolation of its workers before it starts."""
         return self.isolation == "required" or bool(self.worker_uid)
 
     def worker_processes(self, scratch: Path) -> Workers:
-        """Return how worker processes are made; raises `FailedPrecondition` for a user id that cannot be taken."""
+        """Return the configuration of worker processes; raises `FailedPrecondition` for an invalid user id."""
         if self.worker_uid and os.geteuid() != 0:
             raise FailedPrecondition("FOOTNOTE_INGESTION_WORKER_UID needs the service to run as root")
         if self.worker_uid and self.isolation == "off":
             raise FailedPrecondition(
                 "FOOTNOTE_INGESTION_WORKER_UID has no effect with FOOTNOTE_INGESTION_ISOLATION=off"
             )
-        # Only OCR needs a program; every other deployment's workers start none.
+        # Only OCR needs a program; without it, workers start none.
         tesseract = shutil.which("tesseract") if self.ocr_languages else None
         return Workers(
             self.parse_memory_bytes,
@@ -98,11 +100,11 @@ class Settings(BaseSettings):
         )
 
     def query_processes(self, workers: Workers) -> Workers:
-        """Return how the processes that query tables are made: they start no program and unpack larger files."""
+        """Return the configuration of table query processes: they start no program and unpack larger files."""
         return replace(workers, memory_bytes=self.query_memory_bytes, file_bytes=256 * MIB, programs=())
 
     def limits(self) -> Limits:
-        """Return the limits that parsers keep themselves."""
+        """Return the limits that parsers enforce themselves."""
         return Limits(
             pages=self.max_pages,
             rows=self.max_rows,

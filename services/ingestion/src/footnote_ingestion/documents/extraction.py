@@ -201,7 +201,7 @@ class Extraction:
                 await asyncio.gather(writer, return_exceptions=True)
 
     def file(self, stored: Stored) -> AbstractAsyncContextManager[Path]:
-        """Return what gives the file that searches see of a document."""
+        """Return the context manager of the searched file of a document."""
         return self._files.as_file(stored.searched_key or stored.blob_key)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Tables of documents: described, read, and queried in the shut-in process, for callers that may read the documents."""
+"""Describes, reads and queries tables in the sandbox, for callers that may read the documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_DOCUMENTS = 20
 
 
 class Tables:
-    """Asks processes of the tenant's own about tables; `seconds` is the time that one statement may take."""
+    """Queries tables in processes of the tenant's own; `seconds` is the time limit of one statement."""
 
     def __init__(self, permissions: Permissions, extraction: Extraction, readers: Readers, seconds: float) -> None:
         self._permissions = permissions
@@ -37,14 +37,14 @@ class Tables:
         return pb.DescribeTablesResponse.FromString(await self._ask(scope, [document_id]))
 
     async def read(self, scope: Scope, document_id: str, number: int, after: int, size: int) -> pb.ReadTableResponse:
-        """Return `size` rows of a table from place `after` on."""
+        """Return `size` rows of a table, after place `after`."""
         found = await self._ask(scope, [document_id], number=number, after=after, size=size)
         if not found:
             raise _no_table(number)
         return pb.ReadTableResponse.FromString(found)
 
     async def query(self, scope: Scope, document_ids: Sequence[str], query: str) -> pb.QueryTablesResponse:
-        """Return what a statement gives over the tables of documents."""
+        """Return the result of a statement over the tables of documents."""
         found = await self._ask(scope, document_ids, query=query)
         if not found:
             raise InvalidArgument.field("document_ids", "must name a document that has tables")
@@ -53,7 +53,7 @@ class Tables:
     async def compute(
         self, scope: Scope, question: str, document_ids: Sequence[str], locale: str
     ) -> pb.ComputeAnswerResponse:
-        """Return the answer to a question computed from the tables of documents, if it is one that they answer."""
+        """Return the answer to a question computed from documents' tables, if tables can answer it."""
         there: list[str] = []
         for one in dict.fromkeys(document_ids):
             with suppress(NotFound):
@@ -72,7 +72,7 @@ class Tables:
         question: str = "",
         locale: str = "",
     ) -> bytes:
-        """Return the answer to a question about documents, empty where none of them has tables."""
+        """Return the answer to a question about documents, empty if none of them has tables."""
         stored = [await self._permissions.document(scope, one, Access.READ) for one in dict.fromkeys(document_ids)]
         async with AsyncExitStack() as stack:
             archives: list[str] = []
@@ -83,7 +83,7 @@ class Tables:
                     path = await stack.enter_async_context(self._extraction.tables(one))
                     if path is not None and question:
                         files.append(str(await stack.enter_async_context(self._extraction.file(one))))
-                except FileNotFoundError:  # deleted or replaced in between
+                except FileNotFoundError:  # deleted or replaced meanwhile
                     continue
                 if path is not None:
                     archives.append(str(path))

@@ -1,4 +1,4 @@
-"""What a file is, told from its bytes. The name only decides between kinds of text, which bytes cannot tell apart."""
+"""Detects a file's type from its bytes. The name only decides between kinds of text, which look alike."""
 
 from __future__ import annotations
 
@@ -60,24 +60,24 @@ _MAIL = re.compile(
     re.IGNORECASE,
 )
 _PDF_OBJECT = re.compile(rb"(?<!\d)\d{1,10}\s\d{1,5}\sobj\b")
-# Made of text, and yet not to be read as such.
+# Text formats that must not be read as plain text.
 _TEXT_FORMATS = (b"%!PS-", b"!<arch>")
 _BY_NAME = {".md": "md", ".markdown": "md", ".mdx": "md", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".htm": "html",
             ".html": "html", ".xhtml": "html", ".eml": "eml"}  # fmt: skip
 _TEXT_NAMES = frozenset([*_BY_NAME, ".txt", ".text", ".log", ".rst", ".py", ".json", ".xml"])
-_BY_MARKS = ("eml", "html")  # kinds of text that a name only makes likelier
+_BY_MARKS = ("eml", "html")  # kinds of text for which a name is only a hint
 
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """Media type and our short name of a format."""
+    """Media type and the short name of a format."""
 
     mime_type: str
     document_type: str
 
 
 def sniff(path: Path, filename: str) -> FileType:
-    """Return the type of the file at `path`; raises `ParseError` for what no parser reads."""
+    """Return the type of the file at `path`; raises `ParseError` for a type without a parser."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
     for other in added().values():
@@ -92,7 +92,7 @@ def sniff(path: Path, filename: str) -> FileType:
     if head.startswith(b"{\\rtf"):
         return _known("rtf")
     found = filetype.guess(head)
-    # "BM", "MZ" and "ID3" begin words too: bytes that name a format count only where what follows is no text.
+    # "BM", "MZ" and "ID3" begin words too: a signature counts only if the following bytes are no text.
     if found is not None and not (is_plain(head) and not head.startswith(_TEXT_FORMATS)):
         if found.mime in _PICTURES:
             return _known(_PICTURES[found.mime])
@@ -103,7 +103,7 @@ def sniff(path: Path, filename: str) -> FileType:
 
 
 def _is_pdf(path: Path, head: bytes, filename: str) -> bool:
-    """Tell a PDF by its mark and an object or its name; without the mark by objects, its end, and bytes of no text."""
+    """Return whether it is a PDF, by signature and an object or its name; else by objects, trailer and binary bytes."""
     at = head[:1024].find(b"%PDF-")
     begins = at >= 0 and not head[:at].strip(b"\xef\xbb\xbf\0 \t\r\n\x0c")
     named = PurePosixPath(filename.lower()).suffix
@@ -165,7 +165,7 @@ def _open_document(package: zipfile.ZipFile) -> str:
 
 
 def _text_type(head: bytes, filename: str) -> str:
-    """Return the kind of text: mail and HTML by their marks, the rest by the name."""
+    """Return the kind of text: mail and HTML by their markers, the others by name."""
     narrow = head.replace(b"\0", b"") if b"\0" in head else head
     named = _BY_NAME.get(PurePosixPath(filename.lower()).suffix, "")
     start = narrow.lstrip(b"\xef\xbb\xbf\xff\xfe \t\r\n")[:4096]

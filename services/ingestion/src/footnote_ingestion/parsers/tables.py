@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 HEADER_SEPARATOR = " › "
-"""Between the headers of a column in its rows' text."""
+"""Separates the headers of a column in its rows' text."""
 _NUMBER = re.compile(r"[-+−–(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?(?:\s?[$€£¥])?")
 
 
@@ -23,14 +23,14 @@ def looks_numeric(text: str) -> bool:
 
 
 def is_range(text: str) -> bool:
-    """Tell whether a text is a range of numbers, which names a class: "15 - 24", "75+", "< 5"."""
+    """Return whether a text is a range of numbers, which names a class: "15 - 24", "75+", "< 5"."""
     return _RANGE.fullmatch(text) is not None
 
 
 def row_text(headers: Sequence[str], values: Sequence[str]) -> tuple[str, list[tuple[int, int, int]]]:
-    """One row as text, and for each value written (column index, start, end) of the value in it.
+    """Return one row as text, and (column index, start, end) of each value written in it.
 
-    A value without a header stands alone; empty values are left out.
+    A value without a header is written alone; empty values are left out.
     """
     parts: list[str] = []
     spans: list[tuple[int, int, int]] = []
@@ -48,7 +48,7 @@ def row_text(headers: Sequence[str], values: Sequence[str]) -> tuple[str, list[t
 
 
 def header_depth(rows: Sequence[Sequence[str]]) -> int:
-    """How many of the first rows are the header: 1, or 0 when the first row looks like data."""
+    """Return how many leading rows are the header: 1, or 0 when the first row looks like data."""
     if len(rows) < 2 or not any(rows[0]):
         return 0
     first = [value for value in rows[0] if value]
@@ -60,9 +60,9 @@ def header_depth(rows: Sequence[Sequence[str]]) -> int:
 
 
 def is_series(row: Sequence[str], below: Sequence[str]) -> bool:
-    """Tell whether figures in a row head their columns: days, years or steps that rise or fall, over other things.
+    """Return whether figures in a row are column headers: rising or falling days, years or steps, over other values.
 
-    The corner is empty or a name; a row of data that begins with a name does not rise by one.
+    The corner is empty or a name; figures in a data row that begins with a name do not rise by one.
     """
     cells = [value for value in row[1:] if value]
     if len(cells) < 2 or (row[0] and looks_numeric(row[0])):
@@ -84,19 +84,19 @@ def is_series(row: Sequence[str], below: Sequence[str]) -> bool:
 
 
 def looks_like_year(text: str) -> bool:
-    """Return True for four figures that may be a year."""
+    """Return whether four digits may be a year."""
     return len(text) == 4 and text.isdecimal() and 1900 <= int(text) <= 2100
 
 
 def header_path(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the headers of a column from the cells above one another, outermost first; the same one counts once."""
+    """Return the headers of a column from the cells above one another, outermost first, without repetitions."""
     return tuple(text[:200] for text in dict.fromkeys(texts) if text)
 
 
 def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell whether rows of two columns are names with their values: names differ, values are of several kinds.
+    """Return whether rows of two columns are names with their values: names differ, values are of several kinds.
 
-    Names that end in a colon say so themselves. Figures alone under a word are a column; words alone cannot be told.
+    Names that end in a colon are clear. Figures alone under a word are a column; words alone give no evidence.
     """
     if len(rows) < 2 or any(len(row) < 2 or not row[0] or any(row[2:]) for row in rows):
         return False
@@ -110,16 +110,16 @@ def are_pairs(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def is_form(headers: Sequence[Sequence[str]]) -> bool:
-    """Tell whether rows that might head a table are a form's: most of their cells are labels with their values.
+    """Return whether rows that might be a header are a form: most of their cells are labels with their values.
 
-    Labels end in a colon, with or without the value behind it; so are cells as long as sentences no names of columns.
+    Labels end in a colon, with or without the value after it. Cells as long as sentences are not column names either.
     """
     cells = list(dict.fromkeys(text for row in headers for text in row if text))
     return sum(_is_label(text) or len(text) > _LONGEST_HEADER for text in cells) * 2 > len(cells)
 
 
 def _is_label(text: str) -> bool:
-    """Tell whether a text has a colon that is in no number, as 12:30 has one: "Age: 50", "Ward:"."""
+    """Return whether a text has a colon outside of a number such as 12:30: "Age: 50", "Ward:"."""
     for mark in ":：":
         before, found, after = text.partition(mark)
         if found and before and not (before[-1].isdigit() and after[:1].isdigit()):
@@ -128,7 +128,7 @@ def _is_label(text: str) -> bool:
 
 
 def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
-    """Return the columns that name the rows: the first ones that tell rows apart, a number with the name beside it."""
+    """Return the columns that name the rows: the first that distinguish them, or a number with the name beside it."""
     seen: list[tuple[str, ...]] = [() for _ in rows]
     width = max((len(row) for row in rows), default=0)
     if width < 2:

@@ -1,8 +1,7 @@
-"""The suite of parsers, to be run in the pytest of whoever writes one, on a sample file of its format.
+"""The suite of parsers, to be run in the pytest of a parser's author, on a sample file of its format.
 
-    @pytest.mark.parametrize("check", PARSER)
-    def test_it_conforms(check, tmp_path):
-        check(MyParser(), Path("sample.mine"), tmp_path)
+@pytest.mark.parametrize("check", PARSER) def test_it_conforms(check, tmp_path): check(MyParser(), Path("sample.mine"),
+tmp_path)
 
 A check raises AssertionError with what came back.
 """
@@ -26,7 +25,7 @@ def _read(parser: Parser, path: Path, limits: Limits | None = None) -> tuple[lis
 
 
 def reads_blocks_with_exact_places(parser: Parser, sample: Path, folder: Path) -> None:
-    """Check that there are blocks, each with text, and its span in the document's text; anchors lie inside it."""
+    """Check that blocks exist, each with text and its exact span in the document's text; anchors lie inside it."""
     blocks, properties = _read(parser, sample)
     assert blocks, "the sample gave no block"
     assert properties.page_count >= 0, f"page_count is {properties.page_count}"
@@ -42,7 +41,7 @@ def reads_blocks_with_exact_places(parser: Parser, sample: Path, folder: Path) -
 
 
 def says_what_each_block_is(parser: Parser, sample: Path, folder: Path) -> None:
-    """Check kinds, levels of headings (1 to 6, else 0), tables numbered from 1 in order; furniture comes last."""
+    """Check kinds, heading levels (1 to 6, else 0) and table numbers from 1 in order; furniture comes last."""
     blocks, _ = _read(parser, sample)
     tables: list[int] = []
     kinds = [block.kind for block in blocks]
@@ -58,7 +57,7 @@ def says_what_each_block_is(parser: Parser, sample: Path, folder: Path) -> None:
 
 
 def reads_the_same_again(parser: Parser, sample: Path, folder: Path) -> None:
-    """Check that nothing is kept from one file to the next."""
+    """Check that no state is kept from one file to the next."""
     assert _read(parser, sample)[0] == _read(parser, sample)[0], "the second time there are other blocks"
 
 
@@ -73,7 +72,7 @@ def keeps_the_limits(parser: Parser, sample: Path, folder: Path) -> None:
 
 
 def survives_damage(parser: Parser, sample: Path, folder: Path) -> None:
-    """Check that files cut short, empty, spoilt or of nonsense are read as far as they go or end with ParseError."""
+    """Check that truncated, empty, damaged or random files are read as far as possible or raise ParseError."""
     whole = sample.read_bytes()
     half = len(whole) // 2
     spoilt = whole[:half] + bytes(255 - byte for byte in whole[half : half + 64]) + whole[half + 64 :]

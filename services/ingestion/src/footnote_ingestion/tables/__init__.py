@@ -1,1 +1,1 @@
-"""Tables of documents as data: collected while a file is read, kept as Parquet, queried in the shut-in process."""
+"""Tables of documents as data: collected during parsing, kept as Parquet, queried in the sandbox."""

@@ -1,7 +1,7 @@
-"""The tables of a file, collected from its blocks while it is read.
+"""Collects the tables of a file from its blocks while it is parsed.
 
-A row holds, by the number of its column, the text and the value of each cell; with the number of the row that is the
-cell's place. Columns are typed by what most of their cells hold.
+A row holds the text and value of each cell by column number; with the row number that gives the cell's place. A
+column's type is that of most of its cells.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from footnote.types.v1.table_pb2 import (
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR
 
 KINDS = {"number": COLUMN_TYPE_NUMBER, "date": COLUMN_TYPE_DATE, "boolean": COLUMN_TYPE_BOOLEAN, "": COLUMN_TYPE_TEXT}
-"""The type of a column by the value that its cells have."""
+"""The type of a column by the kind of its cells' values."""
 _SAMPLES, _SAMPLE_LENGTH = 5, 60
 
 Value = float | str | bool | None
@@ -42,7 +42,7 @@ class CellData:
 
 @dataclass(frozen=True, slots=True)
 class RowData:
-    """A row: its number, the sections it stands in, its cells by the number of their column."""
+    """A row: its number, its sections, its cells by column number."""
 
     number: int
     sections: tuple[str, ...]
@@ -51,7 +51,7 @@ class RowData:
 
 @dataclass(slots=True)
 class ColumnData:
-    """A column: its headers, and what is counted of its cells."""
+    """A column: its headers, and counts over its cells."""
 
     headers: tuple[str, ...] = ()
     names_rows: bool = False
@@ -66,12 +66,12 @@ class ColumnData:
 
     @property
     def type(self) -> ColumnType.ValueType:
-        """What most of its cells hold."""
+        """The type of most of its cells."""
         return KINDS[self.kinds.most_common(1)[0][0]] if self.kinds else COLUMN_TYPE_UNSPECIFIED
 
     @property
     def others(self) -> int:
-        """How many cells hold another kind than most."""
+        """The number of cells of other types."""
         return sum(self.kinds.values()) - max(self.kinds.values(), default=0)
 
     def saw(self, cell: CellData) -> None:
@@ -84,7 +84,7 @@ class ColumnData:
 
 @dataclass(slots=True)
 class TableData:
-    """A table without its rows, of which it knows how many there are."""
+    """A table's description without its rows, but with their number."""
 
     number: int
     name: str
@@ -92,21 +92,21 @@ class TableData:
     rows: int = 0
 
     def column(self, number: int) -> ColumnData:
-        """Return the column of a number, from 1; a row may be longer than the header."""
+        """Return the column with a number, from 1; a row may be longer than the header."""
         while len(self.columns) < number:
             self.columns.append(ColumnData())
         return self.columns[number - 1]
 
 
 class Collector:
-    """Takes blocks in reading order and hands each row of a table on, with the table as it is known by then."""
+    """Takes blocks in reading order and passes each table row on, with the table as known so far."""
 
     def __init__(self, take: Callable[[TableData, RowData], None]) -> None:
         self._take = take
         self.tables: dict[int, TableData] = {}
 
     def add(self, block: Block) -> None:
-        """Take a block; those without cells are no rows."""
+        """Take a block; blocks without cells are ignored."""
         cells = dict(_cells(block))
         if not block.table or not cells:
             return

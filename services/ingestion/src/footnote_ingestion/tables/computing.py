@@ -385,7 +385,7 @@ def _shared(one: TableDescription, two: TableDescription, asked: Sequence[str]) 
 
 
 def _place(asked: Sequence[str], parts: Sequence[str]) -> int:
-    """Return where words stand one after another, -1 where they do not."""
+    """Return where words occur consecutively, -1 if they do not."""
     size = len(parts)
     return next(
         (at for at in range(len(asked) - size + 1) if size and tuple(asked[at : at + size]) == tuple(parts)), -1

@@ -1,4 +1,4 @@
-"""Runs statements over kept tables: an engine in memory that is locked before the first statement reaches it."""
+"""Runs statements over kept tables, in an in-memory engine that is locked before the first statement."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ _SETTINGS = (
 
 
 class Session:
-    """A locked engine, made once a process and before that is shut in: at its start the engine looks at the machine.
+    """A locked engine, created once per process and before the sandbox: at its start it inspects the machine.
 
-    It opens what is in `folder` and nothing else, takes half of the process's memory and one thread, and whatever it is
-    asked later no setting can change.
+    It opens only files in `folder`, and uses half of the process's memory and one thread. Later statements cannot
+    change any setting.
     """
 
     def __init__(self, folder: Path, process_bytes: int) -> None:
@@ -55,12 +55,12 @@ class Session:
 
 
 class TooCostly(Exception):
-    """A statement took more time or memory than it may."""
+    """A statement exceeded its time or memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A document's kept tables: the archive, and of which document it is."""
+    """A document's archive of tables, with the document it belongs to."""
 
     path: Path
     document_id: str
@@ -69,7 +69,7 @@ class Archive:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a statement gave: names of columns, plain values, whether there were more rows, the statement as it ran."""
+    """A statement's result: column names, plain values, whether there were more rows, the statement as run."""
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
@@ -78,7 +78,7 @@ class Answer:
 
 
 class Engine:
-    """The tables of some documents under views, while the block lasts."""
+    """The tables of some documents as views, for the duration of the block."""
 
     def __init__(self, archives: Iterable[Archive], session: Session, seconds: float) -> None:
         self._seconds = seconds
@@ -135,7 +135,7 @@ class Engine:
         self._connection.execute(f"CREATE VIEW {quoted(table.view)} AS SELECT {', '.join(columns)} FROM '{path}'")
 
     def query(self, query: str) -> Answer:
-        """Run a stranger's statement; raises `RefusedStatement`, `TooCostly`."""
+        """Run an untrusted statement; raises `RefusedStatement`, `TooCostly`."""
         statement = checked(query, [table.view for table in self.tables])
         columns, rows = self.run(statement, most=MOST_ROWS + 1)
         return Answer(
@@ -145,7 +145,7 @@ class Engine:
     def run(
         self, statement: str, parameters: Sequence[object] = (), most: int = 0
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
-        """Run a statement of our own, or one that was checked, within its time; at most `most` rows, 0 for all."""
+        """Run a trusted or checked statement within its time; at most `most` rows, 0 for all."""
         if self._late.is_set():
             raise TooCostly(f"takes longer than the {self._seconds:g} seconds allowed")
         try:
@@ -160,7 +160,7 @@ class Engine:
             raise RefusedStatement(f"does not run: {str(error).partition(chr(10))[0][:300]}") from None
 
     def rows(self, number: int, after: int, size: int) -> list[TableRowCells]:
-        """Return rows of the table of a number from place `after` on, with their cells."""
+        """Return rows of the table with this number, after place `after`, with their cells."""
         table = next(table for table in self.tables if table.number == number)
         raw = quoted("raw_" + table.view)
         names, rows = self.run(f"SELECT * FROM {raw} LIMIT {size} OFFSET {after}")
@@ -168,7 +168,7 @@ class Engine:
 
 
 def quoted(name: str) -> str:
-    """Return a name as SQL has it."""
+    """Return a name quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
@@ -192,7 +192,7 @@ def _cells_of(row: dict[str, Any], table: TableDescription) -> TableRowCells:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value that JSON has."""
+    """Convert a value to a JSON type."""
     if isinstance(value, datetime):
         midnight = (value.hour, value.minute, value.second, value.microsecond) == (0, 0, 0, 0)
         return (value.date() if midnight else value).isoformat()

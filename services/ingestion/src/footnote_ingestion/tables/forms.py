@@ -232,7 +232,7 @@ class _Reading:
             self._taken.setdefault(place, kind)
 
     def _places(self, parts: Sequence[str], *, exact: bool) -> Iterator[tuple[int, int]]:
-        """Yield where words stand one after another among those that are not taken."""
+        """Yield where words occur consecutively among those not taken yet."""
         for start in range(len(self._asked) - len(parts) + 1):
             there = range(start, start + len(parts))
             if any(place in self._taken and self._taken[place] != "header" for place in there):

@@ -1,4 +1,4 @@
-"""What the shut-in process does for tables: keeps those of a file that it reads, answers what is asked of kept ones."""
+"""Table jobs in the sandbox: keeps the tables of a file being parsed, answers questions about kept ones."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ from footnote_ingestion.tables.kept import Keeper
 from footnote_ingestion.tables.statements import RefusedStatement
 
 REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUND"
-"""Reasons of failures beside those of parsers."""
+"""Failure reasons besides those of parsers."""
 _PART = 1024 * 1024
 
 
 class Kept:
-    """Collects the tables of a file that is read. What goes wrong with them is no reason not to read the file."""
+    """Collects the tables of a file being parsed. Problems with tables never fail the file."""
 
     def __init__(self, session: Session) -> None:
         self._folder = Path(mkdtemp(dir=session.folder))
@@ -52,7 +52,7 @@ class Kept:
         rmtree(self._folder, ignore_errors=True)
 
     def before(self, emit: Callable[[Block], None]) -> Callable[[Block], None]:
-        """Return what takes a block that was read and hands it on to `emit`."""
+        """Return a callback that takes a parsed block and passes it on to `emit`."""
 
         def take(block: Block) -> None:
             self._add(block)
@@ -69,7 +69,7 @@ class Kept:
             self._failed = True
 
     def finish(self) -> bool:
-        """Make the archive; False where there are tables that cannot be kept."""
+        """Make the archive; False if there are tables that cannot be kept."""
         try:
             kept = not self._failed and self._keeper.finish(self._collector.tables, self._archive)
         except (duckdb.Error, OSError):
@@ -79,7 +79,7 @@ class Kept:
         return kept or not self._collector.tables
 
     def parts(self) -> Iterator[tuple[int, bytes]]:
-        """Yield the archive in parts, each with where it begins; none where there is none."""
+        """Yield the archive in parts, each with its offset; nothing without an archive."""
         if not self._archive.exists():
             return
         with self._archive.open("rb") as file:
@@ -111,10 +111,10 @@ class OwnRows:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked of the tables of `documents`, (id, file name, type) each in the order of the archives.
+    """A question about the tables of `documents`, (id, file name, type) each, in the order of the archives.
 
-    `query` is a statement, or `question` a question, with which the documents' files come after the archives; else rows
-    of the table `number` from place `after` on are wanted; else descriptions.
+    `query` is a statement. With `question`, the documents' files follow the archives. Otherwise it asks for rows of the
+    table `number` after place `after`, or for descriptions.
     """
 
     documents: Sequence[tuple[str, str, str]]
@@ -132,7 +132,7 @@ class Question:
 
 
 def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
-    """Return the message that answers a question, serialised; raises `ParseError` with what is wrong with it."""
+    """Return the serialised answer to a question; raises `ParseError` for an invalid question."""
     question = Question(**json.loads(line))
     files = dict(zip([one[0] for one in question.documents], archives[len(question.documents) :], strict=False))
     found = [Archive(Path(path), of[0], of[1]) for path, of in zip(archives, question.documents, strict=False)]

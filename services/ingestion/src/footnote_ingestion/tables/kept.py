@@ -1,8 +1,8 @@
-"""Tables as they are kept beside a file: a zip archive of one Parquet file a table, and a list of them with columns.
+"""Tables kept beside a file: a zip archive with one Parquet file per table, and a list of them with columns.
 
-Of column 3 the Parquet file has `t3`, the text as written, and where any cell has such a value `n3` (a number), `d3`
-(a day or time) and `b3` (a boolean); `m3` is what a cell itself says its number is counted in. `row` is the number of
-the row, by which with the column each value has its cell.
+For column 3 the Parquet file has `t3`, the text as written. If any cell has such a value, it has `n3` (a number), `d3`
+(a day or time) and `b3` (a boolean). `m3` is a cell's own unit. `row` is the number of the row, which with the column
+gives each value's cell.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from google.protobuf.json_format import MessageToDict, ParseDict
 from footnote_ingestion.tables.collected import RowData, TableData
 
 LAYOUT = 1
-"""To be raised when what is kept changes: older archives are made again."""
+"""Raise this when the layout changes: older archives are made again."""
 LIST = "tables.json"
 MOST_BYTES = 256 * 1024 * 1024
-"""Largest archive that is kept; the tables of a file with more are not queried."""
+"""Largest archive kept; files with larger tables cannot be queried."""
 _PREFIX = {"number": "n", "date": "d", "boolean": "b"}
 _SQL = {"n": "DOUBLE", "d": "TIMESTAMP", "b": "BOOLEAN", "t": "VARCHAR", "m": "VARCHAR"}
-# Rows wait in a file of text below the sandbox's limit of bytes a file, then go into the engine.
+# Rows wait in a text file, smaller than the sandbox's limit on file size, then go into the engine.
 _FLUSH_BYTES = 16 * 1024 * 1024
 _READ = (
     "header=false, null_padding=true, delim=',', quote='\"', escape='\"', nullstr='', auto_detect=false, "
@@ -36,7 +36,7 @@ _READ = (
 
 
 class Keeper:
-    """Writes rows into an engine's memory, and at the end each table as Parquet; `folder` is for what is on its way."""
+    """Writes rows into an engine's memory, and finally each table as Parquet; `folder` is for temporary files."""
 
     def __init__(self, engine: duckdb.DuckDBPyConnection, folder: Path) -> None:
         self._engine = engine
@@ -45,7 +45,7 @@ class Keeper:
         self._made: dict[int, list[str]] = {}
 
     def add(self, table: TableData, row: RowData) -> None:
-        """Take a row of a table."""
+        """Add a row of a table."""
         names, values = ["row", "sections"], [str(row.number), " › ".join(row.sections)]
         for number, cell in row.cells.items():
             names.append(f"t{number}")
@@ -73,7 +73,7 @@ class Keeper:
             self._flush(number)
 
     def _begin(self, number: int) -> tuple[IO[str], list[str]]:
-        for other in list(self._waiting):  # a table is read to its end before the next begins, all but nested ones
+        for other in list(self._waiting):  # except for nested tables, a table is read to its end before the next begins
             self._flush(other)
         file = (self._folder / f"rows-{number}.csv").open("w+", encoding="utf-8", newline="")
         self._waiting[number] = (file, list(self._made.get(number, ["row", "sections"])))
@@ -90,7 +90,7 @@ class Keeper:
         for name in header[len(made) :]:
             self._engine.execute(f"ALTER TABLE x{number} ADD COLUMN {name} {_SQL[name[0]]}")
         made[:] = header
-        # A row that came before a column was known has fewer values than the others.
+        # Rows before a column was known have fewer values than the others.
         read = ", ".join(f"'{name}': 'VARCHAR'" for name in header)
         cast = ", ".join(
             f"CAST({name} AS {'BIGINT' if name == 'row' else 'VARCHAR' if name == 'sections' else _SQL[name[0]]})"
@@ -103,7 +103,7 @@ class Keeper:
         path.unlink()
 
     def finish(self, tables: dict[int, TableData], archive: Path) -> bool:
-        """Write the archive; False where there is nothing to keep or it is too large."""
+        """Write the archive; False if there is nothing to keep or it is too large."""
         for number in list(self._waiting):
             self._flush(number)
         if not self._made:
@@ -124,7 +124,7 @@ class Keeper:
 
 
 def measure_text(measure: Measure) -> str:
-    """Return a measure as text by which equal ones are equal."""
+    """Return a measure as text, so that equal measures have equal texts."""
     return json.dumps(MessageToDict(measure), sort_keys=True)
 
 
@@ -140,7 +140,7 @@ def _said(table: TableData) -> dict[str, object]:
 
 
 def names_of(columns: list[str]) -> Iterator[str]:
-    """Yield names that are not empty and differ from one another, whatever their case."""
+    """Yield names that are non-empty and distinct without regard to case."""
     taken = {"_row"}
     for place, name in enumerate(columns, 1):
         wanted = base = name or f"Column {place}"
@@ -153,7 +153,7 @@ def names_of(columns: list[str]) -> Iterator[str]:
 
 
 def read_list(archive: zipfile.ZipFile, document_id: str, filename: str) -> list[TableDescription]:
-    """Return the tables of an archive; raises `ValueError` for one of another layout."""
+    """Return the tables of an archive; raises `ValueError` for another layout."""
     said = json.loads(archive.read(LIST))
     if said["layout"] != LAYOUT:
         raise ValueError("the archive is of another version")
@@ -184,5 +184,5 @@ def _description(one: dict[str, object], document_id: str, filename: str) -> Tab
 
 
 def view_of(document_id: str, number: int) -> str:
-    """Return what queries call a table."""
+    """Return the view name of a table in queries."""
     return f"t_{document_id[:12]}_{number}"

@@ -1,4 +1,4 @@
-"""What a query may be: one SELECT over the views given, of the functions listed; all else is refused before it runs."""
+"""Validates queries: one SELECT over the given views with listed functions; anything else is refused before it runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ALLOWED: tuple[type[exp.Expression], ...] = (
     exp.IntDiv,
     # Types and branches.
     exp.Cast, exp.TryCast, exp.DataType, exp.Case, exp.If, exp.Interval, exp.Var,
-    # Functions, all of values alone: none reads a file, a setting, a catalogue or the clock.
+    # Functions of values only: none reads a file, a setting, a catalogue or the clock.
     exp.Sum, exp.Avg, exp.Count, exp.Min, exp.Max, exp.Median, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance,
     exp.VariancePop, exp.Abs, exp.Round, exp.Ceil, exp.Floor, exp.Sqrt, exp.Coalesce, exp.Nullif, exp.Greatest,
     exp.Least, exp.Lower, exp.Upper, exp.Trim, exp.Length, exp.Substring, exp.Concat, exp.Extract, exp.Year, exp.Month,
@@ -41,13 +41,13 @@ _TYPES = frozenset(
 
 
 class RefusedStatement(ValueError):
-    """A statement that is not run; the text says why."""
+    """A refused statement; the message says why."""
 
 
 def checked(query: str, views: Collection[str]) -> str:
     """Return the statement to run for a query over `views`; raises `RefusedStatement`.
 
-    What is returned is written anew from what was understood, so that nothing runs that was not looked at.
+    The result is generated from the parsed query, so that nothing unchecked can run.
     """
     if len(query) > MOST_CHARACTERS:
         raise RefusedStatement(f"is longer than {MOST_CHARACTERS} characters")
@@ -104,7 +104,7 @@ def _check_table(table: exp.Table, views: Collection[str], named: Collection[str
 
 
 def _rename_parts(tree: exp.Expression) -> Collection[str]:
-    """Give the WITH parts names that nothing else has, so that a name never reaches past them into the catalogue."""
+    """Give the WITH parts unique names, so that no name can reach past them into the catalogue."""
     parts = {one.alias_or_name.casefold() for one in tree.find_all(exp.CTE)}
     for table in list(tree.find_all(exp.Table)):
         if isinstance(table.this, exp.Identifier) and table.name.casefold() in parts:

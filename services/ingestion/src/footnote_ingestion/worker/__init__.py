@@ -1,1 +1,1 @@
-"""Parsing apart from the service: supervised child processes that may be killed at any moment."""
+"""Parsing outside the service: supervised child processes that may be killed at any time."""

@@ -1,6 +1,7 @@
-"""The worker process: reads jobs, one at a time, and answers in frames.
+"""The worker process: runs jobs one at a time, and answers in frames.
 
-Forked by `nursery`; it shuts itself in before it reads the first job, and ends when its input does, or with its parent.
+Forked by `nursery`. It enters its sandbox before it reads the first job, and exits at the end of its input, or with its
+parent.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _SELDOM = 20_000
 
 
 class _Frames:
-    """Writes frames; batches blocks."""
+    """Writes frames, with blocks in batches."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -70,7 +71,7 @@ class _Frames:
         self.forget()
 
     def pages(self, read: int, total: int) -> None:
-        """Say how far a file is read, a few times a second at most."""
+        """Report how far a file is parsed, a few times a second at most."""
         now = time.monotonic()
         self._unsaid = wire.PAGES_READ.pack(read, total)
         if now - self._said >= _SAY_SECONDS:
@@ -78,7 +79,7 @@ class _Frames:
             self._say_pages()
 
     def end(self, metadata: bytes) -> None:
-        """Send what is still held back, the last count of pages included, and the metadata."""
+        """Send the pending blocks, the last page count and the metadata."""
         self.flush()
         self._say_pages()
         self.send(wire.METADATA, metadata)
@@ -89,7 +90,7 @@ class _Frames:
             self._unsaid = b""
 
     def begin(self) -> None:
-        """Start a new file: its first page is reported at once, however recent the last report on another file is."""
+        """Start a new file: its first page is reported at once, even soon after another file's report."""
         self.forget()
         self._said, self._unsaid = 0.0, b""
 
@@ -98,7 +99,7 @@ class _Frames:
 
 
 def run(job: wire.Job, frames: _Frames, session: Session) -> None:
-    """Do one job; every failure becomes a frame."""
+    """Run one job; every failure becomes a frame."""
     frames.begin()
     try:
         path = Path(job.path)
@@ -127,7 +128,7 @@ def run(job: wire.Job, frames: _Frames, session: Session) -> None:
         _fail(frames, ParseError(OUT_OF_MEMORY, "Reading the file needs more memory than allowed.").info)
     except FileNotFoundError:
         _fail(frames, ParseError(INTERNAL, "The file to read is gone.").info)
-    except Exception as error:  # a library met what it does not expect: the file's fault, not the service's
+    except Exception as error:  # a library failed on unexpected input: the file's fault, not the service's
         name = type(error).__name__
         _fail(frames, ParseError(CORRUPT, f"The file is malformed: its parser gave up ({name}).").info)
 
@@ -139,7 +140,7 @@ def _fail(frames: _Frames, info: FailureInfo) -> None:
 
 
 def _limit_memory(allowed: int) -> None:
-    """Set a hard stop somewhat above the watched limit, counted from what the process maps already."""
+    """Set a hard limit somewhat above the supervised one, counted from the memory mapped already."""
     if sys.platform != "linux":
         return
     import resource
@@ -151,19 +152,19 @@ def _limit_memory(allowed: int) -> None:
 
 
 def load() -> None:
-    """Load what readings need, so that workers find it there when they are forked."""
+    """Load what parsing needs, so that workers have it when they are forked."""
     import footnote_ingestion.parsers.pdf.parser  # noqa: F401  # the commonest format, and the slowest to import
 
-    added()  # packages are not to be looked for in the shut-in process
+    added()  # the sandbox cannot search for packages
 
     detect("The language of this sentence is found by a model, which is loaded for it.")
 
 
 def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
-    """Shut this process in as the plan says, then do jobs until the input ends."""
+    """Enter the sandbox that the plan describes, then run jobs until the input ends."""
     temporary = str(Path(plan.folder) / "tmp")
     os.environ.update(HOME=temporary, TMPDIR=temporary)
-    tempfile.tempdir = None  # to be looked for anew
+    tempfile.tempdir = None  # so that it is determined again
     _limit_memory(plan.memory_bytes)
     session = Session(Path(temporary) / "tables", plan.memory_bytes)
     if plan.uid:
@@ -171,10 +172,10 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     measures = Measures()
     if plan.isolate:
         measures = sandbox.enter(plan)
-        sandbox.die_with(parent)  # forgotten with every change of user
+        sandbox.die_with(parent)  # every change of user resets this
     frames = _Frames(answers)
     frames.send(wire.READY, measures.line())
-    # A reading makes many objects and few circles of them: these are looked for seldom meanwhile, and after each.
+    # Parsing makes many objects and few cycles: collect rarely during a file, and after each.
     gc.set_threshold(_SELDOM, 10, 10)
     for line in jobs:
         run(wire.Job.from_line(line), frames, session)

@@ -1,4 +1,4 @@
-"""How far workers are to be shut in, and how far they are: said to operators, and refused where it is not enough."""
+"""Required and actual isolation of workers: reported to operators, and refused if insufficient."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FILES = "files"
 PROCESSES = "processes"
 PRIVILEGES = "privileges"
 LIMITS = "limits"
-# What FOOTNOTE_INGESTION_ISOLATION=required insists on, each by at least one measure.
+# The kinds that FOOTNOTE_INGESTION_ISOLATION=required demands, each by at least one measure.
 REQUIRED = (NETWORK, FILES, PROCESSES, PRIVILEGES, LIMITS)
 
 Mode = Literal["auto", "required", "off"]
@@ -29,7 +29,7 @@ Mode = Literal["auto", "required", "off"]
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """What a worker has given up: by kind the measures that are active, and what the kernel refused with why."""
+    """A worker's sandbox: the active measures by kind, and those that the kernel refused, with the reason."""
 
     active: Mapping[str, Sequence[str]] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Measures:
         return [kind for kind in REQUIRED if not self.active.get(kind)]
 
     def text(self) -> str:
-        """Return all of it in one line, for people."""
+        """Return everything in one line, for people."""
         parts = [f"{kind} ({', '.join(how)})" for kind, how in self.active.items()]
         said = "isolated: " + ", ".join(parts) if parts else "not isolated"
         if self.missing:
@@ -52,19 +52,19 @@ class Measures:
 
     @classmethod
     def from_line(cls, line: bytes) -> Measures:
-        """Return the measures of a JSON line."""
+        """Return the measures from a JSON line."""
         return cls(**json.loads(line))
 
 
 class Isolation:
-    """What is known of the isolation of this service's workers."""
+    """The known isolation of this service's workers."""
 
     def __init__(self, mode: Mode) -> None:
         self._mode = mode
         self._found: dict[str, Measures] = {}
 
     def note(self, name: str, measures: Measures) -> None:
-        """Note how workers for `name` are shut in; raises `FailedPrecondition` when that is less than required."""
+        """Record the isolation of workers for `name`; raises `FailedPrecondition` if it is less than required."""
         self._found[name] = measures
         for what, why in measures.missing.items():
             if what.startswith("user "):
@@ -77,7 +77,7 @@ class Isolation:
             )
 
     def text(self) -> str:
-        """Return it in one line, for people; "" while nothing is known."""
+        """Return it in one line, for people; "" while it is unknown."""
         texts = {name: measures.text() for name, measures in self._found.items()}
         if len(set(texts.values())) == 1:
             return f"Parser processes {next(iter(texts.values()))}"
@@ -86,7 +86,7 @@ class Isolation:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one worker is told at its start: limits in bytes, its own folder, who it is, what it may start."""
+    """A worker's start parameters: limits in bytes, its folder, its user, the programs it may start."""
 
     memory_bytes: int
     file_bytes: int
@@ -101,13 +101,13 @@ class Plan:
 
     @classmethod
     def from_line(cls, line: str) -> Plan:
-        """Return the plan of a JSON line."""
+        """Return the plan from a JSON line."""
         return cls(**json.loads(line))
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """How workers are made: what each may use, and where their folders are.
+    """How to create workers: their limits, and where their folders are.
 
     `scratch` must be on a local disk. `uid` 0 keeps our own. `programs` are those that parsers start.
     """
@@ -120,17 +120,17 @@ class Workers:
     programs: Sequence[str] = ()
 
     def plan(self, box: Box) -> Plan:
-        """Return the plan of the worker that gets `box`."""
+        """Return the plan of the worker with `box`."""
         isolate = self.mode != "off"
         return Plan(self.memory_bytes, self.file_bytes, str(box.folder), isolate, self.uid, list(self.programs))
 
 
 class Box:
-    """A worker's own folder: `in` with the file that it reads, `tmp` for what libraries put down."""
+    """A worker's own folder: `in` holds the file that it reads, `tmp` temporary files of libraries."""
 
     def __init__(self, scratch: Path, uid: int) -> None:
         self._uid = uid
-        # Another user cannot pass through the data folder, which is ours alone.
+        # Another user cannot traverse the data folder, which only we can access.
         self.folder = Path(tempfile.mkdtemp(prefix="footnote-worker-")) if uid else scratch / f"worker-{uuid4().hex}"
         self.folder.mkdir(mode=0o700, exist_ok=bool(uid))
         for name in ("in", "tmp"):
@@ -141,7 +141,7 @@ class Box:
             os.chown(self.folder / "tmp", uid, uid)
 
     async def put(self, path: Path) -> Path:
-        """Return the path at which the worker may read a file, and only read it; raises `FileNotFoundError`."""
+        """Return the path at which the worker may read a file, read-only; raises `FileNotFoundError`."""
         shown = self.folder / "in" / uuid4().hex
         if not self._uid:
             with contextlib.suppress(OSError):  # another disk, or one without links
@@ -151,7 +151,7 @@ class Box:
         return shown
 
     async def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with its contents."""
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
     def _copy(self, path: Path, copy: Path) -> None:
@@ -160,6 +160,6 @@ class Box:
             self._share(copy)
 
     def _share(self, path: Path) -> None:
-        """Let the worker's user read, and nobody else."""
+        """Give read access to the worker's user only."""
         os.chown(path, 0, self._uid)
         path.chmod(0o750 if path.is_dir() else 0o640)

@@ -1,6 +1,6 @@
-"""Landlock: a process gives up, for good, all files but those that it names (Linux 5.13 and later).
+"""Landlock: a process gives up, for good, all files except those it names (Linux 5.13 and later).
 
-Asked of the kernel through ctypes; nothing here raises where it lacks the feature, `restrict` says so instead.
+Called through ctypes. Nothing here raises if the kernel lacks the feature; `restrict` reports that instead.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _READ_FILE = 1 << 2
 _READ_DIR = 1 << 3
 _TRUNCATE = 1 << 14
 _IOCTL = 1 << 15
-# Make and remove regular files and folders; devices, sockets, pipes and links are nobody's business here.
+# Create and remove regular files and folders; devices, sockets, pipes and links stay forbidden.
 _CHANGE = 1 << 4 | 1 << 5 | 1 << 7 | 1 << 8
 READ = _READ_FILE | _READ_DIR
 WRITE = READ | _WRITE_FILE | _TRUNCATE | _CHANGE
 _OF_FILES = EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL
-# How many of the rights each version of the interface knows, from version 1 on.
+# How many of the rights each interface version knows, from version 1 on.
 _KNOWN_RIGHTS = (13, 14, 15, 15, 16)
 _NET, _SCOPES = 0b11, 0b11  # bind and connect of TCP; abstract sockets and signals
 _NET_SINCE, _SCOPES_SINCE = 4, 6
@@ -41,15 +41,15 @@ class _PathBeneath(ctypes.Structure):
 
 
 def version(libc: ctypes.CDLL) -> int:
-    """Return the version of the interface, 0 where the kernel has none or has it switched off."""
+    """Return the version of the interface, 0 if the kernel has none or has it disabled."""
     return max(0, int(libc.syscall(_CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)))
 
 
 def restrict(libc: ctypes.CDLL, allowed: Mapping[Path, int]) -> int:
-    """Leave this process the rights named for each path and what is below it; return the interface's version.
+    """Restrict this process to the named rights on each path and below; return the interface's version.
 
-    TCP, signals to others and abstract sockets go as well where the version knows them. Paths that are not there are
-    passed over. Needs no_new_privs; raises `OSError` when the kernel refuses.
+    TCP, signals to other processes and abstract sockets are blocked too if the version supports it. Missing paths are
+    skipped. Needs no_new_privs; raises `OSError` when the kernel refuses.
     """
     known = version(libc)
     if not known:
@@ -68,7 +68,7 @@ def restrict(libc: ctypes.CDLL, allowed: Mapping[Path, int]) -> int:
 
 
 def readable(paths: Iterable[str | Path]) -> dict[Path, int]:
-    """Return the right to read what is at and below each path that there is."""
+    """Return the right to read each existing path and what is below it."""
     return {Path(path): READ for path in paths if path}
 
 

@@ -1,10 +1,10 @@
-"""The process that worker processes are forked from: it has loaded all that they need and never sees a file.
+"""The process from which workers are forked: it has loaded everything they need and never sees a file.
 
 Run as `python -m footnote_ingestion.worker.nursery`, with a socket as standard input. Each request is one JSON line, a
-plan, with two descriptors, the worker's jobs and answers; the reply is the worker's process id, with a descriptor of it
-where the system has such. It ends when the socket does, or with its parent.
+plan, with two descriptors, the worker's jobs and answers. The reply is the worker's process id, with a pidfd if the
+system supports it. The process exits when the socket closes, or with its parent.
 
-A fresh worker costs a fork instead of a second of loading, so that no worker need be shared by two tenants.
+A fresh worker costs a fork instead of a second of loading, so that two tenants never share one.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from footnote_ingestion.worker import child, sandbox
 from footnote_ingestion.worker.isolation import Plan
 
 NICENESS = 10
-"""Of the workers: searches and answers go first."""
+"""Niceness of workers: searches and answers take precedence."""
 _LINE = 65_536
 
 
 def main() -> None:
-    """Load, then fork a worker per request until the socket ends."""
+    """Load, then fork a worker per request until the socket closes."""
     parent = int(sys.argv[1])
     sandbox.die_with(parent)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C is for the parent, which ends us by closing our socket
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a worker ended: the system may forget it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C, and ends us by closing our socket
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # exit codes are not needed: the kernel may reap the workers
     warnings.simplefilter("ignore")
-    logging.disable()  # parsers complain at length about broken files
+    logging.disable()  # parsers log much about broken files
     requests = socket.socket(fileno=0)
-    gc.disable()  # nothing of what is loaded is to be freed
+    gc.disable()  # nothing loaded is to be freed
     child.load()
-    # Python lists the folders of its path once; they may hold more than a parser should be able to list later.
+    # Python caches the listing of its path's folders, which a sandboxed parser may be unable to list later.
     PathFinder.find_spec("footnote_nothing")
-    gc.freeze()  # what is loaded stays as it is, in pages that all workers share
+    gc.freeze()  # loaded objects stay unchanged, in pages that all workers share
     gc.enable()
     requests.sendall(b"ready\n")
     while request := _receive(requests):
@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def _receive(requests: socket.socket) -> tuple[str, int, int] | None:
-    """Return the next request, None when there will be none."""
+    """Return the next request, None at the end."""
     data = b""
     descriptors: list[int] = []
     while not data.endswith(b"\n"):
@@ -73,15 +73,15 @@ def _receive(requests: socket.socket) -> tuple[str, int, int] | None:
 
 
 def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int) -> NoReturn:
-    """Be a worker from here to the end of the process, whatever happens."""
+    """Run as a worker until the process exits, whatever happens."""
     nursery = os.getppid()
     with suppress(BaseException):
-        os.setsid()  # a process group of its own, so that what it starts dies with it
+        os.setsid()  # its own process group, so that programs it starts die with it
         _step_back()
         requests.detach()
         os.dup2(jobs, 0)
         os.close(jobs)
-        os.dup2(2, 1)  # nothing a library prints may mix with the frames
+        os.dup2(2, 1)  # library output must not mix with the frames
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         sandbox.die_with(nursery)
         child.serve(plan, nursery, os.fdopen(0, "rb"), os.fdopen(answers, "wb"))
@@ -89,7 +89,7 @@ def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int)
 
 
 def _step_back() -> None:
-    """Let searches and answers go first: niceness counts within a session, and of Linux's sessions each has its own."""
+    """Lower the priority below searches and answers: Linux weighs niceness within a session, and each has its own."""
     os.nice(NICENESS)
     with suppress(OSError):  # a kernel that does not group processes by session has no such file
         Path("/proc/self/autogroup").write_text(str(NICENESS))

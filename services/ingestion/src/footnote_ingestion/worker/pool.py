@@ -1,6 +1,6 @@
-"""A small pool of worker processes: one tenant's each, kept for its next file, gone after a while without one.
+"""A small pool of worker processes: each serves one tenant, is kept for its next file, and ends after idling.
 
-Tenants, and users of a tenant, take turns, and no tenant's files hold every process (`footnote_kit.fair_slots`).
+Tenants and a tenant's users take turns, and no tenant's files occupy every process (`footnote_kit.fair_slots`).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from footnote_ingestion.worker.starter import Starter
 from footnote_ingestion.worker.wire import BLOCKS, Job
 
 _log = get_logger("footnote.ingestion.pool")
-# A worker that has grown by this share of its limit after a file is replaced: the memory goes back to the system.
+# A worker that has grown by this share of its limit after a file is replaced, to return the memory.
 _FAT = 0.4
 # How long a worker waits for its tenant's next file.
 _IDLE_SECONDS = 30.0
-# Tenants that take turns find their own workers again, beside as many as may work at once. They share most of their
+# Idle workers kept besides as many as may work at once, so that tenants that take turns find theirs. They share most
 # memory with the process that they were forked from.
 _MORE_IDLE = 6
-# The part of the waiting places that one tenant's files may take.
+# The share of the waiting places that one tenant's files may take.
 _TENANTS_PART = 0.75
 
 
 class Pool:
-    """Runs jobs, each for `seconds` of processor time; `starter` is closed by whoever made it.
+    """Runs jobs, each limited to `seconds` of processor time; the creator of `starter` closes it.
 
-    At most `size` run at once, and one more of a tenant that has none of these. A worker reads the files of one
-    tenant, at most `files_per_worker`, and never another's.
+    At most `size` run at once, and one more for a tenant without any of these. A worker parses files of one tenant
+    only, at most `files_per_worker`.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Pool:
         self._idle_seconds = idle_seconds
         self._slots = FairSlots(size)
         self._waiting = 0
-        # Oldest first, each with the timer that ends it.
+        # Oldest first, each with its expiry timer.
         self._idle: dict[Worker, asyncio.TimerHandle] = {}
         self._busy: set[Worker] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -68,15 +68,15 @@ class Pool:
         return [worker.pid for worker in (*self._idle, *self._busy)]
 
     async def measures(self) -> Measures:
-        """Return how far workers are shut in, by starting one that reads nothing."""
+        """Return the isolation of workers, by starting one that parses nothing."""
         worker = await Worker.start(self._starter, self._workers, "")
         await worker.kill()
         return worker.measures
 
     async def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[Frame, None]:
-        """Yield the frames of a job; raises `ParseError` as `Worker.run`, `Unavailable` when too many wait.
+        """Yield the frames of a job; raises `ParseError` as `Worker.run` does, `Unavailable` when too many wait.
 
-        Raises `ResourceExhausted` when too many of the tenant's wait. A worker that dies in the middle is replaced
+        Raises `ResourceExhausted` when too many of the tenant's files wait. A worker that dies during a job is replaced
         once.
         """
         self._check_waiting(tenant)
@@ -101,7 +101,7 @@ class Pool:
             )
 
     async def _run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
-        given = 0  # frames of blocks: a second reading gives the same, and goes on after them
+        given = 0  # frames of blocks: a second run yields the same ones, and continues after them
         for last in (False, True):
             worker = await self._take(tenant)
             skip = given
@@ -115,7 +115,7 @@ class Pool:
                         yield frame
                 return
             except ParseError as error:
-                # Its death may have been another's doing: an operator's, the system's for want of memory.
+                # It may have been killed from outside: by an operator, or by the system for lack of memory.
                 if last or error.reason != PARSER_CRASHED:
                     raise
                 _log.warning("worker_died", pid=worker.pid, action=job.action)
@@ -138,10 +138,10 @@ class Pool:
         await asyncio.gather(*self._closing, *(worker.kill() for worker in list(self._busy)), return_exceptions=True)
 
     async def _take(self, tenant: str) -> Worker:
-        """Return a worker for the tenant: the one of its own that was used last, else a fresh one."""
+        """Return a worker for the tenant: its own most recently used one, else a fresh one."""
         if self._closed:
             raise Unavailable("The service is shutting down", reason="SHUTTING_DOWN")
-        # Looked up anew each time: while a dead one is cleared away, others take from the same workers.
+        # Looked up again each time: while a dead one is removed, concurrent jobs take workers from the same list.
         while worker := next((worker for worker in reversed(self._idle) if worker.tenant == tenant), None):
             self._idle.pop(worker).cancel()
             if worker.alive:
@@ -153,7 +153,7 @@ class Pool:
         return worker
 
     async def _start(self, tenant: str) -> Worker:
-        """Return a fresh worker; one that does not start is tried again, then `Unavailable` says so."""
+        """Return a fresh worker; after a second failed start, raises `Unavailable`."""
         try:
             return await Worker.start(self._starter, self._workers, tenant)
         except RuntimeError as error:
@@ -176,7 +176,7 @@ class Pool:
         await worker.close()
 
     def _retire(self, worker: Worker) -> None:
-        """End a worker that waits."""
+        """End an idle worker."""
         self._idle.pop(worker).cancel()
         task = asyncio.create_task(worker.close())
         self._closing.add(task)

@@ -1,4 +1,4 @@
-"""One worker process as its supervisor sees it: started, given jobs, watched, killed."""
+"""One worker process seen from its supervisor: started, given jobs, watched, killed."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
 _END_SECONDS = 2.0
 SLOW_SECONDS, SLOW_NICENESS = 1.0, 19
-"""Processor time of one file after which its worker gives way to those of other files, and the niceness it then has."""
-# However busy the machine is, a file has an end.
+"""Processor seconds of one file after which its worker yields to others, and the niceness that it then gets."""
+# However busy the machine is, parsing a file ends.
 _MOST_WALL = 20
 _PART = 64 * 1024
-# The kernel ends it this much processor time after the supervisor should have.
+# Processor seconds after the supervisor's limit at which the kernel ends the job.
 _CPU_GRACE_SECONDS = 5
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
@@ -35,15 +35,15 @@ Frame = tuple[bytes, bytes]
 
 
 class Worker:
-    """A running child with a folder of its own. Not to be used by two jobs at once.
+    """A running child with its own folder. Two jobs must not use it at once.
 
-    `tenant` is whose files it reads; it never reads another's.
+    `tenant` is the only tenant whose files it reads.
     """
 
     def __init__(self, started: Started, workers: Workers, box: Box, tenant: str) -> None:
         self._jobs = started.jobs
         self._answers = started.answers
-        # A process id may be another's by the time of a signal; a descriptor can hit no other process.
+        # A process id may be reused before a signal arrives; a pidfd cannot hit another process.
         self._handle = started.handle
         self._memory_bytes = workers.memory_bytes
         self._starts_programs = bool(workers.programs)
@@ -53,7 +53,7 @@ class Worker:
         self._cleared = False
         self._asked = False
         self.slow = False
-        """Whether it gives way to other workers; it cannot be made quick again."""
+        """Whether it yields to other workers; this cannot be undone."""
         self.pid = started.pid
         self.tenant = tenant
         self.measures = Measures()
@@ -62,7 +62,7 @@ class Worker:
 
     @classmethod
     async def start(cls, starter: Starter, workers: Workers, tenant: str) -> Worker:
-        """Return a child that is ready, shut in as `workers` says; raises `RuntimeError` when none can be started."""
+        """Return a ready child, sandboxed as `workers` says; raises `RuntimeError` when none can be started."""
         box = await asyncio.to_thread(Box, workers.scratch, workers.uid)
         try:
             started = await starter.start(workers.plan(box))
@@ -88,14 +88,14 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """False once it has ended."""
+        """Whether it is still running."""
         return not (self._cleared or self._answers.at_eof())
 
     async def run(self, job: wire.Job, seconds: float) -> AsyncGenerator[Frame, None]:
         """Give it a job and yield its frames, the last being METADATA or DONE.
 
-        Raises `ParseError` when the job fails, takes longer than `seconds`, takes too much memory, or takes the
-        process with it. When the caller stops early the process is killed.
+        Raises `ParseError` when the job fails, exceeds `seconds` or its memory, or crashes the process. When the caller
+        stops early, the process is killed.
         """
         self.jobs += 1
         self._killed_for, self._peak = "", 0
@@ -113,7 +113,7 @@ class Worker:
         self._limit_processor(seconds)
         watch = asyncio.create_task(self._watch(seconds))
         try:
-            with contextlib.suppress(ConnectionError):  # a dead child shows when we read
+            with contextlib.suppress(ConnectionError):  # the next read shows that a child is dead
                 self._jobs.write(there.line())
                 await self._jobs.drain()
             while not finished:
@@ -142,10 +142,10 @@ class Worker:
         return kind, await self._answers.readexactly(length) if length else b""
 
     async def _watch(self, seconds: float) -> None:
-        """Kill the process when it has used its time, or its memory grows over the limit.
+        """Kill the process when it exceeds its time or its memory.
 
-        Its time is that of the processor. What it stands still beside, while nobody else keeps it waiting, counts as
-        well, since a hung one uses none; waiting for a processor that others use does not.
+        The limit counts processor time, plus time in which it neither runs nor waits for a processor: a hung process
+        uses none. Waiting for a busy processor does not count.
         """
         loop = asyncio.get_running_loop()
         start = last = loop.time()
@@ -154,7 +154,7 @@ class Worker:
             await asyncio.sleep(min(_WATCH_SECONDS, seconds / 10))
             now = loop.time()
             used, runs = _processor_use(self.pid)
-            # A late look tells nothing of the time before it.
+            # A late check gives no evidence of the time before it.
             still += min(now - last, 2 * _WATCH_SECONDS) if self._asked and not runs else 0.0
             last = now
             if used - used_before >= SLOW_SECONDS and not self.slow:
@@ -169,24 +169,24 @@ class Worker:
                 return
 
     def _slow_down(self) -> None:
-        """Let the workers that read short files go first, also those programs that this one has started."""
+        """Give precedence to workers with short files, also over the programs that this one has started."""
         self.slow = True
-        with contextlib.suppress(OSError):  # it has ended, or may not be changed by us
+        with contextlib.suppress(OSError):  # it has ended, or we may not change it
             os.setpriority(os.PRIO_PGRP, self.pid, SLOW_NICENESS)
         with contextlib.suppress(OSError):  # Linux may weigh sessions before processes; each worker has its own
             Path(f"/proc/{self.pid}/autogroup").write_text(str(SLOW_NICENESS))
 
     def _limit_processor(self, seconds: float) -> None:
-        """Let the kernel end a job that takes too long should the supervisor be held up; only we can raise this."""
+        """Let the kernel end an overlong job if the supervisor is delayed; only we can raise this limit."""
         if sys.platform != "linux":
             return
-        with contextlib.suppress(OSError):  # it has ended, or may not be limited by us
+        with contextlib.suppress(OSError):  # it has ended, or we may not limit it
             _, hard = resource.prlimit(self.pid, resource.RLIMIT_CPU)
             soft = ceil(_processor_seconds(self.pid) + seconds) + _CPU_GRACE_SECONDS
             resource.prlimit(self.pid, resource.RLIMIT_CPU, (soft, hard))
 
     async def _death(self, seconds: float) -> ParseError:
-        """Return the error that says why the process has ended in the middle of a job."""
+        """Return the error for a process that ended during a job."""
         await self.kill()
         if self._killed_for == TIMEOUT:
             return ParseError(
@@ -198,7 +198,7 @@ class Worker:
         return ParseError(PARSER_CRASHED, "The parser crashed on this file.")
 
     async def close(self) -> None:
-        """End it in good order, or kill it after a moment."""
+        """End it in order, or kill it after a moment."""
         self._jobs.close()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_END_SECONDS):
@@ -206,7 +206,7 @@ class Worker:
         await self.kill()
 
     async def kill(self) -> None:
-        """Kill it with what it has started, and wait until it is gone."""
+        """Kill it with the programs it has started, and wait until it is gone."""
         if self._cleared:
             return
         self._signal(signal.SIGKILL)
@@ -216,7 +216,7 @@ class Worker:
         await asyncio.shield(self._box.remove())
 
     async def _gone(self) -> None:
-        """Wait for the end of its answers, which only its own end brings."""
+        """Wait for the end of its answers, which only its own end causes."""
         while await self._answers.read(_PART):
             pass
 
@@ -231,7 +231,7 @@ class Worker:
             self._handle = -1
 
     def _end_programs(self) -> None:
-        """End what it had started: the group bears its number as long as there is anybody in it."""
+        """End the programs it had started: the group id stays valid while it has members."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
@@ -246,12 +246,12 @@ class Worker:
 
 
 def _processor_seconds(pid: int) -> float:
-    """Processor time that a process has used; 0 when it has ended or cannot be asked."""
+    """Return the processor seconds that a process has used; 0 when it has ended or cannot be asked."""
     return _processor_use(pid)[0]
 
 
 def _processor_use(pid: int) -> tuple[float, bool]:
-    """Return the processor time that a process and its ended children have used, and whether it runs or would."""
+    """Return the processor seconds of a process and its ended children, and whether it runs or is ready to."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -260,7 +260,7 @@ def _processor_use(pid: int) -> tuple[float, bool]:
 
 
 def resident_bytes(pid: int) -> int:
-    """Memory that a process holds, 0 when it cannot be told (it has ended, or this is not Linux)."""
+    """Return the memory of a process, 0 if unknown (it has ended, or this is not Linux)."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE
     except (OSError, IndexError, ValueError):

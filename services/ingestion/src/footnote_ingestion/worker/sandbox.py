@@ -1,7 +1,7 @@
-"""What a worker gives up before it sees the first stranger's byte: network, files, other processes, rights.
+"""What a worker gives up before it reads any untrusted byte: network, files, other processes, privileges.
 
-Each measure is taken where the kernel has it. `enter` raises nothing for one that it lacks: it returns which are active
-and why the others are not, and the parent decides whether that will do.
+Each measure is taken if the kernel supports it. `enter` does not raise for a missing one: it returns the active
+measures and why the others are inactive, and the parent decides whether that suffices.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _NEW_IPC, _NEW_USER, _NEW_NET = 0x08000000, 0x10000000, 0x40000000
 _SET_PDEATHSIG = 1
 _SET_DUMPABLE, _CAPBSET_DROP, _SET_SECUREBITS, _SET_NO_NEW_PRIVS, _CAP_AMBIENT = 4, 24, 28, 38, 47
 _CLEAR_ALL = 4
-# Being root gives no capabilities, and neither does any program; locked.
+# Neither root nor any program gives capabilities; locked.
 _SECUREBITS = 0b1100_0011
 _CAPABILITY_VERSION = 0x20080522
 _OPEN_FILES = 256
 _PROCESSES = 64
-# What programs and libraries look at, beside where Python is installed.
+# Files that programs and libraries read, besides Python's own.
 _SYSTEM = (
     "/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/share", "/etc/ld.so.cache", "/etc/localtime",
     "/etc/fonts", "/etc/mime.types", "/dev/null", "/dev/zero", "/dev/urandom", "/sys/devices/system/cpu",
@@ -40,13 +40,13 @@ _LOADERS = ("/lib64/ld-linux*", "/lib/ld-linux*", "/lib/ld-musl*", "/lib/*/ld-li
 
 @dataclass(slots=True)
 class _Taken:
-    """What has become of the measures so far."""
+    """The results of the measures so far."""
 
     active: dict[str, list[str]] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
 
     def take(self, name: str, how: str, measure: Callable[[], object]) -> bool:
-        """Take a measure and note it under `name`."""
+        """Take a measure and record it under `name`."""
         try:
             measure()
         except OSError as error:
@@ -57,9 +57,9 @@ class _Taken:
 
 
 def enter(plan: Plan) -> Measures:
-    """Shut this process in as far as the kernel goes, and return which measures are active.
+    """Sandbox this process as far as the kernel supports it, and return the active measures.
 
-    Raises `OSError` when the user id that the plan names cannot be taken.
+    Raises `OSError` when the process cannot switch to the plan's user id.
     """
     os.umask(0o077)
     taken = _Taken()
@@ -69,10 +69,10 @@ def enter(plan: Plan) -> Measures:
         taken.missing[NETWORK] = taken.missing[FILES] = taken.missing[PROCESSES] = f"no measures on {sys.platform}"
         return Measures(taken.active, taken.missing)
     libc = ctypes.CDLL(None, use_errno=True)
-    allowed = _allowed(plan)  # looked up by who may look anywhere
+    allowed = _allowed(plan)  # looked up while this process may still read anywhere
     own_namespace = _leave_network(libc, plan, taken)
     if plan.programs and (own_namespace or plan.uid):
-        # Counted per user, and in a namespace of its own for this process's children alone.
+        # Counted per user; in its own namespace, only for this process's children.
         most = _PROCESSES if own_namespace else 8 * _PROCESSES
         taken.take(PROCESSES, f"at most {most}", lambda: resource.setrlimit(resource.RLIMIT_NPROC, (most, most)))
     taken.take(PRIVILEGES, "no capabilities", lambda: _drop_capabilities(libc))
@@ -89,7 +89,7 @@ def enter(plan: Plan) -> Measures:
 
 
 def die_with(parent: int) -> None:
-    """Have the kernel end this process when its parent ends, and end it now when that is another one already."""
+    """Make the kernel end this process with its parent, and end it now if the parent has changed already."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -108,7 +108,7 @@ def _limit(plan: Plan) -> None:
 
 
 def _leave_network(libc: ctypes.CDLL, plan: Plan, taken: _Taken) -> bool:
-    """Go where there is no network, and become the plan's user; return whether in a user namespace of our own."""
+    """Leave the network and become the plan's user; return whether in a user namespace of our own."""
     how = "namespace"
     alone = os.geteuid() == 0 and taken.take(NETWORK, how, lambda: _unshare(libc, _NEW_NET | _NEW_IPC))
     if plan.uid:
@@ -125,9 +125,9 @@ def _leave_network(libc: ctypes.CDLL, plan: Plan, taken: _Taken) -> bool:
 
 
 def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """Give up all capabilities, for programs that are started as well."""
+    """Drop all capabilities, also for programs started later."""
     capability = 0
-    # Past the last one that the kernel knows it answers EINVAL; without the right to drop any, EPERM.
+    # For a number past the last capability the kernel answers EINVAL; without the right to drop any, EPERM.
     while libc.prctl(_CAPBSET_DROP, capability, 0, 0, 0) == 0:
         capability += 1
     libc.prctl(_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)
@@ -141,7 +141,7 @@ def _drop_capabilities(libc: ctypes.CDLL) -> None:
 
 
 def _allowed(plan: Plan) -> dict[Path, int]:
-    """Return what this process may still open: Python and our packages, its own folder, the programs that it starts."""
+    """Return what this process may still open: Python and our packages, its own folder, its programs."""
     paths: set[str | Path] = {*_SYSTEM, *sysconfig.get_paths().values(), str(Path(sys.base_prefix) / "lib")}
     paths -= {sysconfig.get_path("data"), sysconfig.get_path("scripts")}  # whole prefixes, not only libraries
     for entry in sys.path:
@@ -149,7 +149,7 @@ def _allowed(plan: Plan) -> dict[Path, int]:
         if folder.name in ("site-packages", "dist-packages"):
             paths.add(folder)
         elif folder.is_dir():
-            # A working copy, or the folder that somebody stood in: what is ours there, and nothing else.
+            # A working copy or the current folder: only our own packages in it.
             paths.update(folder / package for package in _OURS)
     allowed = landlock.readable(paths) | {Path("/dev/null"): landlock.WRITE}
     if plan.programs:

@@ -1,8 +1,8 @@
-"""A filter of system calls for processes that read strangers' files: no sockets, no other processes, no new rights.
+"""A system call filter for processes that parse untrusted files: no sockets, no other processes, no new privileges.
 
-A few lines of BPF made here and handed to the kernel by ctypes: what is denied answers EPERM, which Python turns into
-`PermissionError`, so that a parser that tries fails as any other does. Numbers are per architecture; where ours are not
-known there is no filter, and `install` says so.
+A few lines of BPF, built here and installed through ctypes. A denied call returns EPERM, which Python raises as
+`PermissionError`, so that a parser that tries fails like any other. Numbers depend on the architecture; for an unknown
+one there is no filter, and `install` says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE = 0, 4  # offsets in what the filter is shown of a call
+_NUMBER, _ARCHITECTURE = 0, 4  # offsets in the data that the filter sees of a call
 _X32 = 0x40000000
 _MODE_FILTER, _ALL_THREADS = 1, 1
 _CLONE_THREAD = 0x00010000
@@ -26,7 +26,7 @@ _CLONE_NEW = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """The numbers of one architecture; `denied` by name, and those that are looked at more closely."""
+    """The numbers of one architecture; `denied` by name, and those that are inspected further."""
 
     audit: int
     seccomp: int
@@ -38,7 +38,7 @@ class Numbers:
     denied: dict[str, int]
 
 
-# From number 424 on all architectures agree.
+# From number 424 on, all architectures agree.
 _COMMON = {
     "pidfd_send_signal": 424, "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427,
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433,
@@ -96,10 +96,10 @@ class _Program(ctypes.Structure):
 
 
 def install(libc: ctypes.CDLL, *, may_start: bool) -> None:
-    """Filter this process's calls from now on, for good and for all of its threads and children.
+    """Filter this process's calls from now on, for good, including all its threads and children.
 
-    With `may_start` it may start programs, which the filter goes with. Needs no_new_privs; raises `OSError` when there
-    is no filter for this machine or the kernel refuses it.
+    With `may_start` it may start programs, which inherit the filter. Needs no_new_privs; raises `OSError` if there is
+    no filter for this machine or the kernel refuses it.
     """
     numbers = _KNOWN.get(platform.machine())
     if numbers is None:
@@ -116,7 +116,7 @@ def _compiled(numbers: Numbers, pid: int, may_start: bool) -> bytes:
     """Return the filter's instructions, 8 bytes each."""
     denied = [*numbers.denied.values(), *(() if may_start else numbers.start.values())]
     allow, deny = _op(_RETURN, _ALLOW), _op(_RETURN, _ERRNO | errno.EPERM)
-    # Threads yes, processes no; or processes, but in no namespaces of their own.
+    # Allow threads but no processes; or processes, but no namespaces of their own.
     of_clone = (
         [_op(_ANY_BIT, _CLONE_NEW, 0, 1), deny, allow]
         if may_start
@@ -126,7 +126,7 @@ def _compiled(numbers: Numbers, pid: int, may_start: bool) -> bytes:
     code = [
         _op(_LOAD, _ARCHITECTURE), _op(_EQUAL, numbers.audit, 1, 0), deny,
         _op(_LOAD, _NUMBER), _op(_AT_LEAST, _X32, 0, 1), deny,
-        # What clone3 is to do stands in memory, where a filter cannot look; without it the C library uses clone.
+        # The arguments of clone3 are in memory, which a filter cannot read; without it the C library uses clone.
         _op(_EQUAL, _CLONE3, 0, 1), _op(_RETURN, _ERRNO | errno.ENOSYS),
     ]  # fmt: skip
     for number in denied:
@@ -134,7 +134,7 @@ def _compiled(numbers: Numbers, pid: int, may_start: bool) -> bytes:
     for number, looks in ((numbers.clone, of_clone), (numbers.kill, to_itself), (numbers.tgkill, to_itself)):
         looks = [_op(_LOAD, _argument(0)), *looks]
         code += [_op(_EQUAL, number, 0, len(looks)), *looks]
-    # Asking for a limit passes no new one.
+    # Reading a limit sets no new one.
     asks = [
         _op(_LOAD, _argument(2)), _op(_EQUAL, 0, 1, 0), deny,
         _op(_LOAD, _argument(2) + 4), _op(_EQUAL, 0, 1, 0), deny, allow,

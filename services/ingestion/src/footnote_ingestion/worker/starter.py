@@ -1,4 +1,4 @@
-"""Our end of the nursery: starts it, asks it for workers, starts it again when it has died."""
+"""Our end of the nursery: starts it, requests workers, restarts it when it has died."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from footnote_ingestion.worker.isolation import Plan
 _START_SECONDS = 60.0
 _END_SECONDS = 2.0
 _PART = 65_536
-# What workers need of our environment; secrets stay here.
+# The environment variables that workers need; secrets are not among them.
 _ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "SYSTEMROOT", "TESSDATA_PREFIX")
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A worker process: its id, a descriptor of it (-1 for none), where its jobs go and its answers come from."""
+    """A worker process: its id, its pidfd (-1 for none), and the pipes for its jobs and answers."""
 
     pid: int
     handle: int
@@ -30,7 +30,7 @@ class Started:
 
 
 class Starter:
-    """Gives worker processes; `module` is what runs as nursery. To be closed after all of its workers."""
+    """Starts worker processes; `module` runs as the nursery. Close it after all of its workers."""
 
     def __init__(self, module: str = "footnote_ingestion.worker.nursery") -> None:
         self._module = module
@@ -47,10 +47,10 @@ class Starter:
         return 0 if process is None or process.returncode is not None else process.pid
 
     async def start(self, plan: Plan) -> Started:
-        """Return a fresh worker process for a plan; raises `RuntimeError` when there is none to be had."""
+        """Return a fresh worker process for a plan; raises `RuntimeError` when none can be started."""
         await self._lock.acquire()
-        # A task of its own, which lets the lock go: whoever is cancelled while it waits must not break off what passes
-        # between us and the nursery, on which everybody's workers hang.
+        # A separate task that releases the lock itself. Cancelling a waiting caller must not break off the exchange
+        # with the nursery, on which all workers depend.
         starting = asyncio.create_task(self._start(plan))
         try:
             return await asyncio.shield(starting)
@@ -61,7 +61,7 @@ class Starter:
             raise
 
     async def close(self) -> None:
-        """End the nursery, and with it every worker that is left."""
+        """End the nursery, and with it every remaining worker."""
         self._closed = True
         async with self._lock:
             await self._end()
@@ -73,8 +73,8 @@ class Starter:
                 jobs_end, jobs = _pipe(closing=(theirs, ours))
                 answers, answers_end = _pipe(closing=(ours, theirs))
                 pid, handle = await self._ask(plan, jobs_end, answers_end)
-                ours.pop_all()  # a worker that was started for nobody ends with its input
-        except OSError as error:  # too few descriptors
+                ours.pop_all()  # a worker without a caller exits at the end of its input
+        except OSError as error:  # no descriptors left
             raise RuntimeError("a parser process did not start") from error
         finally:
             self._lock.release()
@@ -85,7 +85,7 @@ class Starter:
             raise RuntimeError("no more parser processes are started")
         channel = await self._alive()
         try:
-            # Shielded: the answer to one request must not be taken for that to the next.
+            # Shielded: otherwise the next request could receive this request's answer.
             return await asyncio.shield(asyncio.to_thread(_exchange, channel, plan.line(), jobs, answers))
         except BaseException:
             await asyncio.shield(self._end())
@@ -140,20 +140,20 @@ class Starter:
 
 
 async def _end_unwanted(starting: asyncio.Task[Started]) -> None:
-    """End a worker whose caller was cancelled while it started, if it did start."""
+    """End a worker whose caller was cancelled during its start, if it did start."""
     try:
         started = await starting
     except (Exception, asyncio.CancelledError):
         return
     if started.handle >= 0:
         os.close(started.handle)
-    started.jobs.close()  # it ends with its input, and its answers with it
+    started.jobs.close()  # it exits at the end of its input, and its answers end with it
     while await started.answers.read(_PART):
         pass
 
 
 def _pipe(closing: tuple[contextlib.ExitStack, contextlib.ExitStack]) -> tuple[int, int]:
-    """Return a pipe to read from and to write to, each end closed with its stack; raises `OSError`."""
+    """Return a pipe's read and write ends, each closed with its stack; raises `OSError`."""
     ends = os.pipe()
     for stack, end in zip(closing, ends, strict=True):
         stack.callback(os.close, end)

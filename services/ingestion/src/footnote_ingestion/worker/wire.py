@@ -1,7 +1,7 @@
-"""What parent and child say to each other over the child's standard streams.
+"""The protocol between parent and child over the child's standard streams.
 
-Down goes one JSON line per job. Up come frames: a type byte, a length (u32, big endian), the payload. Blocks travel as
-they are kept beside the file: in batches of length-prefixed `Block` messages.
+The parent sends one JSON line per job. The child sends frames: a type byte, a length (u32, big endian), the payload.
+Blocks travel as they are kept beside the file: in batches of length-prefixed `Block` messages.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from footnote.types.v1.document_pb2 import Block
 
 from footnote_ingestion.parsers.base import Limits
 
-READY = b"R"  # the child has imported what it needs and shut itself in; JSON: its measures
+READY = b"R"  # the child has imported its modules and entered its sandbox; JSON: its measures
 BLOCKS = b"B"  # a batch of blocks
-PAGES = b"P"  # how far a reading has come: two u32, read and total; not kept
-TABLES = b"T"  # a part of the archive of the file's tables, after where it begins (u64); not kept with the frames
+PAGES = b"P"  # parsing progress: two u32, parsed and total; not kept
+TABLES = b"T"  # a part of the archive of the file's tables, after its offset (u64); not kept with the frames
 METADATA = b"M"  # a serialised ParsedMetadata; the last frame of a parsed document
-DONE = b"D"  # an inspected file is fine, JSON: mime_type, document_type; or what was asked of tables, a message
+DONE = b"D"  # a checked file is fine, JSON: mime_type, document_type; or the answer about tables, a message
 FAILED = b"F"  # JSON: reason, message, hint
 HEADER = struct.Struct(">cI")
 PAGES_READ = struct.Struct(">II")
@@ -29,15 +29,15 @@ _LENGTH = struct.Struct(">I")
 
 BATCH_BLOCKS = 100
 BATCH_BYTES = 256 * 1024
-# A single block may exceed the batch size; nothing sane exceeds this.
+# A single block may exceed the batch size; no valid one exceeds this.
 MAX_FRAME = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One file to read: `action` is "inspect" (which finds the type) or "parse"; `filename` is a hint, not a path.
+    """One file to parse: `action` is "inspect" (which detects the type) or "parse"; `filename` is a hint, not a path.
 
-    With "tables" there is no file but `archives`, and `question` is JSON that `footnote_ingestion.tables.jobs` reads.
+    With "tables" there is no file but `archives`, and `question` is JSON for `footnote_ingestion.tables.jobs`.
     """
 
     action: str
@@ -54,7 +54,7 @@ class Job:
 
     @classmethod
     def from_line(cls, line: bytes) -> Job:
-        """Return the job of a JSON line."""
+        """Return the job from a JSON line."""
         values = json.loads(line)
         return cls(**{**values, "limits": Limits(**values["limits"]), "archives": tuple(values["archives"])})
 

@@ -1,4 +1,4 @@
-"""Excel 97 to 2003 workbooks: formats of numbers, hidden rows and columns, comments; what calamine does not tell."""
+"""Excel 97 to 2003 workbooks: number formats, hidden rows and columns, and comments, which calamine does not report."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MOST_FROZEN = 12
 
 
 class XlsCells:
-    """Reads sheet by sheet."""
+    """Reads this data sheet by sheet."""
 
     def __init__(self, path: Path) -> None:
         try:
             self._book = xlrd.open_workbook(str(path), formatting_info=True, on_demand=True)
-        except Exception:  # xlrd raises whatever a damaged record leads it to; calamine has opened the file
+        except Exception:  # xlrd raises anything for a damaged record; calamine has opened the file
             self._book = None
 
     def of_sheet(self, name: str) -> Beside:
-        """Return what stands beside the values of a sheet, as far as it can be read."""
+        """Return a sheet's data besides its values, as far as it can be read."""
         if self._book is None:
             return Beside(unreadable=1)
         try:
@@ -42,7 +42,7 @@ class XlsCells:
                 ],
             )
             self._book.unload_sheet(name)
-        except Exception:  # as above: the plain values are there nevertheless
+        except Exception:  # as above: the plain values remain
             return Beside(unreadable=1)
         return found
 
@@ -59,6 +59,6 @@ class XlsCells:
 
 
 def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:
-    """Return the last row that a frozen pane keeps in sight."""
+    """Return the last row that a frozen pane keeps visible."""
     split = int(sheet.horz_split_pos) if sheet.panes_are_frozen else 0
     return split - 1 if 0 < split <= _MOST_FROZEN else None

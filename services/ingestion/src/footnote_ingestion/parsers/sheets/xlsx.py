@@ -1,4 +1,4 @@
-"""Office Open XML workbooks: formats of numbers, formulas without values, what is hidden, comments."""
+"""Office Open XML workbooks: number formats, formulas without values, hidden content, comments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BROKEN = (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError)
 
 
 class XlsxCells:
-    """Looks into the sheets of a workbook one by one; in xlsb, whose parts are no XML, nothing is looked for."""
+    """Reads the sheets of a workbook one by one; xlsb is skipped, since its parts are not XML."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class XlsxCells:
             return
 
     def of_sheet(self, name: str) -> Beside:
-        """Return what stands beside the values of a sheet, as far as it can be read."""
+        """Return a sheet's data besides its values, as far as it can be read."""
         if self._binary:
             return Beside(unseen=True)
         found = Beside(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
@@ -64,7 +64,7 @@ class XlsxCells:
 
 
 def _scan(stream: object, found: Beside) -> int:
-    """Look through a sheet; return how many parts with comments and drawings it names."""
+    """Scan a sheet; return how many parts with comments and drawings it names."""
     named = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
     tags = (f"{_MAIN}row", f"{_MAIN}col", _PANE, _FILTER, *_NAMED)
@@ -84,7 +84,7 @@ def _scan(stream: object, found: Beside) -> int:
 
 
 def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside) -> None:
-    """Look at the parts that a sheet refers to: its comments, by cell, as text, and what is drawn on it."""
+    """Read the parts that a sheet refers to: its comments by cell, and the contents of its drawings."""
     folder, name = posixpath.split(part)
     try:
         relations = etree.fromstring(package.read(f"{folder}/_rels/{name}.rels"), xml_parser())
@@ -112,7 +112,7 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside)
 
 
 def _shape_texts(root: etree._Element) -> list[tuple[str, str]]:
-    """Return the texts of boxes and shapes, with the cell that each is anchored at."""
+    """Return the texts of boxes and shapes, with the cell of each anchor."""
     found: list[tuple[str, str]] = []
     for anchor in root.iterchildren(tag=etree.Element):
         start = anchor.find(f"{_DRAWING}from")

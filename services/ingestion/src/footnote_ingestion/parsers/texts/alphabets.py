@@ -1,6 +1,6 @@
-"""Letters beyond a to z of languages in Latin script: they tell encodings apart that differ in a few letters only.
+"""Letters beyond a to z of languages in Latin script; they distinguish encodings that differ in few letters.
 
-As the orthographies have them, with the letters of loan words that dictionaries list; not from any collection of texts.
+Taken from the orthographies, with the letters of loan words that dictionaries list; not from any collection of texts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Bytes of a text file to text: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest encoding.
+"""Decodes text files: byte order marks, UTF-8, UTF-16/32 without a mark, then the likeliest encoding.
 
-The whole file is looked at. What was guessed, and how many bytes no letter stands for, goes with the text. A guess is
-chardetng's, the detector of Firefox; where it falls among the encodings of Latin script, which differ in a few letters,
-the one is taken whose letters belong to the language that the text then is in.
+The whole file is examined. The result records guesses and the number of undecodable bytes. Guesses come from chardetng,
+the detector of Firefox. Among the encodings of Latin script, which differ in few letters, letters decide: they must
+belong to the language of the decoded text.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1b"))
 _NOT_CONTROLS = bytes(set(range(256)) - set(_CONTROLS))
 _HIGH_BYTES = bytes(range(128, 256))
 _LATIN = ("cp1252", "cp1250", "iso8859-2", "cp1254", "cp1257", "iso8859-4", "iso8859-15")
-# Python's names of what the detector calls otherwise; its decoders are the wider ones that the web uses.
+# Python's names for the detector's encodings; its decoders are the web's larger variants.
 _WIDER = {"gbk": "gb18030", "shift_jis": "cp932", "euc-kr": "cp949", "iso-8859-8-i": "iso-8859-8", "big5": "big5hkscs"}
 _ESCAPES = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
@@ -41,13 +41,13 @@ _ESCAPES = (
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 # A superscript, a fraction or a currency sign inside a word is a letter of another encoding.
 _SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_])[¡-©«-´¶-¹»-¿×÷](?=[^\W\d_])")
-# So many of the bytes of a text may be controls, and of its characters such as no letter stands for.
+# Limits on a text's share of control bytes, and of characters that encode no letter.
 _CONTROL_SHARE, _BAD_SHARE = 0.02, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text and how it was read; `replaced` counts U+FFFD that stand for bytes, `nulls` NUL bytes left out."""
+    """A text and how it was decoded; `replaced` counts U+FFFD in place of bytes, `nulls` dropped NUL bytes."""
 
     text: str
     encoding: str
@@ -57,12 +57,12 @@ class Decoded:
 
 
 def guess(data: bytes) -> str:
-    """Name of the codec that reads `data` (a file or its beginning), or "" when it does not look like text."""
+    """Return the codec that reads `data` (a file or its beginning), or "" when it does not look like text."""
     return _find(data)[0]
 
 
 def is_plain(data: bytes) -> bool:
-    """Tell whether bytes are text without a doubt: no NUL, no control characters, and in some encoding."""
+    """Return whether bytes are certainly text: no NUL, no control characters, and valid in some encoding."""
     return not data.translate(None, _NOT_CONTROLS) and bool(guess(data))
 
 
@@ -81,7 +81,7 @@ def read(data: bytes) -> Decoded:
 
 
 def decode(data: bytes, out: BlockWriter | None = None) -> str:
-    """Return the text of a file; what was guessed and what could not be read is noted in `out`."""
+    """Return the text of a file; guesses and undecodable bytes are noted in `out`."""
     found = read(data)
     if out is not None:
         if found.guessed:
@@ -95,7 +95,7 @@ def decode(data: bytes, out: BlockWriter | None = None) -> str:
 
 
 def _find(data: bytes) -> tuple[str, bool]:
-    """Return the codec, "" for what is no text, and whether it is a guess."""
+    """Return the codec, "" for binary data, and whether it is a guess."""
     if not data:
         return "utf-8", False
     for mark, name in _MARKS:
@@ -118,18 +118,18 @@ def _find(data: bytes) -> tuple[str, bool]:
             return "", False
     if _is_utf8(data):
         return "utf-8", False
-    # What is not ASCII between NULs is pixels or numbers.
+    # Non-ASCII bytes between NULs are pixels or numbers.
     if nulls and len(head) - len(head.translate(None, _HIGH_BYTES)) > 0.3 * len(head):
         return "", False
     return _legacy(data), True
 
 
 def _is_utf8(data: bytes) -> bool:
-    """Tell whether it is UTF-8, a few bad bytes aside: chance makes hardly any valid sequence of another encoding."""
+    """Return whether it is UTF-8 except for a few bad bytes: other encodings hardly ever form valid sequences."""
     try:
         data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # cut inside a character
+        if error.start >= len(data) - 3 and error.reason == "unexpected end of data":  # truncated inside a character
             return True
         text = data.decode("utf-8", errors="replace")
         bad = text.count("\ufffd")
@@ -138,7 +138,7 @@ def _is_utf8(data: bytes) -> bool:
 
 
 def _wide(head: bytes) -> str:
-    """UTF-32 or UTF-16 without a mark: told by where the zero and control bytes are, and by decoding."""
+    """Detect UTF-32 or UTF-16 without a mark, by the places of zero and control bytes, and by decoding."""
     zeros = [head[k::4].count(0) for k in range(4)]
     quarter = max(len(head) // 4, 1)
     if zeros[0] >= quarter * 0.9 and zeros[1] >= quarter * 0.9:
@@ -152,10 +152,10 @@ def _wide(head: bytes) -> str:
 
 
 def _plausible(head: bytes, name: str) -> float:
-    """Return the share of line breaks, spaces and full stops, 0.0 where anything is there that no text holds."""
+    """Return the share of line breaks, spaces and full stops, 0.0 if there is anything that no text holds."""
     whole = head[: len(head) // 4 * 4] if name.startswith("utf-32") else head[: len(head) // 2 * 2]
     if whole[-2:] and name.startswith("utf-16") and 0xD8 <= whole[-1 if name.endswith("le") else -2] <= 0xDB:
-        whole = whole[:-2]  # cut between the halves of a character
+        whole = whole[:-2]  # split between the halves of a character
     try:
         text = whole.decode(name)
     except UnicodeDecodeError:
@@ -167,7 +167,7 @@ def _plausible(head: bytes, name: str) -> float:
 
 
 def _legacy(data: bytes) -> str:
-    """Return the likeliest 8-bit or multi-byte encoding, "" where none reads it."""
+    """Return the likeliest 8-bit or multi-byte encoding, "" if none decodes it."""
     detector = EncodingDetector()
     detector.feed(data, last=True)
     found = detector.guess(tld=None, allow_utf8=False).lower()
@@ -180,13 +180,13 @@ def _legacy(data: bytes) -> str:
     high = len(data) - len(data.translate(None, _HIGH_BYTES))
     if bad > _BAD_SHARE * high and name not in _LATIN:
         name, bad = "cp1252", data.decode("cp1252", errors="replace").count("\ufffd")
-    if name in _LATIN and high > 0.4 * len(data) and len(data) > 64:  # no text in Latin script is so full of accents
+    if name in _LATIN and high > 0.4 * len(data) and len(data) > 64:  # no text in Latin script has that many accents
         return ""
     return name
 
 
 def _sample(data: bytes) -> bytes:
-    """Return the lines that hold more than ASCII, as far as they tell the encoding."""
+    """Return the lines with non-ASCII characters, as far as they are needed to detect the encoding."""
     lines: list[bytes] = []
     size = 0
     for line in data[: 16 * _SAMPLE].splitlines():
@@ -199,7 +199,7 @@ def _sample(data: bytes) -> bytes:
 
 
 def _foreign(sample: bytes, name: str) -> int:
-    """Return how many characters, read so, do not belong to the language that the sample then is in."""
+    """Return how many decoded characters do not belong to the language detected in that text."""
     text = sample.decode(name, errors="replace")
     own = LETTERS.get(detect(text))
     found = 0

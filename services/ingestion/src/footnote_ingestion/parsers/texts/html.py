@@ -1,4 +1,4 @@
-"""HTML: what a reader sees, in order, with its headings and tables."""
+"""HTML: the text that a reader sees, in order, with its headings and tables."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SKIP = frozenset(
     ]
 )
 _NAVIGATION = frozenset({"nav"})
-# What they hold is not for readers: programs, styles, and what is shown only where programs do not run.
+# Elements without content for readers: scripts, styles, and fallbacks for disabled scripts.
 _NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
 _INLINE = frozenset(
     [
@@ -100,15 +100,15 @@ _INLINE = frozenset(
         "nobr",
     ]
 )
-# What books and pages call notes, and what refers to one.
+# Roles that mark notes, and references to them.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
 _MARKS = frozenset(("noteref", "doc-noteref"))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
-# Pages that say the one are read as the other by every browser, and mean it.
+# Every browser reads pages that declare the first encoding as the second, and their authors mean it.
 _AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
                 "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
-# Beyond it the text is taken as it comes: each level costs three Python frames.
+# Deeper text is taken without structure: each level costs three Python frames.
 _MAX_DEPTH = 150
 _FEW_LEVELS = 5
 
@@ -117,10 +117,10 @@ class HtmlParser:
     """Reads HTML files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text can be read as HTML."""
+        """Accept any text as HTML."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write the readable text; navigation is left out unless nothing else is there."""
+        """Write the readable text; navigation is left out unless there is nothing else."""
         tree = _tree(_decode(path.read_bytes(), out), out)
         properties = _properties(tree)
         body = tree.body or tree.root
@@ -136,7 +136,7 @@ class HtmlParser:
 
 
 def _tree(html: str, out: BlockWriter, place: Place | None = None) -> LexborHTMLParser:
-    """Return a page's elements; those nested so deep that a parser would not come to an end are taken out of it."""
+    """Return a page's elements, without those nested so deep that parsing would hardly end."""
     html, deeper = flattened(html)
     if deeper:
         words = f"{{count}} elements nested deeper than {DEEPEST} are read as if they stood at that depth"
@@ -156,7 +156,7 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
 def _say_what_is_skipped(
     tree: LexborHTMLParser, skip: frozenset[str], out: BlockWriter, place: Place | None = None
 ) -> None:
-    """Warn of elements that hold words and are not read; programs and styles are none."""
+    """Warn of skipped elements that hold words; scripts and styles do not."""
     for tag in sorted(skip - _NO_WORDS):
         count = sum(1 for node in tree.css(f"body {tag}") if node.text(deep=True).strip())
         if count:
@@ -165,7 +165,7 @@ def _say_what_is_skipped(
 
 
 def _decode(data: bytes, out: BlockWriter) -> str:
-    """Return the declared encoding when it fits, else the one that the bytes suggest."""
+    """Decode with the declared encoding if it fits, else with the detected one."""
     declared = next(filter(None, (_CHARSET.search(tag[0]) for tag in _META.finditer(data[:4096]))), None)
     if declared and not data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
         try:
@@ -193,7 +193,7 @@ def _properties(tree: LexborHTMLParser) -> Properties:
 
 
 class _Walker:
-    """Gathers inline text until a block element begins or ends."""
+    """Collects inline text until a block element begins or ends."""
 
     def __init__(self, out: BlockWriter, skip: frozenset[str], place: Place | None) -> None:
         self._out = out
@@ -252,7 +252,7 @@ class _Walker:
         self._kind = before
 
     def _table(self, node: LexborNode) -> bool:
-        """Write a data table as rows; False for one that only lays out the page."""
+        """Write a data table as rows; False for a layout table."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
         raised = node.css_first(_RAISED_MARKS) is not None
@@ -286,7 +286,7 @@ _RAISED_MARKS = "sup, a[epub\\:type], a[role]"
 
 
 def _text(node: LexborNode, separator: str = "") -> str:
-    """Return the text under an element, raised figures parted from what is before them."""
+    """Return the text under an element, with superscript digits separated from the text before them."""
     if node.css_first(_RAISED_MARKS) is None:
         return str(node.text(deep=True, separator=separator))
     pieces: list[str] = []
@@ -308,18 +308,18 @@ def _text(node: LexborNode, separator: str = "") -> str:
 
 
 def _roles(node: LexborNode) -> list[str]:
-    """Return what an element is said to be by the words of books (EPUB) or of accessibility (ARIA)."""
+    """Return an element's roles in the vocabularies of EPUB and ARIA."""
     found = node.attributes
     return f"{found.get('epub:type') or ''} {found.get('role') or ''}".lower().split()
 
 
 def _is_mark(node: LexborNode, tag: str) -> bool:
-    """Tell whether an element is a raised figure, or a reference to a note by one."""
+    """Return whether an element is a superscript number, or a reference to a note by one."""
     return (tag == "sup" or not _MARKS.isdisjoint(_roles(node))) and _begins_as_figure(node)
 
 
 def _begins_as_figure(node: LexborNode) -> bool:
-    """Tell whether the first text under an element does; what stands deep in it is not looked for."""
+    """Return whether the first text under an element begins with a digit; deep nesting is not searched."""
     first = node.child
     for _ in range(_FEW_LEVELS):
         if first is None or first.tag == "-text":
@@ -335,7 +335,7 @@ def _spans(cell: LexborNode) -> tuple[int, int]:
 
 
 def _span(given: Mapping[str, str | None], name: str) -> int:
-    """Return how many rows or columns a cell covers; 0 rows are all that are left."""
+    """Return how many rows or columns a cell covers; 0 means all remaining rows."""
     value = (given.get(name) or "1").strip()
     if not value.isascii() or not value.isdecimal():
         return 1

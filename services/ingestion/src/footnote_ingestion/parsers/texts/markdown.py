@@ -19,7 +19,7 @@ from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
 from footnote_ingestion.parsers.texts.source import write_code
 
-# One that is not closed takes in all that follows, so that it is looked for once only.
+# An unclosed one extends to the end of the file, so it is searched for only once.
 _TAG = re.compile(r"</?[a-zA-Z][^>]*+(?P<closed>>?)")
 _LEARNT_ROWS = 30
 _SILENT = frozenset({"td_open", "td_close", "th_open", "th_close", "tbody_open", "tbody_close"})
@@ -30,7 +30,7 @@ class MarkdownParser:
     """Reads CommonMark with tables and front matter."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text is Markdown."""
+        """Accept any text as Markdown."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write the blocks; title, authors, tags and date of the front matter become properties."""
@@ -127,7 +127,7 @@ class _Writer:
 
 
 def _text(token: Token) -> str:
-    """Return what a reader sees of inline Markdown: link texts, alternative texts, code; no markup."""
+    """Return the visible text of inline Markdown: link texts, alternative texts, code; no markup."""
     children = token.children or ()
     if len(children) == 1 and children[0].type == "text":
         return children[0].content
@@ -146,7 +146,7 @@ def _text(token: Token) -> str:
 
 
 def _without_tags(text: str) -> str:
-    """Return nothing for a tag, else the text with a space in the place of each tag in it."""
+    """Return nothing for a tag, else the text with a space in place of each tag."""
     whole = _TAG.fullmatch(text)
     if whole is not None and whole["closed"]:
         return ""
@@ -154,7 +154,7 @@ def _without_tags(text: str) -> str:
 
 
 def _front_matter(content: str, properties: Properties) -> None:
-    """Return the simple `key: value` lines of YAML front matter; nested values are left alone."""
+    """Return the simple `key: value` lines of YAML front matter, without nested values."""
     key = ""
     for line in content.splitlines():
         if (found := _FIELD.match(line)) is not None:

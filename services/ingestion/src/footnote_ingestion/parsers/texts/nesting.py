@@ -1,6 +1,6 @@
-"""HTML elements nested deeper than any page is meant to be: their tags are taken out of it.
+"""Flattens HTML elements that are nested deeper than in any real page.
 
-A parser walks through all that are open for each that begins.
+For each element that begins, a parser walks through all open ones.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 
 DEEPEST = 512
-"""As deep as browsers go."""
+"""The depth limit of browsers."""
 _TAG = re.compile(r"<(?:(!--)|(/?)([a-zA-Z][a-zA-Z0-9]*+))")
-# Elements that end where the next one of their kind begins, and those without an end: they do not nest.
+# Elements that end where the next of their kind begins, and void elements: they do not nest.
 _FLAT = frozenset((
     "p", "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option", "optgroup", "rt", "rp", "colgroup",
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "html",
@@ -20,7 +20,7 @@ _RAW = frozenset(("script", "style", "textarea", "title"))
 
 
 def flattened(html: str) -> tuple[str, int]:
-    """Return a page without the tags of elements deeper than `DEEPEST`, whose text stays, and how many those are."""
+    """Return a page without the tags of elements deeper than `DEEPEST`, keeping their text, and their number."""
     if html.count("<") <= DEEPEST:
         return html, 0
     kept: list[str] = []

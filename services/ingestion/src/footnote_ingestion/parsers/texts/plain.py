@@ -1,4 +1,4 @@
-"""Plain text: paragraphs by blank lines, every line's number kept."""
+"""Plain text: paragraphs separated by blank lines, with line numbers."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ class TextParser:
     """Reads text files in any common encoding."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text is fine."""
+        """Accept any text."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Lines of a paragraph are joined unless each is long enough to be a paragraph of its own."""
+        """Write paragraphs; their lines are joined unless each is long enough to be a paragraph of its own."""
         write_text(decode(path.read_bytes(), out), out)
         return Properties()
 
 
 def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
-    """Write `text` as paragraphs, with line numbers from 1 unless they mean nothing where the text comes from."""
+    """Write `text` as paragraphs, with line numbers from 1 unless the source has no meaningful ones."""
     lines = counted_lines(text)
     vocabulary = words_of(text) if _CUT.search(text) else set()
     start = 0
@@ -57,7 +57,7 @@ def _is_underlined(line: str, below: str) -> bool:
 
 
 def _paragraph_end(lines: list[str], start: int) -> int:
-    """Index after the last line of the paragraph that starts at `start`."""
+    """Return the index after the last line of the paragraph that starts at `start`."""
     size, end = 0, start
     while end < len(lines) and lines[end].strip():
         line = lines[end]

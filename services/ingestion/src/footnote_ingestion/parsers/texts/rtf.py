@@ -1,4 +1,4 @@
-"""Rich Text Format: paragraphs, headings, lists, tables, notes where they belong; and the HTML of messages in it."""
+"""Rich Text Format: paragraphs, headings, lists, tables, notes in place, and the wrapped HTML of messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from footnote_ingestion.parsers.texts.rtf_reader import Piece
 _HEADING = re.compile(r"(?:heading|titre|überschrift|título|intestazione|kop) ?(\d)", re.IGNORECASE)
 _HEADED = 4096
 _NEAR = 30
-"""Twips: edges of cells that are no further apart are of the same column."""
+"""In twips: cell edges within this distance belong to the same column."""
 _PARAGRAPH_ENDS = frozenset(("par", "sect", "page", "column"))
 _MOST_CELLS = 200
 
@@ -36,15 +36,15 @@ class RtfParser:
     """Reads rtf files."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text that begins as RTF can be read."""
+        """Accept any text that begins as RTF."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
-        """Write paragraphs, headings and tables in order, each note after the paragraph that it belongs to."""
+        """Write paragraphs, headings and tables in order, each note after its paragraph."""
         return write_rtf(path.read_bytes(), out)
 
 
 def write_rtf(data: bytes, out: BlockWriter) -> Properties:
-    """Write the text of an RTF file, or the HTML that it wraps; return what it says about itself."""
+    """Write the text of an RTF file, or the HTML that it wraps; return its properties."""
     if b"\\fromhtml1" in data[:_HEADED]:
         return _write_wrapped(data, out)
     writer = _Writer(out)
@@ -54,7 +54,7 @@ def write_rtf(data: bytes, out: BlockWriter) -> Properties:
 
 
 def _write_wrapped(data: bytes, out: BlockWriter) -> Properties:
-    """Write the HTML of which a mail program made RTF ([MS-OXRTFEX])."""
+    """Write the HTML from which a mail program made the RTF ([MS-OXRTFEX])."""
     parts: list[str] = []
     for piece in reader.pieces(data):
         if piece.of in (reader.HTML, reader.BODY, reader.HIDDEN):
@@ -64,7 +64,7 @@ def _write_wrapped(data: bytes, out: BlockWriter) -> Properties:
 
 
 class _Row:
-    """A row's cells as it is read, and what its layout says of them: right edges, and which go on with others."""
+    """A row's cells as they are read, with its layout: right edges, and which cells continue others."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -73,7 +73,7 @@ class _Row:
 
 
 class _Writer:
-    """Gathers paragraphs, cells and notes until something ends them."""
+    """Collects paragraphs, cells and notes until something ends them."""
 
     def __init__(self, out: BlockWriter) -> None:
         self._out = out
@@ -93,7 +93,7 @@ class _Writer:
         self._last = ""
 
     def take(self, piece: Piece) -> None:
-        """Go on with the next piece of the file."""
+        """Process the next piece of the file."""
         if piece.of == reader.HIDDEN:
             self._hidden += bool(piece.text.strip())
             return
@@ -114,7 +114,7 @@ class _Writer:
             self._end_of(piece.of)
 
     def end(self) -> Properties:
-        """Write what is left, and what stands beside the text."""
+        """Write the rest of the text, then the parts beside it."""
         self._end_of(self._last)
         self._paragraph()
         self._table()
@@ -144,7 +144,7 @@ class _Writer:
 
     def _of_style(self, word: str, number: int | None) -> None:
         if word in ("s", "cs", "ds", "ts"):
-            self._style = number or 0 if word == "s" else -1  # of characters, sections, tables
+            self._style = number or 0 if word == "s" else -1  # a style of characters, sections or tables
         elif word == "outlinelevel" and number is not None and 0 <= number < 6:
             self._styles[self._style] = number + 1
 
@@ -199,7 +199,7 @@ class _Writer:
         self._row = _Row()
 
     def _paragraph(self) -> None:
-        """Write the paragraph that has ended, and the table before it."""
+        """Write the completed paragraph, and the table before it."""
         self._unfinished_row()
         text = joined(self._parts.pop(reader.BODY, ()))
         self._table()
@@ -236,7 +236,7 @@ class _Writer:
         self._notes.clear()
 
     def _end_of(self, of: str) -> None:
-        """Keep what was gathered of something that is not the body."""
+        """Keep the text collected from a part that is not the body."""
         if of in (reader.BODY, reader.AUTHOR) or of not in self._parts:
             return
         text = inline(joined(self._parts.pop(of)))
@@ -254,7 +254,7 @@ class _Writer:
 
 
 def _laid_out(rows: list[_Row]) -> list[list[tuple[str, int, bool]]]:
-    """Return the cells of a table: text, how many columns it covers, whether it goes on with the cell above."""
+    """Return the cells of a table: text, number of columns covered, whether it continues the cell above."""
     edges: list[int] = []
     for edge in sorted({edge for row in rows for edge, _, _ in row.layout}):
         if not edges or edge - edges[-1] > _NEAR:

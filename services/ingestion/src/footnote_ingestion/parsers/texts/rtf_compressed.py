@@ -1,4 +1,4 @@
-"""The compressed RTF of Outlook's messages, after [MS-OXRTFCP]: the body of those that have no other."""
+"""Decompresses the RTF of Outlook messages ([MS-OXRTFCP]), the body of those without another."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _KNOWN = (
     b"MS Sans SerifSymbolArialTimes New RomanCourier{\\colortbl\\red0\\green0\\blue0"
     b"\r\n\\par \\pard\\plain\\f0\\fs20\\b\\i\\u\\tab\\tx"
 )
-"""What every stream begins with in the window that it refers to."""
+"""The initial contents of every stream's reference window."""
 _WINDOW = 4096
 _LEAST = 2
 
 
 def decompress(data: bytes, most: int) -> bytes:
-    """Return the RTF of a stream; ValueError for one that is malformed, cut off or longer than `most` bytes."""
+    """Return the RTF of a stream; ValueError if it is malformed, truncated or longer than `most` bytes."""
     if len(data) < _HEADER:
         raise ValueError("no header")
     _, size, kind, _ = struct.unpack_from("<II4sI", data)

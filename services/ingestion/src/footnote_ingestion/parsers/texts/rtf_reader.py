@@ -1,6 +1,6 @@
-"""Rich Text Format as pieces: the text with what it belongs to, and the control words that end or lay out something.
+"""Splits Rich Text Format into pieces: text with its role, and the control words that end or lay out something.
 
-Groups whose content is no text are skipped, characters decoded by their font's code page or by their Unicode number.
+Groups without text are skipped. Characters are decoded by their font's code page or by their Unicode number.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _DEEPEST = 2_000
-"""Groups within groups; what is deeper is read as if it stood at this depth."""
+"""Limit on nested groups; deeper ones are read at this depth."""
 _LONGEST_STYLE = 100
 
-# What a group's first control word says that its content is; of others it is the text around it.
+# The role of a group's content by its first control word; other groups have the role of the text around them.
 BODY, NOTE, COMMENT, AUTHOR, MARGIN, HIDDEN, HTML, TITLE, WRITER, STYLE, SKIPPED = (
     "body", "note", "comment", "author of a comment", "margin", "hidden", "html", "title", "writer", "style", "skipped",
 )  # fmt: skip
@@ -31,7 +31,7 @@ _GROUPS = {
         "nonesttables", "ftnsep", "ftnsepc", "ftncn", "aftnsep", "aftnsepc", "aftncn", "mhtmltag", "mmath",
     ), SKIPPED),
 }  # fmt: skip
-# Groups that a reader who does not know them is told to skip, and that hold text all the same.
+# Groups that a reader may ignore if unknown, but that hold text.
 _TRANSPARENT = frozenset(("shpinst", "shptxt"))
 _IN_INFO = frozenset((TITLE, WRITER))
 _SIGNS = {
@@ -49,7 +49,7 @@ _CHARSETS = {
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A text, or a control `word` with its number; `of` says what it belongs to."""
+    """A text, or a control `word` with its number; `of` is its role."""
 
     of: str
     text: str = ""
@@ -60,7 +60,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What holds within a group."""
+    """The settings inside a group."""
 
     of: str = BODY
     codec: str = ""
@@ -68,16 +68,16 @@ class _State:
     raised: bool = False
     hidden: bool = False
     muted: bool = False
-    """Inside of what stands for readers of RTF alone in a message that was HTML."""
+    """Whether it is inside text for RTF readers only, in a message that was HTML."""
 
 
 def pieces(data: bytes) -> Iterator[Piece]:
-    """Yield the pieces of a file in order; what is malformed is read as far as it makes sense."""
+    """Yield the pieces of a file in order; malformed parts are read as far as they make sense."""
     return _Reader(data).pieces()
 
 
 class _Reader:
-    """Reads one file; keeps what its groups hold, its fonts and its code page."""
+    """Reads one file; keeps a stack of group states, its fonts and its code page."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -144,7 +144,7 @@ class _Reader:
                 self._in_fonts.pop()
 
     def _take(self, text: bytes) -> None:
-        """Keep bytes of text, but for those that stand for a character already given by its number."""
+        """Collect bytes of text, except fallbacks of a character already given by number."""
         if self._skip:
             gone = min(self._skip, len(text))
             self._skip -= gone
@@ -152,7 +152,7 @@ class _Reader:
         self._bytes += text
 
     def _unicode(self, number: int) -> Iterator[Piece]:
-        """Yield a character by its number; what stands for it for readers of old is skipped."""
+        """Yield a character by its number; its fallback for older readers is skipped."""
         self._skip = self._state.skip
         if 0xD800 <= number < 0xDC00:
             self._high = chr(number)
@@ -162,7 +162,7 @@ class _Reader:
         yield from self._said(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
     def _text(self) -> Iterator[Piece]:
-        """Yield what was kept."""
+        """Yield the collected text."""
         if self._bytes:
             text = bytes(self._bytes).decode(self._state.codec or self._page, errors="replace")
             self._bytes.clear()
@@ -208,7 +208,7 @@ class _Reader:
             yield Piece(state.of, word=name, number=number)
 
     def _group(self, name: str, starred: bool) -> bool:
-        """Note what the group that begins with a control word holds; tell whether it holds something of its own."""
+        """Record the role of the group that a control word begins; return whether it has one of its own."""
         of = _GROUPS.get(name)
         state = self._state
         if name == "fonttbl":

@@ -1,4 +1,4 @@
-"""Source code and the like: programs, settings, data in text, of which every line stands for itself."""
+"""Source code and similar text: programs, settings and data, in which line breaks matter."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from footnote_ingestion.parsers.clean import counted_lines, preformatted
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.plain import lines_at
 
-# Of what Pygments knows: languages whose lines are joined to paragraphs, and mail, which has a parser.
+# Pygments' languages whose lines are joined to paragraphs, and mail, which has a parser.
 _PROSE = frozenset({"pygments.lexers.markup", "pygments.lexers.special", "pygments.lexers.email"})
 
 
 def is_source(filename: str) -> bool:
-    """Tell by its name whether a text file is written in a language whose lines count, after Pygments' list."""
+    """Return whether a text file's name belongs to a language in Pygments' list whose line breaks matter."""
     name = PurePosixPath(filename).name
     suffixes, others = _names()
     return PurePosixPath(name).suffix in suffixes or any(fnmatchcase(name, pattern) for pattern in others)
@@ -28,7 +28,7 @@ def is_source(filename: str) -> bool:
 
 @cache
 def _names() -> tuple[frozenset[str], tuple[str, ...]]:
-    """Return the suffixes of such files, and the patterns of names that are no suffix alone."""
+    """Return the suffixes of such files, and the name patterns that are more than a suffix."""
     prose = {pattern for module, _, _, patterns, _ in LEXERS.values() if module in _PROSE for pattern in patterns}
     found = {pattern for module, _, _, patterns, _ in LEXERS.values() if module not in _PROSE for pattern in patterns}
     suffixes = {pattern[1:] for pattern in found - prose if pattern.startswith("*.") and pattern[2:].isalnum()}
@@ -36,10 +36,10 @@ def _names() -> tuple[frozenset[str], tuple[str, ...]]:
 
 
 class SourceParser:
-    """Reads source code, lines and indentation kept, a block for what stands between blank lines."""
+    """Reads source code with lines and indentation, one block per stretch between blank lines."""
 
     def inspect(self, path: Path, limits: Limits) -> None:
-        """Any text is fine."""
+        """Accept any text."""
 
     def parse(self, path: Path, out: BlockWriter, limits: Limits) -> Properties:
         """Write the blocks, each line with its number."""
@@ -53,7 +53,7 @@ class SourceParser:
 
 
 def write_code(lines: Sequence[str], first: int, out: BlockWriter) -> None:
-    """Write lines as one block, or several where that would be too large; `first` is the number before the first's."""
+    """Write lines as one block, or several if it would be too large; `first` is the number before the first line's."""
     start = size = 0
     for at, line in enumerate(lines):
         size += len(line) + 1
@@ -71,7 +71,7 @@ def _write(lines: Sequence[str], first: int, out: BlockWriter) -> None:
     for number, line in enumerate(lines, first):
         part = preformatted(line)
         if not part and not parts:
-            continue  # blank lines around are left out
+            continue  # outer blank lines are left out
         if part:
             begin, end = begin if parts else number, number + 1
             anchors.append(anchor(length, length + len(part), lines_at(number, number + 1)))

@@ -1,7 +1,7 @@
-"""Parts of an HTML page that a browser does not show: they are taken out before the page is read, and counted.
+"""Removes and counts the parts of an HTML page that a browser does not show, before the page is parsed.
 
-By attribute, by their own style, and by the page's rules for a class, a name or a kind of element; what other rules
-show, or hide from printers only, is shown.
+Elements are hidden by attribute, by inline style, or by a style rule for a class, an id or a tag name. Elements that
+other rules show, or hide in print only, count as shown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_RULES, _MOST_STYLES = 100, 500_000
 
 
 def take_out_unseen(tree: LexborHTMLParser, out: BlockWriter, place: Place | None = None) -> None:
-    """Take out of a page what it does not show, and warn of what had words."""
+    """Remove a page's hidden elements, and warn of those with words."""
     found = [node for node in tree.css("[hidden], [style]") if "hidden" in node.attributes or _hides(_style(node))]
     hiding, showing = _rules(tree)
     if hiding:
@@ -28,7 +28,7 @@ def take_out_unseen(tree: LexborHTMLParser, out: BlockWriter, place: Place | Non
         shown |= {node.mem_id for node in tree.css("[style]") if _shows(_style(node))}
         found += [node for node in tree.css(", ".join(hiding)) if node.mem_id not in shown]
     count = 0
-    # What is inside of another goes first: taking out the other ends it.
+    # Remove inner elements first: removing an outer one ends them.
     order = {node.mem_id: at for at, node in enumerate(tree.css("*"))} if found else {}
     for node in sorted({node.mem_id: node for node in found}.values(), key=lambda one: -order.get(one.mem_id, 0)):
         if node.tag in ("html", "body"):
@@ -44,7 +44,7 @@ def _style(node: object) -> str:
 
 
 def _declared(style: str) -> dict[str, str]:
-    """Return the declarations of a style, in small letters."""
+    """Return the declarations of a style, in lower case."""
     found = {}
     for one in style.lower().split(";"):
         name, colon, value = one.partition(":")
@@ -85,7 +85,7 @@ def _rules(tree: LexborHTMLParser) -> tuple[list[str], list[str]]:
 
 
 def _without_comments(sheet: str) -> str:
-    """Return a style sheet without what is commented out; a comment without an end takes the rest."""
+    """Return a style sheet without comments; an unclosed comment takes the rest."""
     kept, at = [], 0
     while (start := sheet.find("/*", at)) >= 0:
         kept.append(sheet[at:start])
@@ -95,7 +95,7 @@ def _without_comments(sheet: str) -> str:
 
 
 def _read(sheet: str) -> Iterator[tuple[str, str]]:
-    """Yield selectors and declarations of the rules of a style sheet that hold everywhere, not for some media."""
+    """Yield selectors and declarations of the unconditional rules of a style sheet."""
     within = False
     for part in _without_comments(sheet).split("}"):
         if not part.strip():
