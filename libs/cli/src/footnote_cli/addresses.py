@@ -17,17 +17,17 @@ ADDRESS_VARIABLE = "FOOTNOTE_EDGE_ADDRESS"
 DATA_DIR_VARIABLE = "FOOTNOTE_DATA_DIR"
 DEFAULT_DATA_DIR = "footnote-data"
 ADDRESSES_FILE = "addresses.json"
-_MOST = 64 * 1024  # characters of a file that is believed
+_MOST = 64 * 1024  # maximum characters of an address file
 _ADDRESS = re.compile(r"(?<![^\s/])(?:(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S++)")
 
 
 def edge_address(given: str | None = None) -> str:
     """Return "host:port" of the edge.
 
-    In this order: what was given, the variable FOOTNOTE_EDGE_ADDRESS, what a serving process wrote into its data
-    folder (FOOTNOTE_DATA_DIR, else ./footnote-data), the default port on this machine. A file in that folder is
-    believed only where this user's own, living server wrote it, since the caller's key goes where it says; else a
-    warning says why not. Raises CommandError for what is no address.
+    It is the first of: the given address, the variable FOOTNOTE_EDGE_ADDRESS, the address file in the data folder
+    (FOOTNOTE_DATA_DIR, else ./footnote-data), the default port on this machine. The address file is trusted only if
+    this user's own running server wrote it, since the caller's key goes to that address. Otherwise a warning says why
+    not. Raises CommandError for an invalid address.
     """
     folder = Path(os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
     wanted = given or os.environ.get(ADDRESS_VARIABLE)
@@ -45,7 +45,7 @@ def edge_address(given: str | None = None) -> str:
 
 
 def check_address(text: str) -> str:
-    """Return a HOST:PORT, https://HOST:PORT or gRPC name as it is; gRPC itself would take anything and wait."""
+    """Return a HOST:PORT, https://HOST:PORT or gRPC name unchanged; gRPC itself would accept anything and wait."""
     match = _ADDRESS.fullmatch(text.strip())
     if match is None or int(match[2] or 0) > 65535:
         raise usage_error(f"'{text}' is not an address.", "Write it as HOST:PORT, for example 127.0.0.1:7100.")
@@ -53,9 +53,9 @@ def check_address(text: str) -> str:
 
 
 def written_address(folder: Path) -> str | None:
-    """Return the edge's address from the file that a serving process wrote; None when there is no such file.
+    """Return the edge's address from the file that a serving process wrote; None if there is no such file.
 
-    Raises _Distrusted when the file is not to be believed.
+    Raises _Distrusted when the file is not trustworthy.
     """
     try:
         text = _read_own(folder / ADDRESSES_FILE)
@@ -69,7 +69,7 @@ def written_address(folder: Path) -> str | None:
         addresses = None
     address = addresses.get("edge") if isinstance(addresses, dict) else None
     if isinstance(addresses, dict) and "edge" not in addresses:
-        return None  # stages alone serve from there
+        return None  # only single stages serve from there
     if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
         raise _Distrusted("it names no address")
     if not is_loopback(address.rpartition(":")[0]):
@@ -84,13 +84,13 @@ def written_address(folder: Path) -> str | None:
 
 
 class _Distrusted(Exception):
-    """A file is not believed; the message says why."""
+    """A file is not trustworthy; the message says why."""
 
 
 def _read_own(path: Path) -> str:
-    """Return the content of a file of this user, in a folder of this user, that nobody else can write to.
+    """Return the content of a file of this user, in this user's folder, that no other user can write to.
 
-    OSError when it cannot be read, _Distrusted when it is not so.
+    Raises OSError when it cannot be read, _Distrusted when it does not meet these conditions.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, encoding="utf-8", errors="replace") as handle:

@@ -1,4 +1,4 @@
-"""Where the caller's key comes from, and where it should not."""
+"""Sources of the caller's key, with warnings about unsafe ones."""
 
 import os
 
@@ -12,7 +12,7 @@ from footnote_cli.errors import usage_error
 def key_of_file() -> str:
     """Return the key in the file that FOOTNOTE_API_KEY_FILE names, empty when it names none.
 
-    Raises CommandError when the file cannot be read or holds anything but one line.
+    Raises CommandError when the file cannot be read or does not hold exactly one line.
     """
     name = os.environ.get(FILE_VARIABLE, "")
     try:
@@ -22,7 +22,7 @@ def key_of_file() -> str:
 
 
 def warn_of_visible_key(context: typer.Context, value: str) -> str:
-    """Return the key; say on stderr that it is no secret when it stands on the command line."""
+    """Return the key; warn on stderr that a key on the command line is visible to others."""
     source = context.get_parameter_source("api_key")
     if source is not None and source.name == "COMMANDLINE":
         make_console(stderr=True).print(

@@ -1,4 +1,4 @@
-"""Where `footnote audit` finds events: at a server, those that the caller may see, or in a deployment's database."""
+"""Sources of `footnote audit`: a server with the events that the caller may see, or a deployment's database."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -41,7 +41,7 @@ async def offline(data_dir: Path) -> AsyncIterator[Read]:
 
 
 async def events(read: Read, request: ListAuditEventsRequest, most: int = 0) -> AsyncIterator[AuditEvent]:
-    """Yield the events that a request matches, newest first, at most so many; 0 for all. `request` is used up."""
+    """Yield the events that a request matches, newest first, up to a limit; 0 for all. It changes `request`."""
     count = 0
     request.page_size = min(most or _PAGE, _PAGE)
     while True:

@@ -1,4 +1,4 @@
-"""Turns an async function into a command: adds the options every command has, opens the session, ends errors well."""
+"""Turns an async function into a command: adds the common options, opens the session, reports errors."""
 
 import asyncio
 import functools
@@ -91,7 +91,7 @@ _COMMON: tuple[tuple[str, Any, Any], ...] = (
 
 
 def connected(name: str) -> Callable[[Callable[Concatenate[Session, P], Awaitable[None]]], Callable[..., None]]:
-    """Decorate `async def command(session, …)`: typer sees its other parameters and the common ones.
+    """Decorate `async def command(session, …)`: typer gets its other parameters and the common ones.
 
     `name` is the root span of the command's trace: "footnote ask".
     """
@@ -131,7 +131,7 @@ def run(body: Callable[[], Coroutine[Any, Any, None]], *, as_json: bool = False)
         make_console(stderr=True).print("Interrupted.", style="yellow")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     except BrokenPipeError:
-        # The reader of our output has gone, as `| head` does. Python would complain again when it flushes at exit.
+        # The reader of our output is gone, as after `| head`. Python would report that again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
 
@@ -143,12 +143,12 @@ class _Interrupted(Exception):
 async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
     """Run a coroutine until it ends or Ctrl-C is pressed.
 
-    A single cancellation can get lost where it meets the arrival of a message, and the command would go on; so it is
-    repeated until it is heard.
+    A single cancellation can be lost when a message arrives at the same moment, and the command would continue. So the
+    cancellation is repeated until the task ends.
     """
     loop = asyncio.get_running_loop()
     pressed = asyncio.Event()
-    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals here: asyncio.run's own way must do
+    with suppress(NotImplementedError, RuntimeError, ValueError):  # no signals here: asyncio.run must do
         loop.add_signal_handler(signal.SIGINT, pressed.set)
     work, waiting = asyncio.create_task(body()), asyncio.create_task(pressed.wait())
     try:
@@ -158,7 +158,7 @@ async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
             await asyncio.wait({work}, timeout=_CANCEL_AGAIN)
         if pressed.is_set():
             if not work.cancelled():
-                work.exception()  # looked at, so that asyncio does not report it
+                work.exception()  # retrieved, so that asyncio does not report it
             raise _Interrupted
         work.result()
     finally:
@@ -169,7 +169,7 @@ async def _interruptible(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 def fail(error: CommandError, *, as_json: bool = False) -> NoReturn:
-    """Print an error on stderr and leave with its exit code."""
+    """Print an error on stderr and exit with its code."""
     if as_json:
         print_json(error.as_dict(), line=True, stderr=True)
     else:

@@ -1,7 +1,7 @@
-"""Where output goes: results on stdout, progress and errors on stderr, no colours or bars when nobody is looking.
+"""Output of commands: results on stdout, progress and errors on stderr, colours and bars only on a terminal.
 
-Everything that a command prints goes through here, and nothing that came from elsewhere (documents, servers, names of
-files) can act on the screen: it is shown, without what a terminal would obey.
+All output of a command goes through here. Text from outside (documents, servers, file names) cannot control the
+terminal: it is printed without control characters.
 """
 
 import json
@@ -20,19 +20,19 @@ from google.protobuf.message import Message
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-# What is piped into a file or another program is never cut or wrapped to fit a screen that isn't there.
+# Output into a pipe or file is never cut or wrapped to a screen width.
 _PIPE_WIDTH = 200
 
 
 class SafeConsole(Console):
-    """A console on which only rich itself can move the cursor or set colours, never the text that is printed."""
+    """A console on which only rich itself can move the cursor or set colours, never the printed text."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print; strings are made printable whole, before rich takes single characters out of them."""
+        """Print; strings are made printable as a whole, before rich removes single characters."""
         super().print(*(printable(item) if isinstance(item, str) else item for item in objects), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leave it to the command: a reader that has gone, as `| head` does, is no failure."""
+        """Do nothing: the command handles a closed pipe, as after `| head`, which is no failure."""
         raise BrokenPipeError
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
@@ -50,7 +50,7 @@ def make_console(*, stderr: bool = False, pipe_width: int = _PIPE_WIDTH) -> Safe
 
 
 def say(text: str, *, stderr: bool = False) -> None:
-    """Print a text as it is but for what a terminal would obey; neither wrapped nor coloured."""
+    """Print a text unchanged except for terminal controls; neither wrapped nor coloured."""
     stream = sys.stderr if stderr else sys.stdout
     stream.write(printable(text) + "\n")
     stream.flush()
@@ -63,7 +63,7 @@ def as_dict(message: Message) -> dict[str, Any]:
 
 
 def print_json(value: Message | Mapping[str, Any], *, line: bool = False, stderr: bool = False) -> None:
-    """Print one JSON document, on one line if asked to; what a terminal would obey is escaped in it."""
+    """Print one JSON document, on one line if asked to; terminal controls are escaped in it."""
     data = as_dict(value) if isinstance(value, Message) else value
     stream = sys.stderr if stderr else sys.stdout
     stream.write(escaped(json.dumps(data, ensure_ascii=False, indent=None if line else 2)) + "\n")
@@ -71,7 +71,7 @@ def print_json(value: Message | Mapping[str, Any], *, line: bool = False, stderr
 
 
 def write_bytes(data: bytes) -> None:
-    """Write a document's own bytes to a standard output that is no terminal."""
+    """Write a document's bytes to a standard output that is no terminal."""
     sys.stdout.buffer.write(data)
 
 
@@ -86,5 +86,5 @@ def ask_yes(question: str) -> bool:
 
 
 def print_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print the traceback of an error that nobody expected, in place of Python's own way."""
+    """Print the traceback of an unexpected error, in place of Python's own way."""
     say("".join(traceback.format_exception(kind, error, trace)).rstrip("\n"), stderr=True)

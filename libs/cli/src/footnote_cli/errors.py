@@ -1,4 +1,4 @@
-"""How a failed command ends: one sentence saying what happened, what to do next, and an exit code."""
+"""How a failed command ends: one sentence with the failure and the next step, and an exit code."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ EXIT_INTERRUPTED = 130
 
 @dataclass(eq=False)
 class CommandError(Exception):
-    """Ends a command. `code` and `reason` are the server's, empty when the failure is the command line's own."""
+    """Ends a command. `code` and `reason` are the server's, empty for a failure of the command line itself."""
 
     message: str
     hint: str = ""
@@ -34,25 +34,25 @@ class CommandError(Exception):
 
 
 def usage_error(message: str, hint: str = "") -> CommandError:
-    """Return the error of a command that was called wrongly."""
+    """Return the error for a wrong call of a command."""
     return CommandError(message, hint, exit_code=EXIT_USAGE)
 
 
 def sentence(text: str) -> str:
-    """Return a text that ends like a sentence."""
+    """Return a text with the punctuation of a sentence."""
     text = text.strip()
     return text if not text or text[-1] in ".!?:…" else text + "."
 
 
 def explain(error: grpc.RpcError, address: str) -> CommandError:
-    """Return a failed call as a sentence with what to do about it."""
+    """Return a failed call as a sentence with the next step."""
     return explain_failure(failure_of(error, address))
 
 
 def explain_failure(failure: FootnoteError) -> CommandError:
-    """Return a typed failure as a sentence with what to do about it."""
+    """Return a typed failure as a sentence with the next step."""
     reason = failure.reason or ""
-    # Where the server knows better what to do, as with a broken file, it says so.
+    # Where the server has better advice, as for a broken file, it is used.
     hint = failure.hint
     if failure.retry_after:
         hint = f"Try again in {max(1, round(failure.retry_after))} s."

@@ -1,4 +1,4 @@
-"""`footnote eval`: measure what a change does to retrieval, verdicts and answers, through the real services."""
+"""`footnote eval`: measures a change's effect on retrieval, verdicts and answers, through the real services."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _STRATEGIES = {
     "bm25": SearchStrategy.SEARCH_STRATEGY_FULLTEXT,
 }
 _BAR = ("bm25", "dense", "hybrid")
-_TOLERANCE = 0.005  # what hybrid may lie below the better channel
+_TOLERANCE = 0.005  # how far hybrid may be below the better channel
 
 
 @app.command()
@@ -83,7 +83,7 @@ async def _measure(
 ) -> list[dict[str, Any]]:
     """Return one record for each provider, data set and strategy.
 
-    Each has a store of its own: the engine counts how rare a word is over all that it holds.
+    Each gets its own store, because the engine computes word rarity over everything in a store.
     """
     results = []
     for name in providers:
@@ -113,12 +113,12 @@ async def _load(console: Console, bench: Bench, dataset: Dataset, provider: str)
 
 
 def _columns() -> tuple[TextColumn, BarColumn, TaskProgressColumn]:
-    # The name of a data set is no markup.
+    # Data set names are printed without markup.
     return TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn()
 
 
 def _record(dataset: Dataset, provider: str, strategy: str, ranking: Ranking, ingest_seconds: float) -> dict[str, Any]:
-    """Return what a run came to, summed up and per query."""
+    """Return the record of a run, in total and per query."""
     per_query = {query: score_query(ranked, dataset.relevant[query]) for query, ranked in ranking.ranked.items()}
     record: dict[str, Any] = {
         "dataset": dataset.name,
@@ -179,7 +179,7 @@ def _print(console: Console, results: list[dict[str, Any]]) -> None:
 
 
 def _print_bar(console: Console, results: list[dict[str, Any]]) -> bool:
-    """Print hybrid against the better channel; return whether it holds everywhere."""
+    """Print hybrid against the better channel; return whether it meets the bar everywhere."""
     scores = {(r["dataset"], r["provider"], r["strategy"]): r["scores"]["ndcg@10"] for r in results}
     table = Table(title=f"Hybrid against its better half (nDCG@10, at most {_TOLERANCE} below)")
     for heading in ("data set", "embeddings", "better half", "hybrid", "difference", ""):

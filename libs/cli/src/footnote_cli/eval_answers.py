@@ -1,4 +1,4 @@
-"""`footnote eval answers`: golden questions asked of a running deployment, and what its answers are worth."""
+"""`footnote eval answers`: asks a running deployment golden questions and grades its answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _FIXED = ("question", "collections", "history", "include", "conversation_id", "r
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """A way to ask: its name, and the request without question."""
+    """A variant of asking: its name, and the request without the question."""
 
     name: str
     request: AskRequest
@@ -130,7 +130,7 @@ async def answers(
 
 
 def _ways(collections: Sequence[str], providers: Sequence[str], settings: Sequence[str]) -> list[_Way]:
-    """Return the runs asked for: one a provider, one a setting, or one as the deployment answers."""
+    """Return the requested runs: one per provider, one per setting, or one with the deployment's defaults."""
     ways = []
     for name in providers:
         request = AskRequest(collections=collections)
@@ -170,7 +170,7 @@ async def _ask_all(session: Session, questions: Sequence[Question], way: _Way, p
 
 
 async def _graded(session: Session, question: Question, base: AskRequest) -> Graded:
-    """Ask one question after its history and grade it; a call that fails is a grade too."""
+    """Ask one question after its history and grade the answer; a failed call gets a grade too."""
     request = AskRequest(question=question.question, include=[ANSWER_PART_CLAIMS])
     request.MergeFrom(base)
     try:
@@ -222,7 +222,7 @@ def _outcomes(run: Mapping[str, Any]) -> dict[str, Outcome]:
 
 
 def _missed(run: Mapping[str, Any], limits: Mapping[str, tuple[float | None, int]]) -> list[str]:
-    """Return which thresholds a run misses; a share that nothing counts for misses none."""
+    """Return which thresholds a run misses; a share without any counted grade misses none."""
     found = run["figures"]["all"]
     return [
         f"{run['name']}: {name} is {found[name]:.3g}, {'at least' if sign > 0 else 'at most'} {limit:g} was wanted"

@@ -1,4 +1,4 @@
-"""`footnote eval verdicts`: measure what SUPPORTED is worth, through the real service."""
+"""`footnote eval verdicts`: measures the reliability of SUPPORTED through the real service."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def _judged(console: Console, statements: Sequence[Statement], reader: str
 
 
 def _record(statements: Sequence[Statement], reader: str, judged: Judged) -> dict[str, Any]:
-    """Return what a run came to: all of it, by kind, by language, by score, and each verdict."""
+    """Return the record of a run: in total, by kind, by language, by score, and each verdict."""
     return {
         "reader": reader,
         "figures": figures(statements, judged.verdicts),

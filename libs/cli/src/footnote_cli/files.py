@@ -1,4 +1,4 @@
-"""Finds the files a command was given: files, folders, patterns; symbolic links only where they are asked for."""
+"""Finds the files a command was given: files, folders, patterns; follows symbolic links only on request."""
 
 import glob
 import os
@@ -11,18 +11,18 @@ from footnote_cli.errors import usage_error
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Files, each once, and the symbolic links that were left out."""
+    """The files, without duplicates, and the skipped symbolic links."""
 
     files: Sequence[Path]
     links: Sequence[Path]
 
 
 def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
-    """Return the files meant by paths, folders (all in them that isn't hidden) and patterns.
+    """Return the files for paths, folders (everything in them that isn't hidden) and patterns.
 
-    Files are sorted within a folder. A link leads out of what was named, to a key or to what another wrote, so links
-    are left out, those too that a shell's pattern named. Raises CommandError with exit code 2 for a path that isn't
-    there.
+    Files are sorted within a folder. A link can lead outside the named paths, to a key or to other users' files. So
+    links are skipped, even those that the shell expanded from a pattern. Raises CommandError with exit code 2 for a
+    missing path.
     """
     found: dict[Path, Path] = {}
     links: dict[Path, None] = {}
@@ -36,7 +36,7 @@ def find_files(paths: Iterable[str], *, follow_symlinks: bool = False) -> Found:
 
 
 def _expand(text: str, follow: bool) -> Iterable[Path]:
-    """Return files, and links where they are not to be followed."""
+    """Return files, and links if they are not to be followed."""
     path = Path(text).expanduser()
     if path.is_symlink() and not follow:
         return [path]
@@ -55,7 +55,7 @@ def _expand(text: str, follow: bool) -> Iterable[Path]:
 
 
 def _walk(folder: Path, follow: bool) -> list[Path]:
-    """Return the files under a folder that are not hidden, and the links; a folder is entered once, links or not."""
+    """Return the visible files under a folder, and the links; a folder is entered once, with or without links."""
     result: list[Path] = []
     entered: set[tuple[int, int]] = set()
     for place, folders, files in os.walk(folder, followlinks=follow):
@@ -73,7 +73,7 @@ def _walk(folder: Path, follow: bool) -> list[Path]:
 
 
 def _matches(pattern: Path, follow: bool) -> Iterator[Path]:
-    """Yield what a pattern matches and the files in its folders; in place of what lies behind a link, the link."""
+    """Yield a pattern's matches and the files in matching folders; a link stands for the files behind it."""
     parts = pattern.parts
     fixed = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     root = Path(*parts[:fixed])
@@ -91,7 +91,7 @@ def _matches(pattern: Path, follow: bool) -> Iterator[Path]:
 
 
 def _first_link(root: Path, match: Path) -> Path | None:
-    """Return the first link on the way from a folder to what lies in it."""
+    """Return the first link on the path from a folder to something in it."""
     way = root
     for part in match.relative_to(root).parts:
         way = way / part

@@ -1,4 +1,4 @@
-"""A launch: the services of this process, and those of the processes that it starts beside it, if any."""
+"""A launch: the services of this process, and those of child processes if there are any."""
 
 from __future__ import annotations
 
@@ -20,49 +20,51 @@ from footnote_cli.supervise import StartError, Supervisor, Whole, credential_of
 from footnote_cli.targets import Target, split
 
 _PAUSES = (0.2, 1.0, 5.0, 15.0)
-"""Seconds before a process that has ended by itself is started again; the last one from then on. One that is killed
-before all are ready is begun again after each of them, and then no more: the launch ends."""
+"""Seconds before a process that exited by itself is restarted; the last value repeats.
+
+A process killed before all are ready is restarted after each of these pauses; then the launch ends.
+"""
 _STEADY_SECONDS = 60.0
-"""It has run well for so long: the first pause counts again."""
+"""After running this long, restarts begin with the first pause again."""
 _LINE_BYTES = 1 << 20
 _BOUND, _SERVES, _GOES, _READY = range(4)
 _log = get_logger("footnote.launcher")
 
 
 class PartKilled(StartError):
-    """A process of the launch was ended by a signal before it was ready: it has found nothing wrong."""
+    """A signal ended a process of the launch before it was ready: the process itself reported no error."""
 
 
 class Part:
-    """A process that this launch started."""
+    """A child process of this launch."""
 
     def __init__(self, orders: part.Orders, forked: Forked | None = None) -> None:
         self._orders = orders
         self._forked = forked
         self._process: asyncio.subprocess.Process | Forked | None = None
         self.addresses: dict[str, str] = {}
-        """Where its services listen."""
+        """The addresses of its services."""
         self.announced: dict[str, str] = {}
         """Further addresses, by name."""
         self.late: dict[str, str] = {}
-        """Who was not ready in time, and why."""
+        """Services that were not ready in time, and why."""
         self.killed = 0
         """How often it was killed before all were ready."""
 
     @property
     def name(self) -> str:
-        """Its services."""
+        """The names of its services."""
         return ",".join(self._orders.target.services)
 
     @property
     def pid(self) -> int:
-        """Its process, 0 before it has one."""
+        """Its process id, 0 before it starts."""
         return self._process.pid if self._process is not None else 0
 
     async def begin(self) -> None:
-        """Start the process, which does not wait for anybody until it has taken its ports.
+        """Start the process; it waits for no other until it has bound its ports.
 
-        The first is the one that was forked, if there is one. Later this process has threads, and forks no more.
+        The first start uses the forked process, if there is one. Later this process has threads, and must not fork.
         """
         if self._forked is not None:
             self._process, self._forked = self._forked, None
@@ -77,33 +79,33 @@ class Part:
         self._say(self._orders.text())
 
     async def bound(self) -> None:
-        """Wait until it has taken its ports."""
+        """Wait until it has bound its ports."""
         self.addresses = (await self._hear("addresses"))["addresses"]
-        # Whoever was told an address finds it there again after a restart.
+        # Clients that know an address find it there again after a restart.
         ports = {name: int(address.rpartition(":")[2]) for name, address in self.addresses.items()}
         self._orders = replace(self._orders, whole=replace(self._orders.whole, ports=ports))
 
     async def serve(self, addresses: Mapping[str, str], vector_store_uri: str) -> None:
-        """Tell it where all are, and wait until it answers."""
+        """Send it all addresses, and wait until it answers."""
         self._say(json.dumps({"addresses": dict(addresses), "vector_store_uri": vector_store_uri}))
         await self._hear("serving")
 
     async def go(self) -> None:
-        """Have it begin, all others answering."""
+        """Let it begin its own calls, once all others answer."""
         self._say(json.dumps({"go": True}))
         self.announced = (await self._hear("announced"))["announced"]
 
     async def wait_ready(self) -> None:
-        """Wait until it is ready, or its time for that is over."""
+        """Wait until it is ready, or its time limit passes."""
         self.late = (await self._hear("late"))["late"]
 
     async def ended(self) -> int:
-        """Wait for its end."""
+        """Wait until it exits."""
         assert self._process is not None
         return await self._process.wait()
 
     async def stop(self, seconds: float) -> None:
-        """End it in order; at once when that takes too long."""
+        """Stop it in order; kill it when that takes too long."""
         if self._process is None or self._process.returncode is not None:
             return
         self._say(json.dumps({"stop": True}))
@@ -136,7 +138,7 @@ class Part:
 
 
 class Fleet:
-    """Everything that one launch runs; with one process, nothing but what this one does."""
+    """Everything that one launch runs; with one process, only this process's services."""
 
     def __init__(
         self,
@@ -148,7 +150,7 @@ class Fleet:
         processes: int = 1,
         forked: Sequence[Forked] = (),
     ) -> None:
-        """Take what is to run in how many processes, some of which may be there; StartError as a Supervisor says it."""
+        """Take what to run in how many processes, some already forked; StartError like a Supervisor."""
         own, *others = split(target, processes)
         whole = Whole(target.services, credential_of(target, settings, folder))
         self._settings = settings
@@ -161,7 +163,7 @@ class Fleet:
         self._ending = False
 
     async def start(self) -> None:
-        """Start it all; StartError when something does not. `stop` cleans up in either case."""
+        """Start everything; StartError if something does not start. `stop` cleans up in either case."""
         for one in self.parts:
             await one.begin()
         await self.supervisor.start_engine()
@@ -176,7 +178,7 @@ class Fleet:
         await self.supervisor.go()
 
     async def _stage(self, one: Part, stage: int) -> None:
-        """Bring a process from one stage of its start to the next; one that is killed begins again and catches up."""
+        """Take a process from one stage of its start to the next; a killed one restarts and catches up."""
         first = stage
         while True:
             try:
@@ -204,7 +206,7 @@ class Fleet:
             await one.wait_ready()
 
     async def wait_ready(self) -> dict[str, str]:
-        """Wait until all services are ready, or the time for it is over; return who is not, and why."""
+        """Wait until all services are ready, or the time limit passes; return those that are not, and why."""
         own = asyncio.create_task(self.supervisor.wait_ready())
         await asyncio.gather(own, *(self._stage(one, _READY) for one in self.parts))
         late = own.result()
@@ -215,18 +217,18 @@ class Fleet:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where everything listens, by stage or name."""
+        """All addresses, by stage or name."""
         found = {**self.supervisor.addresses}
         for one in self.parts:
             found |= one.addresses | one.announced
         return {name: found[name] for name in (*(stage for stage in STAGES if stage in found), *found)}
 
     def publish(self) -> None:
-        """Write that into the data folder, until it stops."""
+        """Write the addresses into the data folder, until it stops."""
         self.supervisor.publish(self.addresses)
 
     async def stop(self) -> None:
-        """End callers' service first, then the stages, then the engine."""
+        """Stop edge first, then the stages, then the engine."""
         self._ending = True
         for watch in self._watches:
             watch.cancel()
@@ -239,7 +241,7 @@ class Fleet:
         await asyncio.gather(*(one.stop(seconds) for one in self.parts))
 
     async def _keep(self, one: Part) -> None:
-        """Start a process again that has ended by itself: its services come back, the others go on meanwhile."""
+        """Restart a process that exited by itself; the other services continue meanwhile."""
         pauses = list(_PAUSES)
         loop = asyncio.get_running_loop()
         while not self._ending:
@@ -259,7 +261,7 @@ class Fleet:
 
 
 async def _together(*steps: Any) -> None:
-    """Wait for all; the first error counts."""
+    """Wait for all; the first error is raised."""
     results: Sequence[BaseException | None] = await asyncio.gather(*steps, return_exceptions=True)
     for result in results:
         if isinstance(result, BaseException):
@@ -267,7 +269,7 @@ async def _together(*steps: Any) -> None:
 
 
 def _own_metrics(settings: KitSettings, number: int) -> KitSettings:
-    """Return the settings of the part with this number: its metrics are on a port of their own, the next ones."""
+    """Return the settings of the part with this number: its metrics get the next ports."""
     if not settings.metrics_port:
         return settings
     return settings.model_copy(update={"metrics_port": settings.metrics_port + number})

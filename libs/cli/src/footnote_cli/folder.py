@@ -1,4 +1,4 @@
-"""The data folder of a deployment: who may use it, and where its services listen."""
+"""The data folder of a deployment: its lock, and the addresses of its services."""
 
 import fcntl
 import json
@@ -13,12 +13,12 @@ ADDRESSES = "addresses.json"
 
 
 class FolderInUse(Exception):
-    """Another process serves from this folder; the message says which."""
+    """Another process serves from this folder; the message says which one."""
 
 
 @contextmanager
 def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
-    """Hold the folder for these services; FolderInUse when another process does. Released by the kernel on a crash."""
+    """Hold the folder for these services; FolderInUse if another process does. The kernel releases it on a crash."""
     folder = data_dir / "locks"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     held: list[int] = []
@@ -44,7 +44,7 @@ def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
 
 @contextmanager
 def _exclusive(data_dir: Path) -> Iterator[None]:
-    """Let one process at a time change the file of addresses."""
+    """Lock the address file against other processes."""
     folder = data_dir / "locks"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     with (folder / "addresses.lock").open("w") as handle:
@@ -53,7 +53,7 @@ def _exclusive(data_dir: Path) -> Iterator[None]:
 
 
 def read_addresses(data_dir: Path) -> dict[str, str]:
-    """Return address by stage as the processes that serve from the folder have written them; empty when none does."""
+    """Return address by stage as written by the processes that serve from the folder; empty for none."""
     try:
         found = json.loads((data_dir / ADDRESSES).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -64,14 +64,14 @@ def read_addresses(data_dir: Path) -> dict[str, str]:
 def publish(data_dir: Path, addresses: Mapping[str, str], alone: bool = False) -> None:
     """Add this process's addresses to the file; readers see the old or the new one, never half.
 
-    `alone`: this process is the whole deployment, so that what else is in the file was left by one that was killed.
+    `alone`: this process is the whole deployment, so other entries in the file are from a killed one.
     """
     with _exclusive(data_dir):
         _write(data_dir, {**({} if alone else read_addresses(data_dir)), **addresses})
 
 
 def withdraw(data_dir: Path, addresses: Mapping[str, str]) -> None:
-    """Take this process's addresses out of the file, and the file away when nothing is left."""
+    """Remove this process's addresses from the file, and delete the file when it is empty."""
     with _exclusive(data_dir):
         left = {key: value for key, value in read_addresses(data_dir).items() if addresses.get(key) != value}
         if left:

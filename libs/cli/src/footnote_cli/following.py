@@ -1,4 +1,4 @@
-"""Follows documents that the server is working on, and says so as they change."""
+"""Follows documents that the server is working on, and prints their changes."""
 
 from footnote.edge.v1.documents_pb2 import (
     WATCH_END_REASON_LIFETIME,
@@ -31,7 +31,7 @@ async def follow_document(session: Session, document_id: str, *, show: bool = Fa
 
 
 async def follow_collection(session: Session, collection: str, until_idle: bool) -> None:
-    """Print each change of a collection's documents, until nothing is being done or the caller ends it."""
+    """Print each change of a collection's documents, until no work is left or the caller stops it."""
     request = WatchDocumentsRequest(collection=collection, until_idle=until_idle)
     while True:
         reason = WATCH_END_REASON_UNSPECIFIED

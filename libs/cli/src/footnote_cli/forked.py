@@ -1,9 +1,8 @@
-"""Parts of a launch forked from its first process, once that has loaded what all of them need.
+"""Parts of a launch, forked from its first process after it has loaded what all of them need.
 
-A fork shares the pages of what is loaded and pays for loading once. It is safe only while this process has one thread
-of Python's, no event loop and no gRPC object: before any of these `fork` is called, and never afterwards. A part that
-has to be begun again later is a fresh interpreter (`part`), as on systems that do not tell of a process's end by a
-descriptor.
+A fork shares the pages of loaded code and pays for loading once. It is safe only while this process has one Python
+thread, no event loop and no gRPC object: `fork` runs before any of these, and never afterwards. A part that is
+restarted later is a fresh interpreter (`part`), as on systems without pidfds.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from footnote_cli.installed import SERVICES, found
 
 
 class Forked:
-    """A part that was forked: what `asyncio.subprocess.Process` is to one that was not."""
+    """A forked part, with the interface of `asyncio.subprocess.Process`."""
 
     def __init__(self, pid: int, orders: int, words: int) -> None:
         """Take its process id, and our ends of the pipes to its stdin and from its stdout."""
@@ -41,7 +40,7 @@ class Forked:
         self._ended = asyncio.Event()
 
     async def attach(self, limit: int) -> None:
-        """Have the running event loop look after it; lines of up to `limit` bytes are read."""
+        """Let the running event loop watch it; lines of up to `limit` bytes are read."""
         loop = asyncio.get_running_loop()
         orders, words = self._pipes
         reader = self.stdout = asyncio.StreamReader(limit)
@@ -55,28 +54,28 @@ class Forked:
     def _end(self) -> None:
         asyncio.get_running_loop().remove_reader(self._handle)
         os.close(self._handle)
-        _, status = os.waitpid(self.pid, 0)  # the kernel has said that it has ended: this does not wait
+        _, status = os.waitpid(self.pid, 0)  # the kernel has reported its exit, so this does not wait
         self.returncode = os.waitstatus_to_exitcode(status)
         self._ended.set()
         if self.stdin is not None:
             self.stdin.close()
 
     async def wait(self) -> int:
-        """Wait for its end and return its exit code, a signal's number below zero."""
+        """Wait until it exits and return its exit code, negative for a signal's number."""
         await self._ended.wait()
         assert self.returncode is not None
         return self.returncode
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it at once."""
         if self.returncode is None:
             os.kill(self.pid, signal.SIGKILL)
 
 
 def forget(variable: str) -> None:
-    """Remove a variable, also from what the system shows of this process's environment and of those forked from it.
+    """Remove a variable, also from what the system shows of this process's and its forks' environment.
 
-    That is the memory in which the process was given it (proc_pid_environ(5)), which nothing reads any more.
+    That is the memory of the initial environment (proc_pid_environ(5)), which nothing reads any more.
     """
     os.environ.pop(variable, None)
     if sys.platform != "linux":
@@ -96,17 +95,17 @@ def can_fork() -> bool:
 
 
 def load(services: Iterable[str]) -> None:
-    """Load what these services need, so that those who are forked afterwards have it and share its pages."""
+    """Load what these services need, so that processes forked afterwards share its pages."""
     for name in services:
-        # What cannot be loaded is said by the process that needs it, with its service's name.
+        # The process that needs an unloadable module reports it, with its service's name.
         with suppress(Exception):
             found(SERVICES, name)
-    language.detect("Which words are these?")  # its model is the largest thing that all of them read and none changes
+    language.detect("Which words are these?")  # the language model is the largest object that all parts share
     gc.freeze()
 
 
 def fork(number: int) -> list[Forked]:
-    """Fork so many parts, which wait for their orders. They end with this process."""
+    """Fork this many parts, which wait for their orders. They end with this process."""
     return [_fork() for _ in range(number)]
 
 
@@ -124,15 +123,15 @@ def _fork() -> Forked:
 
 
 def _close_all_others() -> None:
-    """Close locks, and what leads to the parts forked before: what is open, and not a billion of what could be."""
+    """Close locks and the pipes of earlier parts: only open descriptors, not a billion possible ones."""
     for descriptor in [int(one.name) for one in Path("/proc/self/fd").iterdir()]:
         if descriptor > 2:
-            with suppress(OSError):  # the listing's own is gone
+            with suppress(OSError):  # the listing's own descriptor is gone
                 os.close(descriptor)
 
 
 def _become_part(orders: int, words: int) -> NoReturn:
-    """Be a part from here to the end of the process, whatever happens."""
+    """Run as a part until the process exits, whatever happens."""
     code = 1
     try:
         os.setsid()

@@ -24,9 +24,9 @@ from footnote_cli.updates import updates
 
 T = TypeVar("T")
 
-# Documents uploaded and not yet finished, beyond those being uploaded: the server works on them in its own order.
+# Limit on uploaded, unfinished documents, besides those being uploaded: the server works in its own order.
 MAX_FOLLOWED = 64
-# Of these, watched at once; a user may watch 32 times unless the deployment says otherwise, and does so elsewhere too.
+# Limit on watches; a user may have 32 by default, and may use some elsewhere.
 MAX_WATCHED = 16
 _UPLOAD_TIMEOUT = 600.0
 _RECONNECT_ATTEMPTS = 8
@@ -36,7 +36,7 @@ _TRANSIENT = frozenset({"UNAVAILABLE"})
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file. `error` is empty when it is searchable, or accepted where nobody waited."""
+    """The result for one file. `error` is empty when it is searchable, or accepted without waiting."""
 
     path: Path
     document: Document | None = None
@@ -47,28 +47,28 @@ class Outcome:
 
     @property
     def failed(self) -> bool:
-        """Whether the file did not get in."""
+        """Whether the file failed."""
         return bool(self.error)
 
 
 class Observer:
-    """Hears how files fare; the methods do nothing unless overridden."""
+    """Receives the progress of files; the methods do nothing unless overridden."""
 
     def uploading(self, path: Path, sent: int, total: int) -> None:
-        """Hear that `sent` of `total` bytes are on their way."""
+        """Handle that `sent` of `total` bytes are sent."""
 
     def progress(self, path: Path, document: Document, progress: Progress) -> None:
-        """Hear how far the server says a document is."""
+        """Handle the server's progress on a document."""
 
     def waiting(self, path: Path, why: str) -> None:
-        """Hear that nothing moves for now."""
+        """Handle that there is no progress for now."""
 
     def finished(self, outcome: Outcome) -> None:
-        """Hear that a file is done, well or not."""
+        """Handle that a file has succeeded or failed."""
 
 
 class Ingestor:
-    """Brings files into a collection, `jobs` uploads at a time."""
+    """Uploads files to a collection, `jobs` at a time."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Ingestor:
         self._follow_symlinks = follow
 
     async def run(self, paths: Sequence[Path]) -> list[Outcome]:
-        """Return what became of each file, in the order given."""
+        """Return the result for each file, in the order given."""
         async with asyncio.TaskGroup() as group:
             tasks = []
             for path in paths:
@@ -112,7 +112,7 @@ class Ingestor:
 
     async def _ingest(self, path: Path) -> Outcome:
         async with self._uploads:
-            # The same for every attempt: one whose answer was lost is told what it came to.
+            # The same id for every attempt: a retry after a lost answer gets the first result.
             request_id = uuid4().hex
             response = await self._retried(path, lambda: self._upload(path, request_id))
         document = response.document
@@ -157,7 +157,7 @@ class Ingestor:
         return document
 
     async def _retried(self, path: Path, action: Callable[[], Awaitable[T]]) -> T:
-        """Run an action again while the server is away; repeating is safe: an upload is recognised by its bytes."""
+        """Retry an action while the server is down; repeating is safe: an upload is recognised by its bytes."""
         for attempt in range(1, _RECONNECT_ATTEMPTS + 1):
             try:
                 return await action()

@@ -1,7 +1,7 @@
-"""What is installed beside the command: the services it starts, and the tools they have for their own databases.
+"""What is installed beside the command: the services it starts, and their offline tools.
 
-The command imports none of them, not even by name: each says by an entry point where it is to be found, so that one
-can be left out, or be another's work.
+The command imports none of them by name: each registers an entry point, so that one can be left out or replaced by
+another package.
 """
 
 from importlib.metadata import entry_points
@@ -12,11 +12,11 @@ from footnote_cli.errors import CommandError
 SERVICES = "footnote.services"
 """Services by name: `async (Runtime) -> App`."""
 OFFLINE = "footnote.offline"
-"""Work on a deployment's own database by name: `async (data_dir) -> (database, what works on it)`."""
+"""Offline tools on a deployment's own database by name: `async (data_dir) -> (database, the tool)`."""
 
 
 def found(group: str, name: str) -> Any:
-    """Return what is offered under a name. Raises CommandError if nothing is."""
+    """Return the entry point with a name. Raises CommandError if there is none."""
     for point in entry_points(group=group, name=name):
         return point.load()
     raise CommandError(

@@ -1,4 +1,4 @@
-"""Where `footnote keys` finds keys: at a server that takes the caller's own, or in a deployment's database."""
+"""Sources of `footnote keys`: a server that accepts the caller's key, or a deployment's database."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -28,7 +28,7 @@ from footnote_cli.session import Connection, Session, open_session
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key to make; no tenant and no user stand for the caller's own, or "default" and "local" without a server."""
+    """A key to make; empty tenant and user mean the caller's own, or "default" and "local" without a server."""
 
     label: str
     tenant: str
@@ -46,11 +46,11 @@ class KeyBook(Protocol):
         ...
 
     async def listed(self, *, ended: bool) -> list[dict[str, Any]]:
-        """Return the keys, those that have ended too if they are asked for."""
+        """Return the keys, including ended ones if requested."""
         ...
 
     async def revoke(self, key_id: str, *, force: bool) -> None:
-        """End a key."""
+        """Revoke a key."""
         ...
 
 
@@ -64,7 +64,7 @@ async def served(connection: Connection, name: str) -> AsyncIterator[KeyBook]:
 @asynccontextmanager
 async def offline(data_dir: Path) -> AsyncIterator[KeyBook]:
     """Open the keys of all tenants in a deployment's database. Raises CommandError."""
-    private.keep()  # it may be this command that makes the database
+    private.keep()  # this command may be the first to create the database
     database, keys = await found(OFFLINE, "keys")(data_dir)
     try:
         yield _Offline(keys)

@@ -1,4 +1,4 @@
-"""`footnote serve TARGET`: settings, lock, signals; the work is in `supervise`."""
+"""`footnote serve TARGET`: settings, lock, signals; `supervise` does the work."""
 
 import asyncio
 import gc
@@ -34,11 +34,11 @@ def serve(
     processes: str | None = None,
     accept: tuple[str, ...] = (),
 ) -> int:
-    """Serve until SIGTERM or Ctrl-C and return the exit code: 0 after an orderly end, 1 when something did not start.
+    """Serve until SIGTERM or Ctrl-C and return the exit code: 0 after an orderly stop, 1 for a failed start.
 
-    What is None comes from the environment (FOOTNOTE_…). `port_base` is the port of edge, the others follow; 0 takes
-    free ones. `port` is for a target of one service. When all are ready, one line says so on stdout and
-    `<data_dir>/addresses.json` tells where they are.
+    None means the value from the environment (FOOTNOTE_…). `port_base` is the port of edge, the others follow; 0 takes
+    free ones. `port` is for a target of one service. When all are ready, one line on stdout says so, and
+    `<data_dir>/addresses.json` has the addresses.
     """
     given: dict[str, Any] = {
         "data_dir": data_dir,
@@ -52,7 +52,7 @@ def serve(
     try:
         wanted = parse(target)
         settings = KitSettings(**{key: value for key, value in given.items() if value is not None})
-        forked.forget(TOKEN_VARIABLE)  # the engine, parsers and other children have no use for it
+        forked.forget(TOKEN_VARIABLE)  # engine, parsers and other children do not need it
         if port is not None and len(wanted.services) + wanted.engine != 1:
             raise StartError("--port is for a target of one service; use --port-base for several")
         if processes is not None and wanted.services != STAGES:
@@ -77,7 +77,7 @@ def serve(
 
 
 def _forked(services: tuple[str, ...], number: int) -> list[forked.Forked]:
-    """Return so many parts, forked while nothing stands in the way of that; none where it does, or none are wanted."""
+    """Return up to this many forked parts; none if forking is not possible or not wanted."""
     if not number or not forked.can_fork():
         return []
     forked.load(services)
@@ -85,7 +85,7 @@ def _forked(services: tuple[str, ...], number: int) -> list[forked.Forked]:
 
 
 def _make_folder(path: Path) -> Path:
-    """Return the data folder, made if it isn't there; StartError when it cannot be used."""
+    """Return the data folder, created if missing; StartError when it cannot be used."""
     folder = path.expanduser().resolve()
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -123,11 +123,11 @@ async def _run(fleet: Fleet, wait_ready: bool, exported: process.ProcessTelemetr
 
 
 async def _start(fleet: Fleet, wait_ready: bool) -> None:
-    """Start and say so."""
+    """Start and announce it."""
     await fleet.start()
-    # A stage alone may wait for its peers as long as it takes; its health service tells.
+    # A single stage may wait for its peers indefinitely; its health service reports that.
     late = await fleet.wait_ready() if wait_ready else {}
-    # What was made at the start stays: without it each full collection stops every request for a tenth of a second.
+    # Objects from the start are kept: otherwise each full collection would stop every request for a tenth of a second.
     gc.collect()
     gc.freeze()
     gc.enable()  # off since the command began
@@ -139,7 +139,7 @@ async def _start(fleet: Fleet, wait_ready: bool) -> None:
 
 
 def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_people: bool) -> str:
-    """Return where everything listens: a list for people, one line for whoever reads a pipe."""
+    """Return all addresses: a list for people, one line for readers of a pipe."""
     if not for_people:
         where = "  ".join(f"{name} {address}" for name, address in addresses.items())
         return f"footnote is {word}: {where}  (data: {folder}; Ctrl-C stops)"
@@ -153,9 +153,9 @@ def _announcement(word: str, addresses: Mapping[str, str], folder: Path, for_peo
 
 
 def _on_signals(stop: asyncio.Event) -> None:
-    """Let the first SIGTERM or Ctrl-C ask for an orderly end, and a later Ctrl-C not wait for it.
+    """Let the first SIGTERM or Ctrl-C request an orderly stop; a later Ctrl-C stops at once.
 
-    What comes within a second of the first is its echo: `make` and `timeout` signal the process and then its group.
+    A signal within a second of the first is its echo: `make` and `timeout` signal the process and then its group.
     """
     loop = asyncio.get_running_loop()
     first: list[float] = []

@@ -1,4 +1,4 @@
-"""Which process serves from a data folder, and whether it still lives."""
+"""Which process serves from a data folder, and whether it is still running."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ _PROCESSES = Path("/proc")
 
 
 def mark() -> str:
-    """Return what tells this process from any other, before and after it: its id and when it started."""
+    """Return a unique mark of this process: its id and start time."""
     return f"{os.getpid()} {_started(os.getpid())}"
 
 
@@ -17,7 +17,7 @@ def pid_of(text: str) -> str:
 
 
 def lives(text: str) -> bool:
-    """Return whether the process that left a mark is running, as this user."""
+    """Return whether the process with a mark is running, as this user."""
     pid, _, started = text.strip().partition(" ")
     if not pid.isascii() or not pid.isdigit():
         return False
@@ -31,9 +31,9 @@ def lives(text: str) -> bool:
 
 
 def _started(pid: int) -> str:
-    """Return when a process started, in ticks of the kernel; "-" where the system does not tell."""
+    """Return when a process started, in kernel ticks; "-" if the system does not say."""
     try:
-        # The name of the program, in parentheses, may hold anything; of what follows this is the twentieth.
+        # The program name, in parentheses, may hold anything; the start time is the twentieth field after it.
         return (_PROCESSES / str(pid) / "stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return "-"

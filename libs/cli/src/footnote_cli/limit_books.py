@@ -1,4 +1,4 @@
-"""Where `footnote limits` finds tenants' limits: at a server, for its operators, or in a deployment's database."""
+"""Sources of `footnote limits`: a server, for its operators, or a deployment's database."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -28,14 +28,14 @@ _FIELDS = {
     "tokens_per_day": "tokens_per_day",
     "cost_per_day": "cost_usd_per_day",
 }
-"""What the command calls a limit, and the contract."""
+"""The command's and the contract's names of the limits."""
 
 
 class LimitBook(Protocol):
-    """Reads and changes tenants' own limits, by the command's names."""
+    """Reads and changes tenants' own limits, under the command's names."""
 
     async def own(self, tenant: str) -> Limits:
-        """Return the limits of a tenant's own; "" for the caller's tenant at a server."""
+        """Return a tenant's own limits; "" for the caller's tenant at a server."""
         ...
 
     async def listed(self) -> dict[str, Limits]:
@@ -43,11 +43,11 @@ class LimitBook(Protocol):
         ...
 
     async def set(self, tenant: str, changes: Limits) -> Limits:
-        """Set some and return all."""
+        """Set some limits and return all."""
         ...
 
     async def clear(self, tenant: str) -> bool:
-        """Let the deployment's hold again; False where there were none."""
+        """Restore the deployment's limits; False if the tenant had none of its own."""
         ...
 
 
@@ -61,7 +61,7 @@ async def served(connection: Connection, name: str) -> AsyncIterator[LimitBook]:
 @asynccontextmanager
 async def offline(data_dir: Path) -> AsyncIterator[LimitBook]:
     """Open the limits in a deployment's database. Raises CommandError."""
-    private.keep()  # it may be this command that makes the database
+    private.keep()  # this command may be the first to create the database
     database, allowances = await found(OFFLINE, "limits")(data_dir)
     try:
         yield _Offline(allowances)

@@ -13,7 +13,7 @@ _PAGE = 1000
 
 
 async def read_all(session: Session, method: Callable[..., Any], request: Any, field: str) -> list[Any]:
-    """Return the items in `field` of every page that a List method answers with; `request` is used up."""
+    """Return the items in `field` from all pages of a List method; it changes `request`."""
     request.page_size = _PAGE
     items: list[Any] = []
     while True:

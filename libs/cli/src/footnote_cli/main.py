@@ -1,4 +1,4 @@
-"""The command `footnote`: its commands put together."""
+"""The command `footnote`, assembled from its commands."""
 
 import sys
 from contextlib import suppress
@@ -40,7 +40,7 @@ _ON_DEMAND = {"admin": "footnote_cli.commands.admin", "eval": "footnote_cli.eval
 
 
 class Commands(TyperGroup):
-    """All commands. Those that load the servers' libraries, most of a second, are loaded when they are asked for."""
+    """All commands. Those that load the server libraries, most of a second, are loaded on demand."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all commands in the order of the help."""
@@ -110,7 +110,7 @@ def run() -> None:
     """Run the command line; the entry point of the installed script."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            # A terminal that cannot show a character gets a question mark rather than a traceback.
+            # A terminal that cannot show a character gets a question mark instead of a traceback.
             stream.reconfigure(errors="replace")
     sys.excepthook = print_crash
     try:
@@ -124,7 +124,7 @@ def run() -> None:
 
 
 def _called_wrongly(error: TyperException) -> int:
-    """Say what was wrong with the call. Typer would repeat what was typed, or what a pattern matched, as it is."""
+    """Print what was wrong with the call. Typer would echo the arguments without removing terminal controls."""
     message = error.format_message()
     context = getattr(error, "ctx", None)
     hint = ""

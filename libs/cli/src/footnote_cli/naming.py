@@ -1,4 +1,4 @@
-"""What people call things by: a document by its file's name, a conversation as the last one."""
+"""Resolves the names that people use: a document by its file's name, a conversation as the last one."""
 
 from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
 from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
@@ -15,7 +15,7 @@ CONVERSATION = "Id of the conversation; or 'last', the one used last."
 
 async def document_id(session: Session, name: str) -> str:
     """Return the id of a document given by id or by its file's name. Raises CommandError when several have the name."""
-    if "." not in name:  # as no id has one, and every file's name that we read
+    if "." not in name:  # no id has a dot, but every supported file's name has one
         return name
     items = await list_documents(session, ListDocumentsRequest(filename_contains=name))
     found = [item for item in items if item.filename == name]

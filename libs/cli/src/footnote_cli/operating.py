@@ -1,4 +1,4 @@
-"""Follows operations, long work that goes on in the server by itself."""
+"""Follows operations: long work that continues in the server."""
 
 from collections.abc import AsyncIterator
 
@@ -38,12 +38,12 @@ def kind_of(operation: Operation) -> str:
 
 
 def ended(operation: Operation) -> bool:
-    """Tell whether nothing more comes of an operation."""
+    """Return whether an operation has ended."""
     return operation.HasField("end_time")
 
 
 async def moves(session: Session, operation_id: str) -> AsyncIterator[Operation]:
-    """Yield an operation whenever it has moved, to its end, over as many streams as it takes."""
+    """Yield an operation whenever it changes, until it ends, over as many streams as that takes."""
     last = Operation()
     while not ended(last):  # a stream lasts an hour at most
         request = WatchOperationRequest(operation_id=operation_id)
@@ -53,9 +53,9 @@ async def moves(session: Session, operation_id: str) -> AsyncIterator[Operation]
 
 
 async def follow_operation(session: Session, operation: Operation, *, lines: bool = False) -> Operation:
-    """Return an operation when it has ended; until then a bar shows how far it is, where there is a screen for it.
+    """Return an operation when it has ended; until then a bar shows its progress if there is a screen.
 
-    With `lines` and --json, every move is printed as one line.
+    With `lines` and --json, every change is printed as one line.
     """
     bars = Bars(
         TextColumn("[bold]{task.description}"),
@@ -80,7 +80,7 @@ async def follow_operation(session: Session, operation: Operation, *, lines: boo
 
 
 def sentence_of(operation: Operation) -> str:
-    """Return in one sentence how an operation stands."""
+    """Return an operation's state as one sentence."""
     of = "item" if operation.kind == operations_pb2.OPERATION_KIND_SYNC_SOURCE else "document"
     done = f"{plural(operation.done, of)} {_DONE.get(operation.kind, 'deleted')}"
     parts = [done]
@@ -97,7 +97,7 @@ def sentence_of(operation: Operation) -> str:
 
 
 def show_end(session: Session, operation: Operation) -> None:
-    """Print how an operation stands; the command fails where the operation, or a document of it, has."""
+    """Print an operation's state; the command fails if the operation or one of its documents has failed."""
     if session.as_json:
         print_json(operation)
     else:

@@ -1,8 +1,7 @@
-"""One process of several that a launch divides its services among: `python -m footnote_cli.part`, never by hand.
+"""One of the processes among which a launch divides its services: `python -m footnote_cli.part`, not for manual use.
 
-It hears its orders on stdin and says how far it is on stdout, a JSON object a line each, so that nothing of it, the
-secret of the launch least of all, stands in arguments or environment. It ends when it is told to, or nobody is there
-any more to tell it.
+It reads its orders from stdin and reports its progress on stdout, one JSON object per line. So nothing, above all not
+the secret of the launch, is visible in arguments or environment. It exits on request, or when its parent is gone.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from footnote_cli.targets import Target
 
 MODULE = __name__ if __name__ != "__main__" else "footnote_cli.part"
 NAME = "footnote-part"
-"""Of its process, as the system lists it; at most 15 bytes."""
+"""The process name in system listings; at most 15 bytes."""
 _SET_PDEATHSIG, _SET_NAME = 1, 15
 
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What a part is to run, and as part of what."""
+    """What a part runs, and the launch that it belongs to."""
 
     target: Target
     settings: KitSettings
@@ -44,7 +43,7 @@ class Orders:
     whole: Whole
 
     def text(self) -> str:
-        """Return the line that tells them; it holds secrets."""
+        """Return the orders as a line; it contains secrets."""
         settings = self.settings.model_dump(mode="json")
         credential = self.whole.credential
         return json.dumps({
@@ -55,7 +54,7 @@ class Orders:
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Orders:
-        """Return what a line has told."""
+        """Parse the orders of a line."""
         known = told["credential"]
         whole = Whole(STAGES, None if known is None else ServiceCredential.imported(known), told["ports"])
         target = Target(tuple(told["services"]), uses_store=told["uses_store"])
@@ -63,7 +62,7 @@ class Orders:
 
 
 class _Line:
-    """What is said to and heard from the process that started this one."""
+    """The messages to and from the parent process."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -72,9 +71,9 @@ class _Line:
         """Set when this process is to end."""
 
     async def listen(self) -> None:
-        """Take orders until there are no more."""
+        """Take orders until the input ends."""
         reader = asyncio.StreamReader()
-        pipe = os.fdopen(0, "rb", 0)  # of a part that was forked, sys.stdin may be none
+        pipe = os.fdopen(0, "rb", 0)  # sys.stdin may be None in a forked part
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         while (line := await reader.readline()).endswith(b"\n"):
             told: dict[str, Any] = json.loads(line)
@@ -88,17 +87,17 @@ class _Line:
         return await self._heard.get()
 
     def say(self, **what: Any) -> None:
-        """Tell how far it is."""
-        with suppress(BrokenPipeError):  # whoever heard it has gone, and so will we
+        """Report progress."""
+        with suppress(BrokenPipeError):  # the reader has gone, and we exit too
             self._out.write(json.dumps(what) + "\n")
             self._out.flush()
 
 
 def main() -> None:
-    """Run one part until it is told to end."""
-    gc.disable()  # until all is loaded, which stays
+    """Run one part until it is to stop."""
+    gc.disable()  # until everything is loaded, which is never freed
     out = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # whatever a library prints is no word of ours
+    os.dup2(2, 1)  # library output must not mix with our messages
     private.keep()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     told = json.loads(_first_line())
@@ -109,7 +108,7 @@ def main() -> None:
 
 
 def _first_line() -> bytes:
-    """Read a line and not a byte more: what follows is for the event loop."""
+    """Read a line and not a byte more: the rest is for the event loop."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = os.read(0, 1)
@@ -120,17 +119,17 @@ def _first_line() -> bytes:
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel end this process with its parent, as a power cut would end both."""
+    """Let the kernel kill this process with its parent, like a power cut would end both."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
-        libc.prctl(_SET_NAME, NAME.encode())  # a part that was forked has its parent's command line
+        libc.prctl(_SET_NAME, NAME.encode())  # a forked part shows its parent's command line
     if os.getppid() != parent:
         os._exit(0)
 
 
 async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) -> None:
-    """Start, serve until told to stop, stop."""
+    """Start, serve until asked to stop, stop."""
     line = _Line(out)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, line.over.set)
     listening = asyncio.create_task(line.listen())
@@ -155,7 +154,7 @@ async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) 
 
 
 async def _start(supervisor: Supervisor, line: _Line) -> None:
-    """Start step by step, at the pace of all parts."""
+    """Start step by step, in step with all parts."""
     supervisor.bind()
     line.say(addresses=supervisor.addresses)
     told = await line.hear()

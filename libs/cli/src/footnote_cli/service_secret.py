@@ -1,4 +1,4 @@
-"""What a command proves itself to stages with: the secret that the services share."""
+"""The services' shared secret, with which a command authenticates to stages."""
 
 from pathlib import Path
 
@@ -10,9 +10,9 @@ from footnote_cli.errors import CommandError
 
 
 def service_secret(folder: Path, command: str) -> ServiceCredential:
-    """Return what FOOTNOTE_SERVICE_TOKEN says, else what services started apart share in a data folder.
+    """Return FOOTNOTE_SERVICE_TOKEN, else the secret that separately started services share in a data folder.
 
-    CommandError, which names the `command` whose help says more, when there is none or it cannot be used.
+    Raises CommandError, which names the `command` with more help, when there is none or it cannot be used.
     """
     try:
         credential = secret_file.configured(KitSettings())

@@ -1,4 +1,4 @@
-"""What a command talks through: a channel to the edge with identity, deadline, trace and errors seen to."""
+"""A command's connection: a channel to the edge with identity, deadline, trace and error handling."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -19,7 +19,7 @@ from footnote_cli.console import make_console
 from footnote_cli.errors import explain_failure
 from footnote_cli.telemetry import CommandTrace
 
-# Who sits at a terminal sees a failure at once, and repeats the command.
+# A user at a terminal sees a failure at once, and repeats the command.
 _ONCE = Retry(attempts=1)
 
 Reply = TypeVar("Reply", bound=Message)
@@ -28,7 +28,7 @@ Item = TypeVar("Item", bound=Message)
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where to call and as whom. `timeout` is seconds a call, None for what suits it; `as_json` is for machines."""
+    """Where to call, and as which caller. `timeout` is seconds per call, None for defaults; `as_json` for machines."""
 
     address: str
     tenant: str = ""
@@ -39,7 +39,7 @@ class Connection:
 
 
 class Session:
-    """One command's conversation with the edge."""
+    """One command's connection to the edge."""
 
     def __init__(self, connection: Connection, client: AsyncClient, telemetry: CommandTrace) -> None:
         self.connection = connection
@@ -54,7 +54,7 @@ class Session:
         return self.connection.as_json
 
     async def call(self, method: Callable[..., Any], request: Any, *, timeout: float = CALL_TIMEOUT) -> Any:
-        """Make one call that is answered once; `request` may be an async iterator for uploads. Raises CommandError."""
+        """Make a call with a single answer; `request` may be an async iterator for uploads. Raises CommandError."""
         try:
             return await method(request, timeout=self.connection.timeout or timeout)
         except FootnoteError as failure:
@@ -63,7 +63,7 @@ class Session:
     async def stream(
         self, method: Callable[..., Any], request: Any, *, timeout: float = STREAM_TIMEOUT
     ) -> AsyncIterator[Any]:
-        """Make one call whose answer is a stream; leaving the loop cancels it. Raises CommandError."""
+        """Make a call with a streamed answer; leaving the loop cancels it. Raises CommandError."""
         async with aclosing(method(request, timeout=self.connection.timeout or timeout)) as items:
             try:
                 async for item in items:
@@ -93,10 +93,10 @@ async def open_session(connection: Connection, name: str) -> AsyncIterator[Sessi
 
 
 def open_channel(address: str) -> grpc.aio.Channel:
-    """Return a plain channel to host:port, or to https://host:port with TLS, for what is no RPC of edge."""
+    """Return a plain channel to host:port, or to https://host:port with TLS, for RPCs outside of edge."""
     return client_connection(address, api_key="").open_aio()
 
 
 def merge_spans(*groups: Sequence[TraceSpan]) -> list[TraceSpan]:
-    """Return spans each once by id: several stages in one process report the same ones."""
+    """Return spans without duplicate ids: several stages in one process report the same ones."""
     return list({span.span_id: span for group in groups for span in group}.values())

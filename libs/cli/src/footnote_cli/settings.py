@@ -22,7 +22,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "m"))
 
 
 def parse_settings(pairs: Iterable[str]) -> CollectionSettings:
-    """Return `group.key=value` pairs as settings. Raises CommandError for an unknown one and for a wrong value."""
+    """Parse `group.key=value` pairs as settings. Raises CommandError for an unknown one and for a wrong value."""
     nested: dict[str, Any] = {}
     for pair in pairs:
         path, equals, text = pair.partition("=")
@@ -36,12 +36,12 @@ def parse_settings(pairs: Iterable[str]) -> CollectionSettings:
         place[key] = _value(field, path.strip(), text.strip())
     try:
         return ParseDict(nested, CollectionSettings())
-    except ParseError as error:  # a number too large, a list of the wrong things
+    except ParseError as error:  # a number too large, a list of wrong types
         raise usage_error(f"The settings cannot be read: {error}.", "Check their values.") from error
 
 
 def show_settings(settings: Message, prefix: str = "") -> dict[str, str]:
-    """Return what is set as "chunking.size" -> "1000", in the words that `parse_settings` takes."""
+    """Return the settings that are set as "chunking.size" -> "1000", in the syntax of `parse_settings`."""
     shown: dict[str, str] = {}
     for field, value in settings.ListFields():
         name = prefix + field.name
@@ -63,7 +63,7 @@ def show_settings(settings: Message, prefix: str = "") -> dict[str, str]:
 
 
 def show_counting(given: CollectionSettings, counting: CollectionSettings) -> dict[str, str]:
-    """Return what counts, and of what the collection does not say itself that it is inherited."""
+    """Return effective settings, marking those inherited rather than set by the collection."""
     own = show_settings(given)
     inherited = {name: f"{value} (inherited)" for name, value in show_settings(counting).items() if name not in own}
     order = {name: place for place, name in enumerate(_paths(CollectionSettings.DESCRIPTOR))}
@@ -71,12 +71,12 @@ def show_counting(given: CollectionSettings, counting: CollectionSettings) -> di
 
 
 def _group(field: FieldDescriptor | None) -> Descriptor | None:
-    """Return the message of a field that holds settings of its own; None for one that holds a value."""
+    """Return the message of a field that holds settings of its own; None for a field that holds a value."""
     return field.message_type if field is not None and is_group(field) else None
 
 
 def check_path(path: str) -> str:
-    """Return a setting's path as masks have it; raises CommandError for one that is none."""
+    """Return a setting's path as used in masks; raises CommandError for an invalid one."""
     _find(path.strip())
     return path.strip()
 

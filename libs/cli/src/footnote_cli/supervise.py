@@ -1,4 +1,4 @@
-"""Runs the services of one process from start to orderly end."""
+"""Runs the services of one process from start to orderly stop."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Whole:
     services: tuple[str, ...]
     credential: ServiceCredential | None
     ports: Mapping[str, int] = field(default_factory=dict)
-    """By service, where it had one before and must have it again."""
+    """Port by service, if it had one before and must have it again."""
 
 
 class Supervisor:
@@ -57,9 +57,9 @@ class Supervisor:
         port: int | None = None,
         whole: Whole | None = None,
     ) -> None:
-        """Take what is to run, and of which whole it is a part.
+        """Take what to run, and the whole of which it is a part.
 
-        StartError when the services could not prove themselves to one another.
+        StartError when the services could not authenticate to one another.
         """
         self._target = target
         self._settings = settings
@@ -79,20 +79,20 @@ class Supervisor:
 
     @property
     def addresses(self) -> dict[str, str]:
-        """Where this process listens, by stage or name."""
+        """The addresses of this process, by stage or name."""
         own = {host.name: self.runtime.addresses[host.name] for host in self._hosts}
         return {**own, **self.runtime.announced}
 
     async def start(self) -> None:
         """Start engine and services; StartError when one does not. `stop` cleans up in either case."""
         await self.start_engine()
-        # All ports first, so that every build knows every address; then all listen; then what calls others runs.
+        # First all ports, so that every build knows every address; then all servers; then tasks that call others.
         self.bind()
         await self.serve()
         await self.go()
 
     def bind(self) -> None:
-        """Take the ports of the services."""
+        """Bind the ports of the services."""
         self._stack.push_async_callback(self.runtime.close)
         for name in self._target.services:
             host = ServiceHost(name, self._settings, self._credential)
@@ -108,7 +108,7 @@ class Supervisor:
                 self.runtime.inner[name] = host.inner_address
 
     async def serve(self) -> None:
-        """Put the services together, which know by now where all others are, and have them answer."""
+        """Build the services, which now know all addresses, and let them answer."""
         for host in self._hosts:
             app = await self._build(host.name)
             self._stack.push_async_callback(host.stop, self._settings.grace_seconds)
@@ -118,7 +118,7 @@ class Supervisor:
                 raise StartError(str(error)) from error
 
     async def go(self) -> None:
-        """Begin what calls others, once all listen."""
+        """Start the tasks that call other services, once all listen."""
         for host in self._hosts:
             try:
                 await host.started(self.runtime.data_dir)
@@ -126,11 +126,11 @@ class Supervisor:
                 raise _start_error(host.name, error) from error
 
     def _listen_host(self, name: str) -> str:
-        """Return where a service listens: beside edge the stages stay on loopback, since only edge is for others."""
+        """Return the host on which a service listens: beside edge, stages use loopback, since only edge is public."""
         return self._settings.listen_host if name == "edge" or "edge" not in self._whole.services else "127.0.0.1"
 
     async def start_engine(self) -> None:
-        """Start the vector engine, where this process has one."""
+        """Start the vector engine, if this process has one."""
         if not self._target.engine or self._settings.vector_store_uri:
             return
         from footnote_database.parts import Parts
@@ -141,7 +141,7 @@ class Supervisor:
             return
         place = StoreLocation(
             self.runtime.data_dir / STORE,
-            # A port only where one is asked for: a socket keeps the other users of this machine out.
+            # A TCP port only on request: a socket keeps out other users of this machine.
             port=None if self._target.services else self._port,
             compact_after=self._settings.store_compaction_hours * 3600,
             parts=Parts.of(self.runtime),
@@ -164,11 +164,11 @@ class Supervisor:
         return app
 
     def before_engine_ends(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Have `stop` run after the services of this process have ended, and before the engine does."""
+        """Make `stop` run after the services of this process have ended, and before the engine does."""
         self._stack.push_async_callback(stop)
 
     async def wait_ready(self) -> dict[str, str]:
-        """Wait until all services are ready, or the time for it is over; return who is not, and why."""
+        """Wait until all services are ready, or the time limit passes; return those that are not, and why."""
         waits = [asyncio.create_task(host.ready.wait()) for host in self._hosts]
         if waits:
             _, late = await asyncio.wait(waits, timeout=self._settings.ready_timeout)
@@ -177,13 +177,13 @@ class Supervisor:
         return {host.name: host.not_ready_because for host in self._hosts if not host.ready.is_set()}
 
     def publish(self, others: Mapping[str, str] | None = None) -> None:
-        """Write where this process and the parts that it started listen into the data folder, until it stops."""
+        """Write the addresses of this process and its parts into the data folder, until it stops."""
         published = {**self.addresses, **(others or {})}
         publish(self.runtime.data_dir, published, alone=self._whole.services == STAGES)
         self._stack.callback(withdraw, self.runtime.data_dir, published)
 
     async def stop(self) -> None:
-        """Stop in the opposite order: edge takes no more questions, then the stages, then the engine."""
+        """Stop in reverse order: edge accepts no more questions, then the stages, then the engine."""
         self.runtime.draining.set()
         await asyncio.gather(*(host.drain() for host in self._hosts))
         if self._hosts and self._settings.drain_seconds:
@@ -192,10 +192,10 @@ class Supervisor:
 
 
 def credential_of(target: Target, settings: KitSettings, folder: Path) -> ServiceCredential | None:
-    """Return what the services prove themselves with; None where nothing runs, or certificates speak for them.
+    """Return the services' credential; None if nothing runs, or certificates authenticate them.
 
-    A whole deployment has a secret of this launch, which nobody but its processes ever sees, and believes the one in
-    the settings besides. Services apart share the one in the settings or, on this machine, one in the data folder.
+    A whole deployment has a secret per launch, known only to its processes, and also accepts the one in the settings.
+    Separate services share the one in the settings or, on this machine, one in the data folder.
     """
     if not target.services:
         return None
@@ -207,13 +207,13 @@ def credential_of(target: Target, settings: KitSettings, folder: Path) -> Servic
         if configured is not None or settings.tls_peers:
             return configured
         beyond = not is_loopback(settings.listen_host) and PUBLIC.isdisjoint(target.services)
-        return None if beyond else secret_file.shared(folder)  # the server refuses to listen without
+        return None if beyond else secret_file.shared(folder)  # without one the server refuses to listen
     except (ValueError, OSError) as error:
         raise StartError(f"The services have no secret to know one another by: {error}") from error
 
 
 def _store(settings: KitSettings) -> StoreRegistration | None:
-    """Return the vector store that this deployment keeps itself, None where it is elsewhere."""
+    """Return the vector store that this deployment runs itself, None if it is elsewhere."""
     from footnote_store.registry import StoreRegistration, chosen  # loaded on demand
 
     try:
@@ -224,7 +224,7 @@ def _store(settings: KitSettings) -> StoreRegistration | None:
 
 
 def store_is_shared(settings: KitSettings) -> bool:
-    """Tell whether several processes reach the deployment's store: not one of another package that has no address."""
+    """Return whether several processes can reach the deployment's store: false for a foreign one without an address."""
     if settings.vector_store_uri:
         return True
     registration = _store(settings)
@@ -232,7 +232,7 @@ def store_is_shared(settings: KitSettings) -> bool:
 
 
 def _store_address(target: Target, settings: KitSettings, folder: Path) -> str:
-    """Return where the store of a data folder is found, by whom it may concern."""
+    """Return the address of a data folder's store, for the processes that use it."""
     registration = _store(settings) if target.uses_store or target.engine else None
     if registration is None or registration.found_at is None or not target.uses_store:
         return ""
@@ -240,7 +240,7 @@ def _store_address(target: Target, settings: KitSettings, folder: Path) -> str:
 
 
 def _start_error(name: str, error: Exception) -> StartError:
-    """Return the message for a failed start; the traceback of what was not foreseen goes to the log."""
+    """Return the message for a failed start; the traceback of an unexpected error goes to the log."""
     if isinstance(error, ValidationError):
         return StartError(f"{name} did not start: {'; '.join(wrong_settings(error, f'FOOTNOTE_{name.upper()}_'))}")
     if not isinstance(error, (FootnoteError, OSError, ListenError)):
@@ -249,7 +249,7 @@ def _start_error(name: str, error: Exception) -> StartError:
 
 
 def wrong_settings(error: ValidationError, prefix: str) -> list[str]:
-    """Return a sentence for each setting that is wrong, by the variable that sets it."""
+    """Return a sentence for each wrong setting, by the variable that sets it."""
     sentences = []
     for one in error.errors():
         name = str(one["loc"][0]) if one["loc"] else ""

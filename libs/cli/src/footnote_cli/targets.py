@@ -1,4 +1,4 @@
-"""What `footnote serve TARGET` runs, as one table."""
+"""The targets of `footnote serve TARGET`, as one table."""
 
 from dataclasses import dataclass, replace
 
@@ -6,7 +6,7 @@ from footnote_kit.settings import AUTO, STAGES
 
 
 class UnknownTarget(Exception):
-    """There is no such target; the message lists those that there are."""
+    """There is no such target; the message lists the known ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,12 @@ class Target:
     services: tuple[str, ...] = ()
     """Stages, in the order in which they start."""
     engine: bool = False
-    """It brings the embedded vector engine, unless a Milvus address is set."""
+    """Whether it runs the embedded vector engine, unless a Milvus address is set."""
     uses_store: bool = False
-    """It talks to the vector store."""
+    """Whether it uses the vector store."""
 
 
-# "all" is one process for a laptop; the others are one process each, for a cluster or for a look at one stage.
+# "all" is one process for a laptop; the others are one process each, for a cluster or for inspecting one stage.
 TARGETS: dict[str, Target] = {
     #                    services          brings the engine   talks to the store
     "all":          Target(STAGES,             engine=True,        uses_store=True),
@@ -36,9 +36,9 @@ TARGETS: dict[str, Target] = {
 
 ALIASES = {"engine": "store"}
 
-# Which services of a whole deployment share a process, by how many there are; the first is the one that was started,
-# and edge is always in it. Callers, questions and documents first of all: an upload then holds up no question. The
-# interpreter runs one thread of a process at a time, and what shares one shares the processor time of one core.
+# How a whole deployment's services share processes, by their number; the first is the one started, always with edge.
+# Callers, questions and documents are separated first: then an upload delays no question. The interpreter runs one
+# thread of a process at a time, so services in one process share one core.
 _CALLERS, _QUESTIONS, _DOCUMENTS = ("edge", "augmentation"), ("retrieval", "generation"), ("ingestion", "indexing")
 LAYOUTS: dict[int, tuple[tuple[str, ...], ...]] = {
     1: (STAGES,),
@@ -49,14 +49,14 @@ LAYOUTS: dict[int, tuple[tuple[str, ...], ...]] = {
     6: (("edge",), ("augmentation",), ("retrieval",), ("generation",), ("ingestion",), ("indexing",)),
 }
 MANY = 3
-"""Processes of a deployment that may choose for itself, where there is more than one core."""
+"""Number of processes when a deployment may choose, if there is more than one core."""
 
 # These keep state in the data folder: one process of each per folder.
 STATEFUL = frozenset({"ingestion", "indexing", "edge"})
 
 
 def parse(target: str) -> Target:
-    """Return what a target, or several joined by commas, runs; UnknownTarget for an unknown one."""
+    """Parse a target, or several joined by commas; UnknownTarget for an unknown one."""
     wanted = []
     for name in (part.strip() for part in target.split(",")):
         found = TARGETS.get(ALIASES.get(name, name))
@@ -72,7 +72,7 @@ def parse(target: str) -> Target:
 
 
 def split(target: Target, processes: int) -> list[Target]:
-    """Return what each of so many processes runs; the vector engine goes with the first. ValueError for a part only."""
+    """Return what each process runs; the vector engine is in the first. ValueError unless it is a whole deployment."""
     if target.services != STAGES and processes > 1:
         raise ValueError("only a whole deployment is divided among processes")
     if processes == 1:
@@ -88,6 +88,6 @@ def split(target: Target, processes: int) -> list[Target]:
 def how_many(wanted: str, cores: int, store_is_shared: bool = True) -> int:
     """Return into how many processes a whole deployment is divided.
 
-    A number as it stands; for "auto" by the cores, and one where the vector store lives in the memory of its process.
+    A number is used as it is. "auto" depends on the cores, and is one if the vector store is in its process's memory.
     """
     return int(wanted) if wanted != AUTO else (MANY if cores > 1 and store_is_shared else 1)

@@ -1,4 +1,4 @@
-"""The command's own span, so that a trace begins where the person does."""
+"""The command's own span, so that a trace begins at the user."""
 
 import os
 import time
@@ -24,7 +24,7 @@ class CommandTrace:
         self._provider = TracerProvider(resource=Resource.create({SERVICE_NAME: _SERVICE}))
         self._provider.add_span_processor(SimpleSpanProcessor(self._memory))
         if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or os.environ.get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"):
-            # Imported here because it costs a tenth of a second that a plain command shouldn't pay.
+            # Imported here because it costs a tenth of a second, which a plain command should not pay.
             from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
             self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
@@ -53,7 +53,7 @@ class CommandTrace:
         return [_to_proto(span) for span in spans]
 
     def close(self) -> None:
-        """Send what is still to be exported."""
+        """Export the remaining spans."""
         self._provider.shutdown()
 
 

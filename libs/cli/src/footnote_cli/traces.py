@@ -1,4 +1,4 @@
-"""Fetches the spans of a trace from the server and joins them with the command's own."""
+"""Fetches the spans of a trace from the server and merges them with the command's own."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ _PAUSE = 0.1
 
 
 async def fetch(session: Session, trace_id: str) -> GetTraceResponse:
-    """Return the spans that the stages kept of a trace."""
+    """Return the stages' spans of a trace."""
     response: GetTraceResponse = await session.call(session.stub.GetTrace, GetTraceRequest(trace_id=trace_id))
     return response
 
@@ -23,7 +23,7 @@ async def fetch(session: Session, trace_id: str) -> GetTraceResponse:
 async def own_waterfall(session: Session, trace_id: str) -> Waterfall:
     """Return the waterfall of the call this command has just made, its own root span included.
 
-    The server records its outermost span just after the client has seen the end of the call, so it is asked again
+    The server records its outermost span just after the client has seen the end of the call. So the request is repeated
     until that span is there, for at most a second.
     """
     own = session.telemetry.spans()
@@ -42,7 +42,7 @@ async def own_waterfall(session: Session, trace_id: str) -> Waterfall:
 
 
 def _still_missing(response: GetTraceResponse) -> Sequence[str]:
-    """Return the stages that could not be asked and whose spans are not there by another way either."""
+    """Return the stages that did not answer and whose spans did not come from another stage either."""
     have = {_stage(span) for span in response.spans}
     return [stage for stage in response.missing if stage not in have]
 

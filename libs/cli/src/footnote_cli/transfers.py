@@ -1,4 +1,4 @@
-"""Reads files for uploads and writes downloads, off the event loop; a download that breaks leaves nothing behind."""
+"""Reads uploads and writes downloads off the event loop; a broken download leaves no file behind."""
 
 import asyncio
 import os
@@ -19,9 +19,9 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
 async def read_parts(path: Path, *, follow_symlinks: bool = True) -> AsyncIterator[bytes]:
-    """Yield a file's bytes in parts; nothing for an empty file. Raises OSError where it cannot be read.
+    """Yield a file's bytes in parts; nothing for an empty file. Raises OSError if it cannot be read.
 
-    Without `follow_symlinks` a file that has become a link since it was looked at is not read.
+    Without `follow_symlinks`, a file that has become a link since it was checked is not read.
     """
 
     def opened() -> BinaryIO:
@@ -34,7 +34,7 @@ async def read_parts(path: Path, *, follow_symlinks: bool = True) -> AsyncIterat
 
 
 class Download:
-    """A file being written: under a name of its own until it is whole, and never through a symbolic link."""
+    """A file being written: under a temporary name until it is complete, and never through a symbolic link."""
 
     def __init__(self, output: Path, *, force: bool) -> None:
         self._output = output
@@ -56,21 +56,21 @@ class Download:
         self.size += len(data)
 
     def finish(self) -> None:
-        """Give the file its name. Raises CommandError when nothing came, or when the name was taken meanwhile."""
+        """Give the file its name. Raises CommandError if nothing was received, or the name was taken meanwhile."""
         if self._file is None or self._partial is None:
             raise CommandError("The server sent nothing.", "Try again.")
         try:
             self._file.close()
             if self._force:
                 self._check()
-                self._partial.replace(self.target)  # takes the name: even a link there would not be followed
+                self._partial.replace(self.target)  # replaces the name itself: even a link there would not be followed
             else:
                 self._name_once(self._partial)
         except OSError as error:
             raise self._failed(error) from error
 
     def abandon(self) -> None:
-        """Remove what was written unless it is finished."""
+        """Delete the partial file unless it is finished."""
         if self._file is not None:
             self._file.close()
         if self._partial is not None:
@@ -85,7 +85,7 @@ class Download:
         self._partial = partial
 
     def _check(self) -> None:
-        """Raise CommandError where the name is taken, or taken by what must not be written over."""
+        """Raise CommandError if the name is taken, or taken by something that must not be overwritten."""
         try:
             mode = os.lstat(self.target).st_mode
         except FileNotFoundError:
@@ -102,7 +102,7 @@ class Download:
         except FileExistsError:
             raise self._taken() from None
         except OSError:
-            # A file system without hard links: the name is taken first, and only then given to the file.
+            # A file system without hard links: reserve the name first, then rename the file to it.
             try:
                 os.close(os.open(self.target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o666))
             except FileExistsError:
@@ -118,8 +118,8 @@ class Download:
 
 
 def safe_name(filename: str) -> str:
-    """Return a server's name for a file as one that lies in the folder it is put into, and shows as it is."""
-    # The server keeps the last path segment only; taking it again here trusts nobody.
+    """Return a server's file name as one that stays inside the target folder, and displays as it is."""
+    # The server keeps the last path segment only; this does not rely on the server.
     name = printable_line(filename.replace("\\", "/").rpartition("/")[2]).strip()
     stem, suffix = Path(name).stem, Path(name).suffix
     room = _LONGEST_NAME - len(suffix.encode())

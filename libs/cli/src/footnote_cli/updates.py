@@ -1,4 +1,4 @@
-"""A document's states as the server tells them, over as many streams as it takes."""
+"""A document's states from the server, over as many streams as it takes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -14,7 +14,7 @@ _LOOK_AGAIN = 2.0
 
 
 async def updates(session: Session, document_id: str) -> AsyncIterator[WatchDocumentResponse]:
-    """Yield what is seen of a document until it is INDEXED or ERROR; raises CommandError when it is deleted."""
+    """Yield the states of a document until it is INDEXED or ERROR; raises CommandError when it is deleted."""
     ended = False
     while not ended:  # a stream lasts an hour at most
         async for update in _seen(session, document_id):
@@ -26,7 +26,7 @@ async def updates(session: Session, document_id: str) -> AsyncIterator[WatchDocu
 
 
 async def _seen(session: Session, document_id: str) -> AsyncIterator[WatchDocumentResponse]:
-    """Watch a document; or, where the user watches as much as it may already, look at it once after a while."""
+    """Watch a document; if the user has no watch left, read it once after a while."""
     request = WatchDocumentRequest(document_id=document_id)
     try:
         async for update in session.stream(session.stub.WatchDocument, request, timeout=_TIMEOUT):

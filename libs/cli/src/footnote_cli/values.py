@@ -1,4 +1,4 @@
-"""Reads the values people type: `key=value` metadata, durations."""
+"""Parses the values that people type: `key=value` metadata, durations."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def parse_metadata(pairs: Iterable[str]) -> Struct:
-    """Return `key=value` pairs as a Struct; a value that is JSON (a number, true, a list) is taken as such."""
+    """Parse `key=value` pairs as a Struct; a value that is JSON (a number, true, a list) is parsed as such."""
     result = Struct()
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -35,7 +35,7 @@ def parse_metadata(pairs: Iterable[str]) -> Struct:
 
 
 def parse_duration(text: str) -> Duration:
-    """Return "90s", "30m", "24h" or "7d" as a Duration."""
+    """Parse "90s", "30m", "24h" or "7d" as a Duration."""
     match = re.fullmatch(r"(\d{1,8}(?:\.\d{1,8})?)\s{0,8}([smhd])", text.strip().lower())
     if match is None:
         raise usage_error(f"'{text}' is not a duration.", "Write it as 90s, 30m, 24h or 7d.")
@@ -45,7 +45,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def parse_moment(text: str) -> Timestamp:
-    """Return an ISO 8601 date or time as a Timestamp, in UTC where it names no zone; "7d" is seven days ago."""
+    """Parse an ISO 8601 date or time as a Timestamp, in UTC if it names no zone; "7d" is seven days ago."""
     result = Timestamp()
     try:
         moment = datetime.fromisoformat(text.strip())
@@ -61,7 +61,7 @@ def parse_moment(text: str) -> Timestamp:
 
 
 def parse_filter(text: str) -> Filter | None:
-    """Return a metadata filter of JSON text, which must be an object; None for an empty text."""
+    """Parse a metadata filter in JSON, which must be an object; None for an empty text."""
     if not text.strip():
         return None
     try:
@@ -74,7 +74,7 @@ def parse_filter(text: str) -> Filter | None:
 
 
 def read_vector(path: Path) -> list[float]:
-    """Return the numbers of a JSON list in a file; "-" is the input."""
+    """Return the numbers of a JSON list in a file; "-" is standard input."""
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(encoding="utf-8")
         found = json.loads(text)
@@ -86,7 +86,7 @@ def read_vector(path: Path) -> list[float]:
 
 
 async def confirm(question: str, yes: bool) -> None:
-    """Ask before something is destroyed; where nobody can be asked, only `yes` will do."""
+    """Ask before a deletion; without a terminal to ask on, only `yes` confirms."""
     if yes:
         return
     if not sys.stdin.isatty():

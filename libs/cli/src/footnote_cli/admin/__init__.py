@@ -1,1 +1,1 @@
-"""Looking after a deployment from outside of it: backup, restoring, copying its store, and finding what is wrong."""
+"""Maintenance of a deployment from outside: backup, restore, copying its store, and diagnosis."""

@@ -1,8 +1,8 @@
-"""Backs up a deployment, served or not: its databases, files and vector store, and what it was set to.
+"""Backs up a deployment, served or not: its databases, files and vector store, and its settings.
 
-Its parts are copied one after the other while uploads go on, in an order in which what the later ones know and the
-earlier ones do not is mended by the services after restoring, as after a power cut: a document whose job is missing is
-processed anew, rows that nobody answers for are removed, missing ones written again.
+Its parts are copied one after the other while uploads go on. Later parts may know more than earlier ones; the services
+repair that after a restore, as after a power cut. A document whose job is missing is processed again, orphaned rows are
+removed, and missing ones are written again.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|://[^/\s]*@")
 
 
 async def backup(where: Places, target: Path) -> Manifest:
-    """Back a deployment up into an empty folder and return what it holds. Raises CommandError, FootnoteError."""
+    """Back up a deployment into an empty folder and return its manifest. Raises CommandError, FootnoteError."""
     private.keep()
     if not where.folder.is_dir():
         raise CommandError(f"There is no data folder {where.folder}.", "Name the deployment's with --data-dir.")
@@ -41,11 +41,11 @@ async def backup(where: Places, target: Path) -> Manifest:
     (folder / DATABASES).mkdir()
     first = [one for name in _BEFORE_STORE for one in where.databases if one.name == name]
     late = {one.place for one in where.databases if one not in first}
-    first = [one for one in first if one.place not in late]  # a database that services share is one moment of all
+    first = [one for one in first if one.place not in late]  # services that share a database get one snapshot
     for one in first:
         await asyncio.to_thread(_database, one, where, folder, made)
     await _rows(where, folder, made)
-    # Files before their database, so that none is missing that was deleted after; and those that came meanwhile.
+    # Copy files before their database, so that none deleted later is missing; then copy the files added meanwhile.
     await asyncio.to_thread(_files, where, folder, made)
     for one in where.databases:
         if one not in first:
@@ -81,7 +81,7 @@ def _database(one: StoredDatabase, where: Places, folder: Path, made: Manifest) 
 
 
 def schema_of(file: Path, one: StoredDatabase) -> str:
-    """Return the version of the schema of a SQLite file; empty where none is noted."""
+    """Return the schema version of a SQLite file; empty if it has none."""
     if one.migrations is None:
         return ""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
@@ -111,7 +111,7 @@ async def _rows(where: Places, folder: Path, made: Manifest) -> None:
 
 
 def _files(where: Places, folder: Path, made: Manifest) -> None:
-    """Copy the files that are not there yet; they never change."""
+    """Copy the files that are missing in the backup; they never change."""
     for service, kept in where.services.items():
         if kept.files_url:
             made.left_out.append(f"the files of {service}, which are in an object store: keep its versions")
@@ -122,20 +122,20 @@ def _files(where: Places, folder: Path, made: Manifest) -> None:
             if target.exists() or not path.is_file():
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)
-            with suppress(FileNotFoundError):  # deleted just now
+            with suppress(FileNotFoundError):  # just deleted
                 shutil.copyfile(path, target.with_name(f"{target.name}.part"))
                 target.with_name(f"{target.name}.part").replace(target)
 
 
 def _settings(folder: Path) -> list[str]:
-    """Write the settings of this environment, without secrets; return which were left out."""
+    """Write the settings of this environment, without secrets; return the names left out."""
     shown, hidden = settings(os.environ)
     (folder / SETTINGS).write_text(json.dumps(shown, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return [f"the setting {name}, a secret" for name in hidden]
 
 
 def settings(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """Return the settings in an environment that are no secrets, and the names of those that may be."""
+    """Return an environment's settings without secrets, and the names of those that may be secret."""
     ours = {name: value for name, value in sorted(environment.items()) if name.startswith("FOOTNOTE_")}
     hidden = [name for name, value in ours.items() if _SECRET.search(f"{name} {value}")]
     return {name: value for name, value in ours.items() if name not in hidden}, hidden

@@ -1,4 +1,4 @@
-"""Examines a deployment, served or not, and repairs what can be repaired without losing anything."""
+"""Diagnoses a deployment, served or not, and repairs what can be repaired without loss."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ from footnote_cli.targets import STATEFUL
 
 
 async def examine(folder: Path) -> list[Finding]:
-    """Return what was found about an absolute path of a data folder, in the order of what depends on what."""
+    """Return the findings for the absolute path of a data folder, dependencies first."""
     on_machine = await asyncio.to_thread(lambda: list(_machine(folder)))
     return [*on_machine, *[finding async for finding in _kept(folder)]]
 
@@ -60,7 +60,7 @@ async def _kept(folder: Path) -> AsyncIterator[Finding]:
 
 
 async def _services(folder: Path) -> AsyncIterator[Finding]:
-    """Look at the services that serve from a folder."""
+    """Examine the services that serve from a folder."""
     addresses = read_addresses(folder)
     if not addresses:
         yield ok("services", "none serves from this folder now")
@@ -83,7 +83,7 @@ async def _services(folder: Path) -> AsyncIterator[Finding]:
 
 
 def _in_use(folder: Path) -> str | None:
-    """Return who serves from a folder, in words; None when nobody does."""
+    """Return which process serves from a folder, as a text; None for none."""
     try:
         with locked(folder, STATEFUL):
             return None
@@ -94,9 +94,9 @@ def _in_use(folder: Path) -> str | None:
 
 
 def repair(folder: Path, found: list[Finding]) -> list[str]:
-    """Repair what can be repaired without losing anything; return what was done. CommandError while it is served.
+    """Repair what can be repaired without loss; return what was done. CommandError while services run.
 
-    A store that is damaged or another installation's is put aside, never deleted: what it lacks is indexed again.
+    A store that is damaged or another installation's is moved aside, never deleted; its content is indexed again.
     """
     place = folder
     served = _in_use(place)
@@ -122,7 +122,7 @@ def repair(folder: Path, found: list[Finding]) -> list[str]:
 
 
 def _may_be_rebuilt(found: list[Finding]) -> bool:
-    """Tell whether the databases that a store is rebuilt from are whole, and the store's fault is one of its own."""
+    """Return whether the databases for rebuilding a store are intact, and the fault is the store's own."""
     store = next(one for one in found if one.check == stores.STORE and one.state == "broken")
     whole = all(one.state != "broken" for one in found if one.check.endswith(" database"))
     return whole and ("is damaged" in store.found or "another installation" in store.found)

@@ -1,4 +1,4 @@
-"""What an examination finds."""
+"""The findings of an examination."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ State = Literal["ok", "warning", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was looked at: how it is, and what to do about it where something is to be done."""
+    """One examined item: its state, and what to do about it if anything."""
 
     check: str
     state: State
@@ -23,28 +23,28 @@ class Finding:
 
 
 def ok(check: str, found: str) -> Finding:
-    """Return the finding of what is in order."""
+    """Return the finding for an item that is in order."""
     return Finding(check, "ok", found)
 
 
 def warning(check: str, found: str, advice: str) -> Finding:
-    """Return the finding of what works and should not stay so."""
+    """Return the finding for an item that works but should be fixed."""
     return Finding(check, "warning", found, advice)
 
 
 def broken(check: str, found: str, advice: str) -> Finding:
-    """Return the finding of what keeps the deployment, or a part of it, from working."""
+    """Return the finding for a fault that stops the deployment or a part of it."""
     return Finding(check, "broken", found, advice)
 
 
 def refused(check: str, error: FootnoteError) -> Finding:
-    """Return the finding of a sentence "what: what to do" in its two parts."""
+    """Return the finding for a message "what: what to do", split in two."""
     found, _, advice = error.message.partition(": ")
     return broken(check, found, f"{advice[:1].upper()}{advice[1:].rstrip('.')}.")
 
 
 def older(check: str, where: str, version: str, newest: str) -> Finding:
-    """Return the finding of a schema that an earlier release has left."""
+    """Return the finding for a schema of an earlier release."""
     return warning(
         check,
         f"{where} has schema {version}, older than this release's {newest}",

@@ -1,4 +1,4 @@
-"""Examines the logs of services: whether they are append-only still, and whether what is too old goes."""
+"""Examines the logs of services: whether they are still append-only, and whether old rows are removed."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from footnote_cli.admin.places import Places
 _SECONDS = 5.0
 _DAY_MS = 86_400_000
 _LATE_DAYS = 1.0
-"""How long after its time a row may still be there: the sweeper looks every hour."""
+"""How long after its expiry a row may remain: the sweeper runs every hour."""
 _TRIGGERS = {
     "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = :table",
     "postgresql": "SELECT t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid "
@@ -28,7 +28,7 @@ _TRIGGERS = {
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What stands in a database: the triggers, how many rows, and the oldest one's time."""
+    """The contents of a database: its triggers, its number of rows, and the oldest row's time."""
 
     triggers: frozenset[str]
     rows: int
@@ -36,12 +36,12 @@ class _Seen:
 
 
 async def examine(where: Places) -> AsyncIterator[Finding]:
-    """Look at the log of each service that keeps one, if its database can be read and has it already."""
+    """Examine the log of each service that keeps one, if its readable database already has one."""
     for kept in where.services.values():
         if kept.log is None:
             continue
         one = next(database for database in kept.databases if database.name == kept.log.database)
-        with contextlib.suppress(Exception):  # a database that cannot be read, or is older, has a finding of its own
+        with contextlib.suppress(Exception):  # an unreadable or older database has a finding of its own
             if one.file is None:
                 yield _judged(kept.log, "postgresql", await _on_server(one, kept.log))
             elif one.file.exists():
@@ -88,5 +88,5 @@ async def _on_server(one: StoredDatabase, log: AppendOnly) -> _Seen:
 
 
 def _counts(log: AppendOnly) -> str:
-    # Names of a service's own contract, from no caller.
+    # Names from a service's own contract, not from a caller.
     return f"SELECT count(*), min({log.time_column}) FROM {log.table}"

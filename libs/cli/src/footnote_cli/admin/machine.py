@@ -1,4 +1,4 @@
-"""Examines what a deployment stands on: its folder, room on the disk, the clock, versions, certificates, servers."""
+"""Examines a deployment's environment: folder, disk space, clock, versions, certificates, servers."""
 
 import os
 import platform
@@ -21,7 +21,7 @@ from footnote_cli.admin.findings import Finding, broken, ok, warning
 from footnote_cli.admin.places import Places
 
 SCARCE, LITTLE = 200 * 1024 * 1024, 2 * 1024 * 1024 * 1024
-"""Bytes of free space below which nothing works for long, and below which it is time to think."""
+"""Bytes of free space below which nothing works for long, and below which to take action."""
 _AHEAD_SECONDS = 300.0
 _SOON_SECONDS = 14 * 86400.0
 _CONNECT_SECONDS = 3.0
@@ -29,12 +29,12 @@ _OTHERS = 0o077
 
 
 def versions() -> Iterator[Finding]:
-    """Look at the versions of Python and of what is installed."""
+    """Examine the versions of Python and of the installed packages."""
     yield ok("version", f"Footnote {metadata.version('footnote')}, Python {platform.python_version()}")
 
 
 def folder(path: Path) -> Iterator[Finding]:
-    """Look whether the data folder is there, can be written to, and is nobody else's to read."""
+    """Examine whether the data folder exists, is writable, and is closed to other users."""
     if not path.is_dir():
         yield broken(
             "data folder", f"{path} is not there", "Name the deployment's folder with --data-dir, or start it once."
@@ -68,7 +68,7 @@ def folder(path: Path) -> Iterator[Finding]:
 
 
 def space(path: Path, free: int | None = None) -> Iterator[Finding]:
-    """Look at the room on the disk; `free` is bytes, asked of the system where not given."""
+    """Examine the disk space; `free` is in bytes, asked of the system if not given."""
     left = shutil.disk_usage(path).free if free is None else free
     said = f"{left // (1024 * 1024)} MiB are free on the disk of {path}"
     if left < SCARCE:
@@ -80,7 +80,7 @@ def space(path: Path, free: int | None = None) -> Iterator[Finding]:
 
 
 def clock(path: Path, now: float | None = None) -> Iterator[Finding]:
-    """Look whether the clock is behind what was written already; `now` is Unix seconds."""
+    """Examine whether the clock is behind times already written; `now` is in Unix seconds."""
     moment = time.time() if now is None else now
     newest = max((one.stat().st_mtime for one in path.rglob("*.db")), default=0.0)
     said = f"it is {datetime.fromtimestamp(moment, UTC):%Y-%m-%d %H:%M:%S} UTC"
@@ -95,7 +95,7 @@ def clock(path: Path, now: float | None = None) -> Iterator[Finding]:
 
 
 def certificates(settings: KitSettings, now: datetime | None = None) -> Iterator[Finding]:
-    """Look whether the certificates can be read and are good."""
+    """Examine whether the certificates are readable and valid."""
     moment = now or datetime.now(UTC)
     for variable, path in (
         ("FOOTNOTE_TLS_CERT_FILE", settings.tls_cert_file),
@@ -120,7 +120,7 @@ def certificates(settings: KitSettings, now: datetime | None = None) -> Iterator
 
 
 def servers(where: Places) -> Iterator[Finding]:
-    """Look whether further servers that the settings name take connections."""
+    """Examine whether further servers in the settings accept connections."""
     named = [one for kept in where.services.values() for one in kept.servers]
     for purpose, url in named:
         parts = urlsplit(url)
@@ -134,7 +134,7 @@ def servers(where: Places) -> Iterator[Finding]:
             yield broken(purpose, why, "Set ssl_ca_certs and the host in its URL right.")
         except ssl.SSLError as error:
             yield _unknown(purpose, f"{host}:{port}", error.reason or "it hangs up")
-        except (ConnectionResetError, BrokenPipeError):  # its words are lost where ours crossed them
+        except (ConnectionResetError, BrokenPipeError):  # the server's message is lost when it crosses ours
             yield _unknown(purpose, f"{host}:{port}", "it hangs up")
         except OSError as error:
             if error.filename:
@@ -155,7 +155,7 @@ def _unknown(purpose: str, server: str, why: str) -> Finding:
 
 
 def _greet(plain: socket.socket, host: str, said: Mapping[str, str]) -> None:
-    """Speak TLS as a URL of Redis says, and wait for a word: who refuses our certificate says so after the greeting."""
+    """Open TLS as a Redis URL says, and wait for a reply: a server refuses our certificate after the handshake."""
     context = ssl.create_default_context(cafile=said.get("ssl_ca_certs"))
     context.check_hostname = said.get("ssl_check_hostname", "true").lower() not in ("0", "f", "false", "n", "no")
     if said.get("ssl_cert_reqs") == "none":

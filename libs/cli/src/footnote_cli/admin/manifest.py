@@ -1,4 +1,4 @@
-"""What a backup holds, with a checksum for every file; written last, so that a folder without it is no backup."""
+"""The manifest of a backup, with a checksum per file; written last, so that a folder without it is no backup."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ _PIECE = 1 << 20
 
 
 class File(BaseModel):
-    """A file of a backup: bytes, and SHA-256 in hexadecimal digits."""
+    """A file of a backup: size in bytes, and SHA-256 in hexadecimal digits."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -25,7 +25,7 @@ class File(BaseModel):
 
 
 class Database(BaseModel):
-    """A database of a backup: the file with its copy, whether that is a dump of PostgreSQL, and its schema."""
+    """A database of a backup: the file of its copy, whether that is a PostgreSQL dump, and its schema."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -35,21 +35,21 @@ class Database(BaseModel):
 
 
 class Manifest(BaseModel):
-    """All of a backup."""
+    """The whole backup."""
 
     model_config = ConfigDict(extra="forbid")
 
     format: int = FORMAT
     version: str
-    """Of Footnote."""
+    """The release of Footnote."""
     create_time: str
     databases: dict[str, Database] = Field(default_factory=dict)
     spaces: dict[str, int] = Field(default_factory=dict)
-    """Rows of each collection of the vector store."""
+    """Row counts of the vector store's collections."""
     left_out: list[str] = Field(default_factory=list)
-    """What the backup does not hold, in words."""
+    """What the backup does not contain, as texts."""
     files: dict[str, File] = Field(default_factory=dict)
-    """By their paths in the backup."""
+    """The files by their paths in the backup."""
 
 
 def checksum(path: Path) -> File:
@@ -63,7 +63,7 @@ def checksum(path: Path) -> File:
 
 
 def write(folder: Path, manifest: Manifest) -> None:
-    """Add the checksums of all files in a folder, and write the manifest there, whole or not at all."""
+    """Add the checksums of all files in a folder, and write the manifest there atomically."""
     for path in sorted(folder.rglob("*")):
         if path.is_file():
             manifest.files[path.relative_to(folder).as_posix()] = checksum(path)
@@ -76,7 +76,7 @@ def write(folder: Path, manifest: Manifest) -> None:
 
 
 def read(folder: Path) -> Manifest:
-    """Return the manifest of a backup, every file of which is there and as it was. Raises CommandError."""
+    """Return the manifest of a backup after checking that every file is intact. Raises CommandError."""
     try:
         told: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

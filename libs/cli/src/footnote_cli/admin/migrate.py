@@ -1,4 +1,4 @@
-"""Brings the databases of a deployment to this release's schema, before it is served or in place of its first start."""
+"""Migrates the databases of a deployment to this release's schema, before services run."""
 
 import asyncio
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from footnote_cli.targets import STATEFUL
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A database's way: its schema before ("" for none yet) and after."""
+    """The migration of a database: its schema before ("" for none yet) and after."""
 
     name: str
     where: str
@@ -31,14 +31,14 @@ class Step:
 
 
 async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
-    """Migrate every database that has migrations, and return each one's way; with `look_only` tell it alone.
+    """Migrate every database that has migrations, and return the steps; `look_only` changes nothing.
 
-    All are looked at before the first is changed. CommandError while services serve from the folder, FailedPrecondition
-    for a database that is damaged or of a later release, Unavailable for one that does not answer.
+    All databases are checked before the first is changed. Raises CommandError while services serve from the folder,
+    FailedPrecondition for a damaged database or one of a later release, Unavailable for one that does not answer.
     """
     private.keep()
     where = places(folder)
-    # Of one that is lost the start and the doctor say what to do; an empty one in its place would hide that.
+    # The server's start and the doctor explain what to do about a lost one; an empty one in its place would hide that.
     there = [one for one in where.databases if not await asyncio.to_thread(_is_lost, where, one)]
     steps = [await _step(one, one.migrations) for one in there if one.migrations is not None]
     if look_only:

@@ -1,4 +1,4 @@
-"""Copies the databases of a deployment from SQLite to PostgreSQL: all services' rows, whole or not at all."""
+"""Copies the databases of a deployment from SQLite to PostgreSQL: all services' rows, in one transaction."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,12 +24,12 @@ from footnote_cli.targets import STATEFUL
 
 _CONNECT_SECONDS = 10.0
 _STATEMENT_SECONDS = 6 * 3600.0
-"""A lock of another copy, or a large table, takes what it takes."""
+"""A large table, or waiting for the lock of another copy, may take long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What was copied, and the settings that have the services use it."""
+    """What was copied, and the settings for the services to use it."""
 
     tables: list[Copied]
     variables: list[str]
@@ -40,10 +40,11 @@ class Moved:
 
 
 async def move(folder: Path, to: str, progress: Callable[[Copied], None]) -> Moved:
-    """Bring the files' schema up to date, then copy every database of a folder to an empty PostgreSQL database.
+    """Update the files' schema, then copy every database of a folder to an empty PostgreSQL database.
 
-    The files stay as they are. CommandError while services serve from the folder or when there is nothing to copy,
-    FailedPrecondition for a target that holds rows or cannot take them, Unavailable for one that does not answer.
+    The files are not deleted. Raises CommandError while services serve from the folder or when there is nothing to
+    copy. Raises FailedPrecondition for a target that holds rows or cannot take them, Unavailable for one that does not
+    answer.
     """
     target = _target(to)
     private.keep()
@@ -53,7 +54,7 @@ async def move(folder: Path, to: str, progress: Callable[[Copied], None]) -> Mov
         raise CommandError(
             f"{where.folder} has no SQLite database.", "Name the folder of the deployment with --data-dir."
         )
-    # Before anything is changed: most refusals are about the target.
+    # Checked before any change: most refusals are about the target.
     await _check(ours, target)
     await migrate(folder)
     try:
@@ -83,7 +84,7 @@ async def _check(ours: list[StoredDatabase], target: URL) -> None:
 
 
 async def _prepare(ours: list[StoredDatabase], target: URL) -> None:
-    """Make the tables in PostgreSQL, and bring those of libraries up to date in their files."""
+    """Create the tables in PostgreSQL, and update those of libraries in their files."""
     for one in ours:
         assert one.file is not None
         if one.traits is not None:

@@ -1,4 +1,4 @@
-"""Where a deployment keeps what it keeps: asked of the services themselves, which nobody here knows."""
+"""Where a deployment stores its data: asked of the services, because this package does not know them."""
 
 import socket
 import sys
@@ -25,14 +25,14 @@ VECTORS = "vectors.db"
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """A deployment: its folder, its settings, and what each service keeps, by its name."""
+    """A deployment: its folder, its settings, and each service's stored data, by name."""
 
     folder: Path
     settings: KitSettings
     services: dict[str, StoredData]
 
     def database(self, name: str) -> StoredDatabase:
-        """Return the database of a name; KeyError for none."""
+        """Return the database with a name; KeyError for none."""
         for kept in self.services.values():
             for one in kept.databases:
                 if one.name == name:
@@ -56,7 +56,7 @@ class Places:
 
 
 def kept_by(name: str) -> Callable[[Path], StoredData]:
-    """Return how a service says what it keeps; it does so in the module that puts it together, by `kept`."""
+    """Return how a service lists its stored data: the function `kept` of its composition module."""
     build = found(SERVICES, name)
     says: Callable[[Path], StoredData] = getattr(sys.modules[build.__module__], "kept", lambda _folder: StoredData())
     return says
@@ -74,7 +74,7 @@ def places(folder: Path) -> Places:
 
 
 def engine_answers(folder: Path) -> bool:
-    """Tell whether the embedded engine of a data folder runs."""
+    """Return whether the embedded engine of a data folder runs."""
     with socket.socket(socket.AF_UNIX) as probe:
         probe.settimeout(2)
         return probe.connect_ex(str(socket_path(folder / STORE))) == 0
@@ -82,9 +82,9 @@ def engine_answers(folder: Path) -> bool:
 
 @asynccontextmanager
 async def open_store(where: Places) -> AsyncIterator[Transfer | None]:
-    """Open a deployment's vector store; its engine is started for as long where nobody else runs it.
+    """Open a deployment's vector store; its engine is started for that time if it does not run.
 
-    None where an embedded one was never written to. Raises CommandError for a store of another package.
+    Yields None if an embedded store was never written to. Raises CommandError for a store of another package.
     """
     kind = chosen(where.settings).id
     if kind not in (EMBEDDED, SERVER):
@@ -109,7 +109,7 @@ async def open_store(where: Places) -> AsyncIterator[Transfer | None]:
 
 
 def empty_folder(path: Path) -> Path:
-    """Return a folder to fill; CommandError when something is in it, or it cannot be made."""
+    """Return a folder to fill; CommandError when it is not empty or cannot be made."""
     folder = path.expanduser().resolve()
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

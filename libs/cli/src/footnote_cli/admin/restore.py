@@ -1,4 +1,4 @@
-"""Restores a backup into an empty folder, or into empty databases and an empty store where the settings name some."""
+"""Restores a backup into an empty folder, or into the empty databases and store that the settings name."""
 
 import asyncio
 import itertools
@@ -21,14 +21,14 @@ from footnote_cli.errors import CommandError, usage_error
 
 
 async def restore(source: Path, target: Path) -> Manifest:
-    """Restore a backup and return what it held; a restoring that failed leaves no folder that could be served.
+    """Restore a backup and return its manifest; a failed restore leaves no folder that could be served.
 
     Raises CommandError, FootnoteError.
     """
     private.keep()
     told = await asyncio.to_thread(manifest.read, source)
     wanted = empty_folder(target)
-    # Filled beside the place where it is wanted: a path is in no database, and half of a folder is never served.
+    # Filled beside its final place: no database contains a path, and half a folder is never served.
     folder = wanted.with_name(f".{wanted.name}.restoring")
     if folder.exists():
         raise usage_error(f"{folder} was left by a restoring that was broken off.", "Delete it and try again.")
@@ -38,7 +38,7 @@ async def restore(source: Path, target: Path) -> Manifest:
         for name, one in told.databases.items():
             check(where, name, one)
         copies = {(where.database(name).place, one.file): name for name, one in told.databases.items()}
-        for (_, file), name in copies.items():  # what several share is filled once
+        for (_, file), name in copies.items():  # a shared database is filled once
             await asyncio.to_thread(_database, where.database(name), source / file)
         await asyncio.to_thread(_note_parts, where, told)
         await asyncio.to_thread(_files, where, source)
@@ -55,7 +55,7 @@ async def restore(source: Path, target: Path) -> Manifest:
 
 
 def check(where: Places, name: str, one: Database) -> None:
-    """Raise CommandError where a database of a backup cannot be restored here."""
+    """Raise CommandError if a database of a backup cannot be restored here."""
     try:
         place = where.database(name)
     except KeyError:
@@ -69,7 +69,7 @@ def check(where: Places, name: str, one: Database) -> None:
 
 
 def known(place: StoredDatabase) -> set[str]:
-    """Return the versions of a database's schema that this release knows."""
+    """Return the schema versions of a database that this release knows."""
     if place.migrations is None:
         return set()
     return set(place.migrations.known())
@@ -84,7 +84,7 @@ def _database(place: StoredDatabase, copy: Path) -> None:
 
 
 def _note_parts(where: Places, made: Manifest) -> None:
-    """Note which databases were restored; those that the backup does not have begin empty."""
+    """Record which databases were restored; those missing in the backup begin empty."""
     for one in where.databases:
         where.parts.begin(one.part)
         if one.name in made.databases:

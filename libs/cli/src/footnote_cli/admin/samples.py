@@ -1,4 +1,4 @@
-"""Reads a sample of everything that is stored as bytes, newest first: what cannot be read is counted."""
+"""Decodes samples of everything stored as bytes, newest first, and counts what cannot be read."""
 
 import contextlib
 import sqlite3
@@ -11,11 +11,11 @@ from footnote_cli.admin.findings import Finding, ok, warning
 from footnote_cli.admin.places import Places
 
 MOST = 500
-"""Values of each kind that are read."""
+"""Values of each kind that are decoded."""
 
 
 def examine(where: Places) -> Iterator[Finding]:
-    """Read samples of the databases that are files here; a schema of another release has a finding of its own."""
+    """Decode samples of the databases that are local files; a schema of another release has a finding of its own."""
     for service, kept in where.services.items():
         for sample in kept.samples:
             file = where.database(sample.database).file

@@ -1,4 +1,4 @@
-"""Examines a database on a server of PostgreSQL's: there, let in, allowed, of this release, and of one time with us."""
+"""Examines a database on a PostgreSQL server: reachable, accessible, permitted, of this release, clocks in step."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ _PASSWORD = ("28P01", "28000")
 _NO_DATABASE = "3D000"
 _NO_RIGHT = "42501"
 _RIGHTS = "SELECT, INSERT, UPDATE, DELETE"
-# Tables of a schema that this user may not do everything with that a service does; a list of rights asks for any one.
+# Tables of a schema on which this user lacks a right that a service needs; a list of rights would ask for any one.
 _FORBIDDEN = text(
     "SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = :schema AND c.relkind = 'r' AND NOT (has_table_privilege(c.oid, 'SELECT') "
@@ -31,7 +31,7 @@ _FORBIDDEN = text(
 
 
 async def examine(one: StoredDatabase) -> Finding:
-    """Return what was found of a database on a server."""
+    """Return the findings for a database on a server."""
     check = f"{one.name} database"
     schema = one.traits.schema if one.traits is not None else None
     settings = {"search_path": schema} if schema is not None else {}
@@ -42,14 +42,14 @@ async def examine(one: StoredDatabase) -> Finding:
     try:
         async with asyncio.timeout(2 * _SECONDS), engine.connect() as connection:
             return await _connected(check, one, schema or "public", connection)
-    except Exception as error:  # what the driver and what the network raise are no family
+    except Exception as error:  # the errors of driver and network have no common base
         return _unreached(check, one, error)
     finally:
         await engine.dispose()
 
 
 def _unreached(check: str, one: StoredDatabase, error: BaseException) -> Finding:
-    """Return why nothing could be asked; the driver's own words are left out, they may quote."""
+    """Return why the database could not be asked; the driver's own words are left out, since they may quote."""
     where = f"{one.url.host}:{one.url.port or 5432}"
     variable = one.variable or "its URL"
     if isinstance(error, FootnoteError) and not isinstance(error, NotReached):
@@ -72,7 +72,7 @@ def _unreached(check: str, one: StoredDatabase, error: BaseException) -> Finding
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and those that it came of, the first cause last."""
+    """Yield an error and its causes, the first cause last."""
     seen: BaseException | None = error
     while seen is not None:
         yield seen
@@ -109,7 +109,7 @@ async def _connected(check: str, one: StoredDatabase, schema: str, connection: A
 
 
 async def _lacking(check: str, one: StoredDatabase, schema: str, connection: AsyncConnection) -> Finding | None:
-    """Return which right the user lacks of those that a service needs."""
+    """Return the right that a service needs and the user lacks."""
     named = {"schema": schema}
     user = (await connection.execute(text("SELECT current_user"))).scalar_one()
     there = text("SELECT has_schema_privilege(oid, 'CREATE') AND has_schema_privilege(oid, 'USAGE') FROM pg_namespace "

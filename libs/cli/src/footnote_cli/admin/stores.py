@@ -1,4 +1,4 @@
-"""Examines what a deployment keeps: each database, and whether the vector store is whole and its own."""
+"""Examines a deployment's data: each database, and whether the vector store is intact and its own."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ STORE = "vector store"
 
 
 async def databases(where: Places) -> AsyncIterator[Finding]:
-    """Look at every database."""
+    """Examine every database."""
     for one in where.databases:
         if one.file is None:
             yield await servers.examine(one)
@@ -58,7 +58,7 @@ def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
 
 
 def files(where: Places) -> Iterator[Finding]:
-    """Look whether the files of documents are there, where they and the database are on this machine."""
+    """Examine whether the documents' files exist, if they and the database are on this machine."""
     for service, kept in where.services.items():
         file = kept.databases[0].file if kept.databases else None
         if kept.files is None or not kept.named or file is None or not file.exists():
@@ -83,7 +83,7 @@ def files(where: Places) -> Iterator[Finding]:
 
 
 def engine(where: Places) -> Iterator[Finding]:
-    """Look whether the embedded engine is installed where it is needed, and its file whole where nobody uses it."""
+    """Examine whether a needed embedded engine is installed, and its file intact while it is not in use."""
     if where.settings.vector_store_uri or where.settings.vector_store:
         return
     if engine_folder() is None:
@@ -100,7 +100,7 @@ def engine(where: Places) -> Iterator[Finding]:
     elif not belonging.is_of(where.vectors.parent):
         yield refused(STORE, belonging.foreign(where.vectors.parent))
     elif not engine_answers(where.folder):
-        # While the engine runs nobody else may as much as read its file.
+        # While the engine runs, no other process may even read its file.
         try:
             with contextlib.closing(sqlite3.connect(f"file:{where.vectors}?mode=ro", uri=True)) as connection:
                 whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
@@ -116,7 +116,7 @@ def engine(where: Places) -> Iterator[Finding]:
 
 
 async def rows(where: Places) -> AsyncIterator[Finding]:
-    """Look whether the store answers, and whether what it holds is this deployment's."""
+    """Examine whether the store answers, and whether its content belongs to this deployment."""
     try:
         async with open_store(where) as store:
             if store is None:
@@ -150,7 +150,7 @@ async def _collections(store: Transfer, space: str) -> set[str]:
 
 
 def _known_collections(where: Places) -> set[str] | None:
-    """Return the ids of the collections that rows may be of; None where that cannot be read here."""
+    """Return the ids of the collections that may have rows; None if that cannot be read here."""
     for kept in where.services.values():
         for one in kept.databases if kept.collections else ():
             if one.file is None:

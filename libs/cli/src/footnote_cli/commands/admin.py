@@ -1,4 +1,4 @@
-"""`footnote admin`: look after a deployment on its own machine; needs no key, since whoever may read its folder may."""
+"""`footnote admin`: maintains a deployment on its own machine; access to its folder suffices, without a key."""
 
 from collections.abc import Coroutine
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`footnote ask`: a question answered from the documents, word by word, with its footnotes below."""
+"""`footnote ask`: answers a question from the documents, as a stream, with footnotes below."""
 
 import asyncio
 import sys
@@ -39,7 +39,7 @@ _DOING = {
 }
 
 _LONGEST = 100_000
-"""Characters of a question that are read from standard input."""
+"""Maximum characters of a question read from standard input."""
 
 SHOWN = (ANSWER_PART_STAGES, ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_TIMINGS)
 FOR_PROGRAMS = (*SHOWN, ANSWER_PART_TOKEN_PLAN, ANSWER_PART_MANIFEST)
@@ -128,7 +128,7 @@ async def _new_conversation(session: Session, collections: list[str] | tuple[()]
 
 
 async def stream(session: Session, method: Callable[..., Any], request: Any) -> AskCompleted:
-    """Print an answer as it comes, unless the output is for machines, and return its last event."""
+    """Print an answer as it arrives, unless the output is for machines, and return its last event."""
     console = session.out
     screen = AnswerScreen(console, silent=session.as_json)
     try:
@@ -150,18 +150,18 @@ async def stream(session: Session, method: Callable[..., Any], request: Any) -> 
 
 
 class AnswerScreen:
-    """The answer on the screen while it is being written."""
+    """Shows the answer while it is being written."""
 
     def __init__(self, console: Console, *, silent: bool = False) -> None:
         self._console = console
         self._silent = silent
         self._shown = ""
-        # Only a terminal is wrapped: whoever reads a pipe wants the lines as they are.
+        # Only a terminal is wrapped: readers of a pipe want the lines unchanged.
         self._wrapper = WordWrapper(self._write, console.width if console.is_terminal else 0)
         self._status: Status | None = None
 
     def stage(self, stage: int, finished: bool) -> None:
-        """Say what is being done until the first words come."""
+        """Show the current stage until the first words arrive."""
         if self._silent or self._shown or finished or not self._console.is_terminal or stage not in _DOING:
             return
         words = f"{_DOING[answer_pb2.PipelineStage.ValueType(stage)]}…"
@@ -179,7 +179,7 @@ class AnswerScreen:
             self._wrapper.feed(delta)
 
     def finish(self, final: str) -> None:
-        """End the text. What counts is `final`: if it differs from what was shown, it is shown below."""
+        """End the text. The `final` text is authoritative: if it differs from what was shown, it is shown below."""
         self._stop_status()
         if self._silent:
             return
@@ -190,7 +190,7 @@ class AnswerScreen:
             self._console.print(final, soft_wrap=not self._console.is_terminal)
 
     def abandon(self) -> None:
-        """End in the middle of the answer."""
+        """Stop in the middle of the answer."""
         self._stop_status()
         if not self._silent and self._shown:
             self._wrapper.finish()
@@ -205,12 +205,12 @@ class AnswerScreen:
 
 
 def read_question(source: TextIO) -> str:
-    """Return a question from a stream; one longer than the server takes is cut, so that it refuses it."""
+    """Return a question from a stream; an overlong one is cut above the server's limit, so that it is refused."""
     return source.read(_LONGEST).strip()
 
 
 def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *, quiet: bool = False) -> None:
-    """Print everything that stands under an answer; `quiet` leaves all but the footnotes out."""
+    """Print everything below an answer; `quiet` omits all except the footnotes."""
     width = console.width if console.is_terminal else 0
     blocks = [drawing.footnotes(completed.answer.citations, width)]
     if not quiet:

@@ -1,7 +1,7 @@
-"""`footnote audit`: list and export what was done, by whom, with which outcome.
+"""`footnote audit`: lists and exports actions with their actors and outcomes.
 
 An administrator's key shows the events of its tenant, an operator's those of any. Without a key the command reads the
-deployment's own database: the events of all tenants, and those of callers that nobody knows.
+deployment's own database: the events of all tenants, and those of unknown callers.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -48,7 +48,7 @@ UntilOption = Annotated[str, typer.Option(metavar="TIME", help="Before then.")]
 def _log(
     context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
 ) -> AbstractAsyncContextManager[Read]:
-    """Return the log that is meant: a folder named in the call comes first, then a key, then the folder there is."""
+    """Return the log to read: of a folder given in the call, else of a key, else of the usual folder."""
     source = context.get_parameter_source("data_dir")
     if source is None or source.name != "COMMANDLINE":
         secret = api_key or key_of_file()

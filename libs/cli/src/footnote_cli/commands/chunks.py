@@ -1,4 +1,4 @@
-"""`footnote chunks`: the passages that documents were cut into, listed and shown."""
+"""`footnote chunks`: lists and shows the passages of documents."""
 
 import json
 from typing import Annotated

@@ -37,7 +37,7 @@ PrivateOption = Annotated[
     ),
 ]
 VisibilityOption = Annotated[str, typer.Option(metavar="WHO", help="private or shared, as --private and --shared.")]
-# Not --user, which says who calls.
+# Not --user, which names the caller.
 WithOption = Annotated[list[str] | None, typer.Option("--with", metavar="ID", help="A user of the tenant; repeatable.")]
 GroupOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A group of users; repeatable.")]
 TtlOption = Annotated[str, typer.Option(metavar="TIME", help="How long documents stay searchable: 90s, 30m, 24h, 7d.")]
@@ -179,7 +179,7 @@ async def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing of it is left.")] = True,
 ) -> None:
-    """Delete a collection with all its documents; nobody sees it from the first moment on."""
+    """Delete a collection with all its documents; it is hidden from all callers at once."""
     await confirm(f"Delete collection '{name}' with all its documents?", yes)
     request = DeleteCollectionRequest(collection=name)
     response: DeleteCollectionResponse = await session.call(session.stub.DeleteCollection, request)
@@ -188,7 +188,7 @@ async def delete(
 
 
 async def _regrant(session: Session, name: str, gone: list[Grant], added: list[Grant]) -> None:
-    """Take grants of a collection away and add others; somebody else's change in between is noticed by the etag."""
+    """Remove and add grants of a collection; the etag detects a concurrent change."""
     if not gone:
         raise usage_error("Nobody is named.", "Give --with or --group, each as often as needed.")
     found = (await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))).collection
@@ -200,7 +200,7 @@ async def _regrant(session: Session, name: str, gone: list[Grant], added: list[G
 
 
 def _private(flag: bool | None, visibility: str) -> bool | None:
-    """Return what --private or --shared, or --visibility, say; None when neither is given."""
+    """Return the visibility that --private, --shared or --visibility give; None without any of them."""
     if not visibility:
         return flag
     word = visibility.lower()

@@ -1,4 +1,4 @@
-"""`footnote conformance`: asks a stage, of whatever make, for what its contract promises."""
+"""`footnote conformance`: tests any implementation of a stage against its contract."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -68,7 +68,7 @@ def conformance(
 
 
 def _chosen(stage: str, names: list[str]) -> "tuple[Suite, list[Check]]":
-    """Return a stage's suite and the checks to make; a usage error for what there is not."""
+    """Return a stage's suite and the selected checks; a usage error for unknown ones."""
     from footnote_conformance.stages import STAGES, suite_of
 
     if stage not in STAGES:
@@ -134,7 +134,7 @@ def _print_results(results: "list[Result]") -> None:
 
 
 def _plain(result: "Result") -> dict[str, Any]:
-    """Return a result for programs."""
+    """Return a result in machine-readable form."""
     return {
         "check": result.check.name,
         "says": result.check.says,

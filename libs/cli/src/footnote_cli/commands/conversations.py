@@ -135,7 +135,7 @@ async def regenerate(
     provider: ProviderOption = "",
     model: ModelOption = "",
 ) -> None:
-    """Have a question answered anew; the new answer takes the place of the old one."""
+    """Answer a question again; the new answer replaces the old one."""
     request = RegenerateMessageRequest(message_id=message_id)
     await _anew(session, session.stub.RegenerateMessage, request, provider, model)
 

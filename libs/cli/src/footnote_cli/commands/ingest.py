@@ -1,4 +1,4 @@
-"""`footnote ingest`: files and folders into a collection, with progress and a list of what failed."""
+"""`footnote ingest`: uploads files and folders to a collection, with progress and a list of failures."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ from footnote_cli.session import Session
 from footnote_cli.values import parse_duration, parse_metadata
 
 _DEFAULT = "default"
-_NAMED = 3  # links named where some are left out
+_NAMED = 3  # links named in the message about skipped ones
 
 
 @connected("footnote ingest")
@@ -90,7 +90,7 @@ async def ingest(
 
 
 async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
-    """Make the collection unless it is there; return whether it was made."""
+    """Create the collection unless it exists; return whether it was created."""
     try:
         await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))
     except CommandError as error:
@@ -99,7 +99,7 @@ async def _ensure_collection(session: Session, name: str, create: bool) -> bool:
     else:
         return False
     if name == _DEFAULT:
-        return False  # the server makes this one with the first upload, also for those who may make no other
+        return False  # the first upload creates this one, also for callers who may create no other
     try:
         await session.call(session.stub.CreateCollection, CreateCollectionRequest(collection=Collection(name=name)))
     except CommandError as error:
@@ -137,7 +137,7 @@ async def _run(
 
 
 def _shortest_names(files: Sequence[Path]) -> Callable[[Path], str]:
-    """Return what names a file on the screen: its own name, or as much of its path as tells it from its namesakes."""
+    """Return display names for files: the name, or enough of the path to distinguish it from namesakes."""
     names = {file: file.name for file in files}
     for depth in (2, 3, 4):
         counts = Counter(names.values())
@@ -163,7 +163,7 @@ def _summarise(session: Session, outcomes: Sequence[Outcome], took: float, name:
 
 
 def _left_out(links: Sequence[Path]) -> str:
-    """Return how many symbolic links were left out, and where the first few are."""
+    """Return how many symbolic links were skipped, and the paths of the first few."""
     named = ", ".join(map(str, links[:_NAMED])) + (", …" if len(links) > _NAMED else "")
     return printable_line(f"Left out {plural(len(links), 'symbolic link')}: {named}.")
 

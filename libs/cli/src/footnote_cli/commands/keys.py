@@ -1,7 +1,7 @@
-"""`footnote keys`: make, list and revoke API keys.
+"""`footnote keys`: makes, lists and revokes API keys.
 
-Whoever has a key of an administrator does so at the server, for its own tenant. Without one the command works on the
-deployment's own database, for all tenants: somebody must make the first key.
+With an administrator's key the command works at the server, for that key's tenant. Without one it works on the
+deployment's own database, for all tenants: that is how the first key is made.
 """
 
 from contextlib import AbstractAsyncContextManager
@@ -37,7 +37,7 @@ _ROLES = ("reader", "writer", "admin")
 def _book(
     context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
 ) -> AbstractAsyncContextManager[KeyBook]:
-    """Return the keys that are meant: a folder named in the call comes first, then a key, then the folder there is."""
+    """Return the keys to work on: of a folder given in the call, else of a key, else of the usual folder."""
     source = context.get_parameter_source("data_dir")
     if source is None or source.name != "COMMANDLINE":
         secret = api_key or key_of_file()

@@ -1,4 +1,4 @@
-"""`footnote limits`: what single tenants may keep and use, where that is not what all may.
+"""`footnote limits`: limits of single tenants that differ from the deployment's.
 
 An operator's key changes them at the server, and an administrator's shows those of its tenant. Without a key the
 command works on the deployment's own database; a running edge sees a change within seconds.
@@ -32,7 +32,7 @@ TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the
 def _book(
     context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
 ) -> AbstractAsyncContextManager[LimitBook]:
-    """Return the limits that are meant: a folder named in the call comes first, then a key, then the usual folder."""
+    """Return the limits to work on: of a folder given in the call, else of a key, else of the usual folder."""
     source = context.get_parameter_source("data_dir")
     if source is None or source.name != "COMMANDLINE":
         secret = api_key or key_of_file()

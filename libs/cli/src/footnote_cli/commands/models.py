@@ -1,4 +1,4 @@
-"""`footnote models`: fetch small models that read beside the rules, so that they run on this machine."""
+"""`footnote models`: fetches small models for second opinions, so that they run on this machine."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def pull(
             PairClassifier(folder, "NLI model", cut="only_first", also=["config.json"])
         except FootnoteError as error:
             raise CommandError(error.message, f"Remove {folder} and pull again.") from error
-        except Exception as error:  # the runtime's own, of no common kind
+        except Exception as error:  # the runtime's errors have no common base
             raise CommandError(
                 f"{model.name} was fetched, but does not load ({type(error).__name__}).", f"Remove {folder}."
             ) from error

@@ -1,4 +1,4 @@
-"""`footnote search`: the passages that best match, without an answer."""
+"""`footnote search`: shows the passages that match best, without an answer."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`footnote serve`: the services, all together or one alone."""
+"""`footnote serve`: runs the services, all together or one alone."""
 
 import gc
 from pathlib import Path
@@ -56,10 +56,10 @@ def serve(
     log_format: Annotated[str | None, typer.Option(metavar="FORMAT", help="auto, json or human.")] = None,
 ) -> None:
     """Run the services. Ctrl-C or SIGTERM ends them in order."""
-    # Nothing of what is loaded goes before the end: looking for it meanwhile took a fourth of a start. What makes the
-    # services ready lets the look happen again.
+    # Nothing loaded is freed before the end: garbage collection took a fourth of the start. It is enabled again once
+    # the services are ready.
     gc.disable()
-    # The servers' libraries take most of a second to import, which the client commands should not pay.
+    # The server libraries take most of a second to import, which client commands avoid.
     from footnote_cli.launcher import serve as start
 
     code = start(

@@ -50,7 +50,7 @@ _FIRST = {
     "mailbox": "path",
     "imap": "host",
 }
-"""The setting that the second argument of `add` is, by kind."""
+"""The setting for the second argument of `add`, by kind."""
 
 
 @app.command()
@@ -237,7 +237,7 @@ async def kinds(session: Session) -> None:
 
 
 def _secrets(names: list[str]) -> Struct:
-    """Return secrets that are read from files or the input, so that they stand in no list of processes or history."""
+    """Return secrets read from files or standard input, so that they appear in no process list or shell history."""
     secrets = Struct()
     for given in names:
         name, from_file, path = given.partition("=@")

@@ -1,4 +1,4 @@
-"""`footnote health`, `footnote providers`, `footnote trace`: how the system is and what it did."""
+"""`footnote health`, `footnote providers`, `footnote trace`: the state of the system and its recent work."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`footnote tables`: the tables of documents as data, listed, shown and queried."""
+"""`footnote tables`: lists, shows and queries the tables of documents as data."""
 
 from typing import Annotated
 

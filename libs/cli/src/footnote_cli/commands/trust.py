@@ -1,4 +1,4 @@
-"""`footnote service-token` and `footnote stage-token`: the secret that services share, and proofs made with it."""
+"""`footnote service-token` and `footnote stage-token`: the services' shared secret, and proofs made with it."""
 
 from collections.abc import Sequence
 from pathlib import Path

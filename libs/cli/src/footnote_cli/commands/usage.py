@@ -1,4 +1,4 @@
-"""`footnote whoami`, `footnote usage`: who calls, what it keeps and has used."""
+"""`footnote whoami`, `footnote usage`: the caller's identity, storage and usage."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""`footnote vectors`: texts with vectors made elsewhere, added from JSON lines, listed, deleted."""
+"""`footnote vectors`: adds texts with vectors made elsewhere from JSON lines, lists and deletes them."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ CollectionArgument = Annotated[str, typer.Argument(metavar="COLLECTION", help="I
 
 
 def batches(lines: Iterator[str]) -> Iterator[list[VectorRow]]:
-    """Return the rows of JSON lines, as many at a time as one call takes."""
+    """Return the rows of JSON lines, in batches of one call's size."""
     held: list[VectorRow] = []
     size = 0
     for number, line in enumerate(lines, 1):

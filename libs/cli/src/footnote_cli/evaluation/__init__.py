@@ -1,1 +1,1 @@
-"""Measuring retrieval: data sets, measures, significance, and runs through the real services."""
+"""Evaluation of retrieval: data sets, measures, significance, and runs through the real services."""

@@ -24,14 +24,14 @@ class CorpusDocument:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Documents, questions, and which document is relevant to which question, by how much."""
+    """Documents, questions, and the graded relevance of documents to questions."""
 
     name: str
     documents: tuple[CorpusDocument, ...]
     queries: dict[str, str]
     relevant: dict[str, dict[str, float]]
     sources: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Documents that a question was written from: neither right nor wrong, taken out for the second score."""
+    """Documents from which a question was written: neither right nor wrong, left out of the second score."""
 
     def sampled(self, count: int, seed: int = 0) -> Dataset:
         """Return the set with at most `count` judged questions, the same ones for the same seed."""

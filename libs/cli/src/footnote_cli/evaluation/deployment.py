@@ -1,4 +1,4 @@
-"""The services that a measurement runs against: store, indexing and retrieval in one process, gRPC between them."""
+"""The services under measurement: store, indexing and retrieval in one process, with gRPC between them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SCOPE = Scope(tenant_id="evaluation", user_id="evaluation", roles=[Role.ROLE_ADM
 _IN_FLIGHT = 8
 _QUERIES_IN_FLIGHT = 4
 _PAGE = 100
-_LOOK = 0.5  # seconds between two looks at the vectors still owed
-# What is found is measured here, not how soon: a machine with other work to do must not turn a question into another.
+_LOOK = 0.5  # seconds between checks for owed vectors
+# This measures what is found, not how fast: on a busy machine, timeouts must not change the results.
 _PATIENCE = {f"FOOTNOTE_RETRIEVAL_{name}_TIMEOUT": "50" for name in ("EMBED", "DENSE", "LEXICAL", "READ")}
 
 
@@ -40,9 +40,9 @@ class Bench:
         self._retrieval = RetrievalServiceStub(supervisor.runtime.channel("retrieval"))
 
     async def load(self, dataset: Dataset, settings: Collection, on_document: Callable[[], None]) -> str:
-        """Make a collection of a data set's documents, cut as a user's documents would be; return its id.
+        """Create a collection of a data set's documents, cut like a user's documents; return its id.
 
-        Vectors that follow the words are waited for: what is measured is the collection that is whole.
+        Waits for vectors that follow the words, so that the measured collection is complete.
         """
         collection = Collection(name=dataset.name)
         collection.settings.CopyFrom(settings.settings)
@@ -59,13 +59,13 @@ class Bench:
         async with asyncio.TaskGroup() as group:
             for number, document in enumerate(dataset.documents):
                 group.create_task(one(number, document))
-        # Another service makes them: there is no event to wait for.
+        # Another service makes them, so there is no event to wait for.
         while await self._without_vector(created.collection.id):  # noqa: ASYNC110
             await asyncio.sleep(_LOOK)
         return str(created.collection.id)
 
     async def _without_vector(self, collection_id: str) -> int:
-        """Return how many chunks are found by their words alone yet."""
+        """Return how many chunks have no vector yet."""
         asked = indexing.GetCollectionRequest(scope=SCOPE, collection=collection_id)
         return int((await self._indexing.GetCollection(asked)).collection.chunks_without_vector)
 
@@ -74,7 +74,7 @@ class Bench:
         blocks = list(_blocks(document))
         if not blocks:
             return
-        # The name must not give the title away, or the search would profit from what users' files may not have.
+        # The name must not reveal the title: the search would profit from what users' files may lack.
         header = Document(
             id=document_id, collection_id=collection_id, tenant_id=SCOPE.tenant_id, owner_id=SCOPE.user_id,
             filename=f"{document_id.rsplit('-', 1)[-1]}.md", mime_type="text/markdown", document_type="md",
@@ -91,7 +91,7 @@ class Bench:
             pass
 
     async def rank(self, dataset: Dataset, collection_id: str, settings: RetrievalSettings) -> Ranking:
-        """Ask every question; return the ranked documents of each, and how long each took in seconds."""
+        """Ask every question; return each ranked list of documents, and the seconds that each took."""
         ids = {_document_id(dataset, number): document.id for number, document in enumerate(dataset.documents)}
         wanted = RetrievalSettings()
         wanted.CopyFrom(settings)
@@ -106,7 +106,7 @@ class Bench:
                 response = await self._retrieval.Retrieve(
                     retrieval.RetrieveRequest(scope=SCOPE, query=text, collections=[collection_id], settings=wanted)
                 )
-            # Several chunks of a document count as the best of them.
+            # Several chunks of a document count as its best one.
             ranked[query] = list(dict.fromkeys(ids[scored.chunk.document_id] for scored in response.chunks))
             seconds[query] = response.timings[-1].duration.ToNanoseconds() / 1e9
             for found in response.degradations:
@@ -119,7 +119,7 @@ class Bench:
 
 
 class Ranking:
-    """What a run of all questions brought."""
+    """The results of a run over all questions."""
 
     def __init__(
         self, ranked: Mapping[str, Sequence[str]], seconds: Mapping[str, float], degraded: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Golden questions: what is asked of a corpus, and what its answer must hold, as one JSON object a line."""
+"""Golden questions: what to ask of a corpus, and what the answer must contain, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class _Strict(BaseModel):
 
 
 class Message(_Strict):
-    """A message of the conversation so far, taken as it is written."""
+    """A message of the earlier conversation, used as written."""
 
     role: Literal["user", "assistant"]
     text: Text
 
     @property
     def number(self) -> MessageRole.ValueType:
-        """The role as the API numbers it."""
+        """The role's number in the API."""
         return _ROLES[self.role]
 
 
@@ -45,17 +45,17 @@ class Footnote(_Strict):
 
     @property
     def alternatives(self) -> tuple[Footnote, ...]:
-        """Itself and the others, any of which does."""
+        """Itself and the alternatives, any of which is accepted."""
         return (self, *self.others)
 
 
 class Question(_Strict):
-    """A question with what its answer must hold.
+    """A question with the requirements on its answer.
 
     `history` holds earlier messages, or earlier questions as plain texts, which are asked first. Each item of `must` is
-    a text or a list of alternatives; a text between slashes is a regular expression. `must_not` lists what makes an
-    answer wrong whatever else it says. `accept` lists texts with which an answer to what is absent is right all the
-    same. `footnotes_need` says whether one of `footnotes` does. `trap` and `unanswered` are notes for people.
+    a text or a list of alternatives; a text between slashes is a regular expression. `must_not` lists texts that make
+    any answer wrong. `accept` lists texts that make an answer right although the documents lack it. `footnotes_need`
+    says whether one of `footnotes` suffices. `trap` and `unanswered` are notes for people.
     """
 
     id: Text
@@ -90,7 +90,7 @@ class Question(_Strict):
 
 
 def load(path: Path) -> list[Question]:
-    """Read golden questions from a file of JSON lines. Raises DatasetError that names the line."""
+    """Read golden questions from a file of JSON lines. Raises DatasetError with the line number."""
     found: dict[str, Question] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if not line.strip():
@@ -110,7 +110,7 @@ def load(path: Path) -> list[Question]:
 
 
 def plain(text: str) -> str:
-    """Return a text as texts are compared: case, spacing, and the kinds of hyphens and apostrophes do not count."""
+    """Normalise a text for comparison: case, spacing, and kinds of hyphens and apostrophes are ignored."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     for kinds, one in (("‐‑–−", "-"), ("’‘`", "'")):
         for kind in kinds:
@@ -119,9 +119,9 @@ def plain(text: str) -> str:
 
 
 def matches(wanted: str, text: str) -> bool:
-    """Whether a text, as `plain` returns it, holds a wanted one: whole words and numbers, or a pattern between slashes.
+    """Return whether a text from `plain` contains a wanted one: whole words and numbers, or a pattern between slashes.
 
-    Raises ValueError for a pattern that cannot be read.
+    Raises ValueError for an invalid pattern.
     """
     if len(wanted) >= _LEAST_PATTERN and wanted.startswith("/") and wanted.endswith("/"):
         try:
@@ -138,7 +138,7 @@ def matches(wanted: str, text: str) -> bool:
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Whether a number or a word written with letters goes on over a position: "13" is not in "130", nor in "1.13"."""
+    """Return whether a number or a word in letters continues over a position: "13" is not in "130", nor in "1.13"."""
     if not 0 < at < len(text):
         return False
     left, right = text[at - 1], text[at]
@@ -152,7 +152,7 @@ def _goes_on(text: str, at: int) -> bool:
 
 
 def parse_run(text: str) -> dict[str, Any]:
-    """Return what an earlier run wrote as JSON. Raises DatasetError when it is something else."""
+    """Parse an earlier run's JSON output. Raises DatasetError for anything else."""
     try:
         value = json.loads(text)
         runs = [{"name": one["name"], "answers": dict(one["answers"])} for one in value["runs"]]

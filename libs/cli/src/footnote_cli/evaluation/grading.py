@@ -1,4 +1,4 @@
-"""Grading one answer to a golden question, and what many grades come to."""
+"""Grades one answer to a golden question, and summarises many grades."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REFUSED = (FINISH_REASON_NO_RELEVANT_CONTENT, FINISH_REASON_REFUSED)
 
 
 class Outcome(Enum):
-    """What an answer is worth. RIGHT and REFUSED_RIGHTLY are good; an answer to what is not there is WRONG."""
+    """The grade of an answer. RIGHT and REFUSED_RIGHTLY are good; an answer to an unanswerable question is WRONG."""
 
     RIGHT = "right"
     PART = "part"
@@ -43,10 +43,10 @@ _ORDER = {Outcome.WRONG: 0, Outcome.FAILED: 0, Outcome.REFUSED_WRONGLY: 1, Outco
 
 @dataclass(frozen=True, slots=True)
 class Graded:
-    """The grade of one answer.
+    """The grade of one answer, with details.
 
-    `supported` says whether a verdict SUPPORTED stands in it; `file` and `place` whether its footnotes name those
-    expected, None where none are or where it was refused. Times are milliseconds.
+    `supported` is whether it has a verdict SUPPORTED. `file` and `place` are whether its footnotes name the expected
+    ones, None without expectations or for a refusal. Times are milliseconds.
     """
 
     outcome: Outcome
@@ -69,9 +69,9 @@ class Graded:
 
 
 def grade(question: Question, answer: Answer) -> Graded:
-    """Grade a finished answer; times and what it cost are left to the caller.
+    """Grade a finished answer; the caller adds times and costs.
 
-    An answer that declines, whatever it offers besides, is refused. Else it is WRONG with one text of `must_not` or
+    An answer that declines is refused, whatever else it offers. Otherwise it is WRONG with one text of `must_not` or
     none of `must`, PART with some of `must`, RIGHT with all.
     """
     common: dict[str, Any] = {
@@ -115,9 +115,9 @@ _PLACE = re.compile(r"(page|line|slide) (\d{1,9})")
 
 
 def is_at(citation: Citation, place: str) -> bool:
-    """Whether a footnote stands at a place: "page 3", "line 9", "slide 2", "Stocks!C12", a cell, or a heading.
+    """Return whether a footnote is at a place: "page 3", "line 9", "slide 2", "Stocks!C12", a cell, or a heading.
 
-    A line of delimited text is a row there. Pages and lines that a footnote spans count as its places.
+    A line of delimited text is a row there. All pages and lines in a footnote's range count.
     """
     locator = citation.locator
     if numbered := _PLACE.fullmatch(place):
@@ -139,9 +139,9 @@ def is_at(citation: Citation, place: str) -> bool:
 
 
 def figures(grades: Iterable[Graded], absent: int | None = None) -> dict[str, Any]:
-    """Return counts and shares of grades; shares are None where nothing counts for them.
+    """Return counts and shares of grades; a share is None if no grade counts for it.
 
-    `absent` is how many of the questions have no answer in the documents; None counts those refused rightly only.
+    `absent` is how many of the questions have no answer in the documents; None counts only those refused rightly.
     """
     found = list(grades)
     counts = {outcome.value: sum(one.outcome is outcome for one in found) for outcome in Outcome}
@@ -187,7 +187,7 @@ def _percentiles(values: Sequence[float]) -> dict[str, float | None]:
 
 
 def by_tag(questions: Sequence[Question], grades: Mapping[str, Graded]) -> dict[str, dict[str, Any]]:
-    """Return the figures of all, of each language and of each tag."""
+    """Return the figures of all questions, of each language and of each tag."""
     groups: dict[str, list[Question]] = {"all": list(questions)}
     for name, of in _GROUPS:
         for question in questions:
@@ -208,7 +208,7 @@ _GROUPS: tuple[tuple[str, Callable[[Question], tuple[str, ...]]], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How a run differs from another over the questions that both have; `p` is of a two-sided sign test."""
+    """The difference of two runs over their common questions; `p` is from a two-sided sign test."""
 
     shared: int
     better: tuple[str, ...]
@@ -217,12 +217,12 @@ class Change:
 
     @property
     def is_worse(self) -> bool:
-        """Whether more questions fare worse than better, by more than chance at one in twenty."""
+        """Return whether more questions got worse than better, at a significance of one in twenty."""
         return len(self.worse) > len(self.better) and self.p < 0.05
 
 
 def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Change:
-    """Compare two runs question by question: wrong is worse than refused, that than part, and that than right."""
+    """Compare two runs question by question: wrong is worse than refused, which is worse than part, then right."""
     shared = [id for id in after if id in before]
     moved = {id: _ORDER.get(after[id], 3) - _ORDER.get(before[id], 3) for id in shared}
     better = tuple(id for id, change in moved.items() if change > 0)
@@ -231,8 +231,8 @@ def compare(before: Mapping[str, Outcome], after: Mapping[str, Outcome]) -> Chan
 
 
 def sign_test(better: int, worse: int) -> float:
-    """Return the two-sided probability that chance alone parts `better` and `worse` at least so unevenly."""
+    """Return the two-sided probability that chance alone splits `better` and `worse` at least this unevenly."""
     total = better + worse
     tail = sum(math.comb(total, k) for k in range(min(better, worse) + 1))
-    # Divided as whole numbers: 2**total may be beyond what a float holds.
+    # Integer division: 2**total may exceed the range of a float.
     return min(1.0, float(Fraction(2 * tail, 2**total)))

@@ -1,4 +1,4 @@
-"""Having statements judged by the real generation service, with one second reader or none."""
+"""Judges statements with the real generation service, with one second reader or none."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ if TYPE_CHECKING:
     from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
 
 RULES = "rules"
-"""The reader that is none."""
-_AT_ONCE = 4  # statements of one call, so that a model reads several together
+"""The name for no reader."""
+_AT_ONCE = 4  # statements per call, so that a model reads several together
 _IN_FLIGHT = 4
 _VARIABLE = "FOOTNOTE_GENERATION_VERIFIER"
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """Verdicts by the statements' ids, what a reader used, and how often something did not work, in words."""
+    """Verdicts by statement id, the reader's usage, and counts of problems by description."""
 
     verdicts: dict[str, Verdict]
     usage: types.Usage
@@ -47,7 +47,7 @@ class Judged:
 
 
 async def judge(statements: Sequence[Statement], reader: str, on_done: Callable[[int], None]) -> Judged:
-    """Judge statements by the rules, and after them by a reader as FOOTNOTE_GENERATION_VERIFIER names it."""
+    """Judge statements by the rules, then by a reader named as in FOOTNOTE_GENERATION_VERIFIER."""
     verdicts: dict[str, Verdict] = {}
     usage = types.Usage()
     degraded: Counter[str] = Counter()
@@ -85,7 +85,7 @@ def _request(statements: Sequence[Statement], reader: str) -> pb.VerifyStatement
 
 @asynccontextmanager
 async def _service(verifier: str) -> AsyncIterator[GenerationServiceAsyncStub]:
-    """Start generation alone in a temporary folder, on a free port, with this verifier; its variable is put back."""
+    """Start generation alone in a temporary folder, on a free port, with this verifier; restores its variable."""
     before = os.environ.get(_VARIABLE)
     async with AsyncExitStack() as stack:
         stack.callback(_set, before)

@@ -1,4 +1,4 @@
-"""Measures of ranked lists, and whether two runs differ by more than chance."""
+"""Measures of ranked lists, and a significance test for two runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mean(scores: Mapping[str, Mapping[str, float]]) -> dict[str, float]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How two runs differ over the queries that both answered."""
+    """The difference of two runs over the queries that both answered."""
 
     measure: str
     before: float
@@ -47,7 +47,7 @@ class Difference:
 
     @property
     def delta(self) -> float:
-        """What the second run gained."""
+        """The gain of the second run."""
         return self.after - self.before
 
 
@@ -55,7 +55,7 @@ def compare(
     before: Mapping[str, Mapping[str, float]], after: Mapping[str, Mapping[str, float]], measure: str = "ndcg@10",
     rounds: int = 5000, seed: int = 0,
 ) -> Difference:  # fmt: skip
-    """Compare two runs by the paired randomisation test (two-sided), which assumes nothing about how scores spread."""
+    """Compare two runs by the paired randomisation test (two-sided), which assumes no distribution of scores."""
     shared = sorted(before.keys() & after.keys())
     differences = [after[query][measure] - before[query][measure] for query in shared]
     moved = [difference for difference in differences if difference]

@@ -1,4 +1,4 @@
-"""Statements with the sources that they are judged against and what is true of them: JSON lines, one a statement."""
+"""Statements with their sources and labels for evaluation: JSON lines, one per statement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SUPPORTED, PARTLY, NOT = LABELS = ("supported", "partially_supported", "not_supp
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement, its source, and whether that bears it out; `kind` and `language` are what figures are told by."""
+    """A statement, its source, and whether that supports it; figures are grouped by `kind` and `language`."""
 
     id: str
     text: str
@@ -29,10 +29,11 @@ class Statement:
 
 
 def load(path: Path) -> list[Statement]:
-    """Read a file, or the claims.jsonl of a folder; raises DatasetError, which names the line.
+    """Read a file, or the claims.jsonl of a folder; raises DatasetError with the line number.
 
-    A line has `id` (or `_id`), `statement`, `label`, `source`: a text, a list of sentences, or an object with `text`
-    and perhaps `filename`, `title`, `headings`; and perhaps `kind` and `language`, which is else found out.
+    A line has `id` (or `_id`), `statement`, `label` and `source`. The source is a text, a list of sentences, or an
+    object with `text` and optional `filename`, `title`, `headings`. `kind` and `language` are optional; a missing
+    language is detected.
     """
     file = path / "claims.jsonl" if path.is_dir() else path
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""What verdicts are worth: how often SUPPORTED is right, how much it misses, whether the order of verdicts tells."""
+"""The value of verdicts: SUPPORTED's precision and recall, and whether the order of verdicts is informative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a statement got: the verdict's name without its prefix, its score from 0 to 1, the reason's name."""
+    """A statement's verdict: its name without prefix, its score from 0 to 1, the reason's name."""
 
     verdict: str
     score: float
@@ -33,10 +33,10 @@ class Verdict:
 
 
 def figures(statements: Sequence[Statement], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """Return counts and rates; a rate of nothing is None. What is borne out in part counts as not borne out.
+    """Return counts and rates; a rate over nothing is None. Partly supported statements count as unsupported.
 
-    `auc` is of the three-way order SUPPORTED > NOT_CONFIRMED > the rest (0.5 is chance), `auc_scores` with the scores
-    within.
+    `auc` is for the three-way order SUPPORTED > NOT_CONFIRMED > the rest (0.5 is chance); `auc_scores` also orders by
+    score within each.
     """
     of = {label: [verdicts[one.id] for one in statements if one.label == label] for label in (SUPPORTED, PARTLY, NOT)}
     raised = {label: sum(one.supported for one in found) for label, found in of.items()}
@@ -68,9 +68,9 @@ def grouped(statements: Sequence[Statement], verdicts: Mapping[str, Verdict], by
 
 
 def reliability(statements: Sequence[Statement], verdicts: Mapping[str, Verdict]) -> list[dict[str, Any]]:
-    """Return for each tenth of the scores that has statements how many, their mean score, and the share that is true.
+    """Return for each non-empty tenth of the scores: its size, mean score, and share of true statements.
 
-    A score that can be read as confidence has shares that rise from row to row; what is borne out in part is not true.
+    For a score that is usable as confidence, the shares rise from row to row. Partly supported statements are not true.
     """
     bins: dict[int, list[Statement]] = defaultdict(list)
     for one in statements:
@@ -90,7 +90,7 @@ def reliability(statements: Sequence[Statement], verdicts: Mapping[str, Verdict]
 def changes(
     labels: Mapping[str, str], before: Mapping[str, str], after: Mapping[str, str]
 ) -> tuple[int, list[str], list[str]]:
-    """Return how many statements two runs share, and the ids where SUPPORTED is right now, and right no more."""
+    """Return how many statements two runs share, and the ids where SUPPORTED became right or stopped being right."""
     shared = [one for one in labels if one in before and one in after]
     better, worse = [], []
     for one in shared:
@@ -108,7 +108,7 @@ def _rate(part: int, whole: int) -> float | None:
 
 
 def _auc(good: Iterable[float], bad: Iterable[float]) -> float | None:
-    """Return how often a good one stands before a bad one, half for a tie; in n log n by ranks."""
+    """Return how often a good one precedes a bad one, half for a tie; in n log n by ranks."""
     marked = sorted([(value, True) for value in good] + [(value, False) for value in bad])
     positives = sum(mark for _, mark in marked)
     negatives = len(marked) - positives

@@ -1,1 +1,1 @@
-"""Models that run on this machine: which are known, and how they are fetched."""
+"""Models that run on this machine: the known ones, and how to fetch them."""

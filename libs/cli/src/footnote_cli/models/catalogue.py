@@ -1,7 +1,7 @@
-"""Small public NLI models that `footnote models pull` knows: what to fetch, of which commit, with which checksums.
+"""Small public NLI models for `footnote models pull`: files, commits and checksums.
 
-A checksum stands here where the hub's page of the file was read; of the other files, and of a model without any, the
-first pull writes down what it got, and later ones are held against that. The commit is fixed for all of them.
+A checksum is given if it was read from the hub's page of the file. For other files, the first pull records their
+checksums, and later pulls are checked against those. The commit is fixed for all of them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ HUB = "https://huggingface.co"
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a model: where it is in its repository, what it is called here, its SHA-256, "" where none is known."""
+    """A file of a model: its path in the repository, its local name, its SHA-256, "" if unknown."""
 
     path: str
     name: str

@@ -1,4 +1,4 @@
-"""Fetching a model's files: resumed where a pull was broken off, and held against their checksums before they count."""
+"""Fetches a model's files: resumes interrupted pulls, and verifies checksums before use."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from footnote_cli.errors import CommandError
 from footnote_cli.models.catalogue import File, Model
 
 RECORD = "checksums.json"
-"""What a folder's files were when they were first fetched: SHA-256 by name."""
+"""The files' SHA-256 at their first download, by name."""
 _ATTEMPTS = 3
 _LARGEST = 4 << 30
 _TIMEOUT = httpx2.Timeout(30.0, connect=10.0)
 
 OnBytes = Callable[[str, int, int | None], None]
-"""Told of a file's name, the bytes that are there of it, and how many it has, None where that is not said."""
+"""Called with a file's name, the bytes present, and its size, None if unknown."""
 
 
 class _Broken(Exception):
-    """The connection failed in a way that may pass."""
+    """The connection failed in a possibly transient way."""
 
 
 def pull(model: Model, folder: Path, hub: str, on_bytes: OnBytes, backoff: Backoff | None = None) -> dict[str, str]:
-    """Fetch what is missing of a model into a folder; return the SHA-256 of each file.
+    """Fetch the missing files of a model into a folder; return the SHA-256 of each file.
 
-    What is there already is not fetched again where it has its checksum. Raises CommandError, which says what to do.
+    A present file with its checksum is not fetched again. Raises CommandError, which says what to do.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def _file(
 
 
 def _fetch(client: httpx2.Client, url: str, part: Path, name: str, on_bytes: OnBytes) -> None:
-    """Append to a part what is missing of it, where the server still has the same file, else begin it anew."""
+    """Append the missing rest to a partial file if the server still has the same one, else start over."""
     held = part.stat().st_size if part.is_file() else 0
     mark = _mark(part).read_text(encoding="utf-8") if _mark(part).is_file() else ""
     headers = {"accept-encoding": "identity"}
@@ -124,7 +124,7 @@ def _fetch(client: httpx2.Client, url: str, part: Path, name: str, on_bytes: OnB
         total = held + int(length) if length.isdigit() else None
         _check_room(part, name, (total or 0) - held, total or 0)
         with part.open("ab" if resumed else "wb") as file:
-            # As it comes: pieces of one size would be lost where the connection ends inside one.
+            # Written as received: with fixed-size pieces, an interrupted connection would lose the last one.
             for piece in response.iter_raw():
                 file.write(piece)
                 held += len(piece)
@@ -170,7 +170,7 @@ def _check_room(part: Path, name: str, needed: int, total: int) -> None:
 
 
 def _strong(etag: str) -> str:
-    """Return a tag by which a file may be resumed, "" where only a weak one is given."""
+    """Return a strong tag with which a file may be resumed, "" for a weak one."""
     return "" if etag.startswith("W/") else etag
 
 

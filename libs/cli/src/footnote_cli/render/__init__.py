@@ -1,1 +1,1 @@
-"""Drawing in the terminal: answers, tables, the span waterfall, progress."""
+"""Terminal output: answers, tables, the span waterfall, progress."""

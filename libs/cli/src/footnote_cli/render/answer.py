@@ -1,4 +1,4 @@
-"""Draws what stands under an answer: its footnotes, the verdicts on it, what did not work, what it took."""
+"""Renders the part below an answer: footnotes, verdicts, failures, time and cost."""
 
 from collections.abc import Iterator, Sequence
 
@@ -29,11 +29,11 @@ BASIS_WORDS = {
     answer_pb2.BASIS_COMPUTED: "computed from cells",
     answer_pb2.BASIS_READ: "a model has read it",
 }
-"""How it was found that a source says a statement; each word goes with "supported"."""
+"""How a source was found to support a statement; each text is shown with "supported"."""
 
 
 def stage_name(stage: int) -> str:
-    """Return a stage's name in lower case, "retrieval", or "" when it is not given."""
+    """Return a stage's name in lower case, "retrieval", or "" for none."""
     name = (
         answer_pb2.PipelineStage.Name(answer_pb2.PipelineStage.ValueType(stage)).removeprefix("PIPELINE_STAGE_").lower()
     )
@@ -41,7 +41,7 @@ def stage_name(stage: int) -> str:
 
 
 def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
-    """Return one line a footnote, `[1] file, page — “quote” (supported)`, each only once, wrapped under itself."""
+    """Return one line per footnote, `[1] file, page — “quote” (supported)`, without duplicates, hanging-indented."""
     seen: set[tuple[int, str, str]] = set()
     lines: list[Text] = []
     for citation in citations:
@@ -91,7 +91,7 @@ def doubts(answer: Answer) -> Iterator[Text]:
 
 
 def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
-    """Yield one line for each thing that did not work, with what it did to the answer."""
+    """Yield one line for each failure, with its effect on the answer."""
     for degradation in degradations:
         where = stage_name(degradation.stage)
         cause = ", ".join(part for part in (where, word(degradation), degradation.detail) if part)
@@ -100,7 +100,7 @@ def notices(degradations: Sequence[Degradation]) -> Iterator[Text]:
 
 
 def summary(completed: AskCompleted, waited: float) -> list[Text]:
-    """Return dim lines: time in all and to the first word, who answered, tokens; where to look further."""
+    """Return dim lines: total time and time to the first word, model, tokens; where to look further."""
     answer = completed.answer
     parts = [elapsed(waited)]
     first = seconds(completed.time_to_first_token)

@@ -1,4 +1,4 @@
-"""How graded answers to golden questions are shown."""
+"""Renders graded answers to golden questions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GOOD = ("right", "refused rightly")
 
 
 def show(console: Console, result: Mapping[str, Any], *, answers: bool) -> None:
-    """Print runs by tag, times and costs, comparisons and missed thresholds; with `answers` each that is not good."""
+    """Print runs by tag, times and costs, comparisons and missed thresholds; `answers` adds each bad answer."""
     for run in result["runs"]:
         table = Table(title=f"{result['questions']}, {run['name']}")
         table.add_column("")

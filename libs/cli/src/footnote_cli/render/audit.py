@@ -1,4 +1,4 @@
-"""Draws events of the audit log."""
+"""Renders events of the audit log."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from footnote_cli.render.text import moment
 
 
 def events(found: Sequence[AuditEvent]) -> FittedTable:
-    """Return events as a table; the tenant where there are several."""
+    """Return events as a table, with the tenant if there are several."""
     tenants = ["Tenant"] if len({event.tenant_id for event in found}) > 1 else []
     columns = ("Time", *tenants, "By", "From", "Action", "Resource", "Outcome")
     result = FittedTable(*columns, optional=("From", "Resource", *tenants), whole=("Time",))

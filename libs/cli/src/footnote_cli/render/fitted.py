@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: where the width does not do, the columns that matter least are left out."""
+"""Tables that fit the terminal: if they are too wide, the least important columns are left out."""
 
 from collections.abc import Sequence
 
@@ -18,10 +18,10 @@ _LEAST = 9
 
 
 class FittedTable:
-    """A table in the house style. Nothing in it is ever cut: long cells fold, apart from those in `whole` columns.
+    """A table in the house style. Its content is never cut: long cells fold, except in `whole` columns.
 
-    `right` columns are numbers; `optional` ones are left out where they are empty, and from the first on until the
-    others have room.
+    `right` columns are numbers. `optional` ones are left out when empty, and one by one from the first until the others
+    fit.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class FittedTable:
             shown.remove(column)
         kept_whole = [name for name in shown if name in self._whole or name in self._right]
         if sum(map(self._natural, kept_whole)) > options.max_width - _LEAST * len(shown):
-            kept_whole = []  # not even they have room
+            kept_whole = []  # not even these fit
         table = Table(box=box.SIMPLE_HEAD, header_style="bold", pad_edge=False, padding=(0, 1))
         for column in shown:
             table.add_column(

@@ -1,4 +1,4 @@
-"""Progress of an ingestion: bars in a terminal, one line a finished document elsewhere."""
+"""Progress of an ingestion: bars in a terminal, one line per finished document elsewhere."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +18,7 @@ from footnote_cli.ingestion import Observer, Outcome
 from footnote_cli.render import words
 from footnote_cli.render.text import elapsed, plural, shorten, size
 
-# Shares of a document's bar. Uploading is quick; indexing is where the chunks are embedded and stored.
+# Shares of a document's bar. Uploading is quick; embedding and storing the chunks takes most of the time.
 _UPLOADED, _PARSED, _WHOLE = 20.0, 40.0, 100.0
 _MOST_BARS = 12
 
@@ -36,7 +36,7 @@ def fraction(document: Document, progress: Progress) -> float:
 
 
 def step(document: Document, progress: Progress) -> str:
-    """Return in a few words what is being done to a document."""
+    """Return in a few words what the server is doing to a document."""
     if document.waiting_reason:
         return f"waiting: {words.waiting(document)}"
     if progress.phase == document_pb2.PROGRESS_PHASE_PARSING:
@@ -50,7 +50,7 @@ def step(document: Document, progress: Progress) -> str:
 
 
 def _left(progress: Progress) -> str:
-    """Return how long it will go on, where that is known and worth saying."""
+    """Return the remaining time, if it is known and worth showing."""
     seconds = progress.remaining.seconds
     return f", {elapsed(seconds)} left" if seconds else ""
 
@@ -79,7 +79,7 @@ class PlainReport(Observer):
         self._name = name
 
     def finished(self, outcome: Outcome) -> None:
-        """Print what became of it."""
+        """Print the result."""
         self._console.print(outcome_line(outcome, self._name(outcome.path)), soft_wrap=True)
 
 

@@ -1,4 +1,4 @@
-"""Why things were decided, in words for a person: the one place for each enum of footnote.types.v1.reasons."""
+"""Texts for the enums of footnote.types.v1.reasons: the one place that explains decisions to people."""
 
 from collections.abc import Mapping
 
@@ -47,7 +47,7 @@ CLAIM: Mapping[int, str] = {
     pb.CLAIM_REASON_NOT_READ: "no quotation, and no model has read it",
     pb.CLAIM_REASON_READER_UNSURE: "a model has read it and is not sure",
 }
-# Where the source's own words are at hand they say more than the bare reason.
+# The source's own words, if available, say more than the bare reason.
 _QUOTED: Mapping[int, str] = {
     pb.CLAIM_REASON_PARTLY_IN_SOURCE: "only partly in the source, which says: {found}",
 }
@@ -55,7 +55,7 @@ _UNKNOWN = "for a reason that this version does not know"
 
 
 def strategy_choice(choice: pb.SearchStrategyChoice) -> str:
-    """Return why a search was done as it was, "" where that is not said."""
+    """Return why a search used its strategy, "" if that is not given."""
     if not choice.reason:
         return ""
     words = STRATEGY.get(choice.reason, _UNKNOWN).format(query_words=choice.query_words)
@@ -74,7 +74,7 @@ def adjustment(one: ScoreAdjustment) -> str:
 
 
 def claim(one: Claim) -> str:
-    """Return why a sentence is not borne out, as the service says it where it does."""
+    """Return why a sentence is not supported, in the service's words if it gives any."""
     if one.explanation:
         return one.explanation
     words = CLAIM.get(one.reason, _UNKNOWN)

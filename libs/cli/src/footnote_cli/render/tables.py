@@ -1,4 +1,4 @@
-"""Draws lists as tables: documents, collections, search results, failures, providers, health."""
+"""Renders lists as tables: documents, collections, search results, failures, providers, health."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -37,7 +37,7 @@ def state_word(document: Document) -> Text:
 
 
 def documents(items: Iterable[Document]) -> FittedTable:
-    """Return documents with their state, failures with why."""
+    """Return documents with their state and the reasons of failures."""
     result = FittedTable(
         "File",
         "Collection",
@@ -67,7 +67,7 @@ def documents(items: Iterable[Document]) -> FittedTable:
 
 
 def failures(items: Iterable[tuple[str, str, str]]) -> FittedTable:
-    """Return what failed: file, why, and what to do about it."""
+    """Return failures: file, reason, and next step."""
     result = FittedTable("File", "Why", "What to do")
     for filename, why, hint in items:
         result.add_row(
@@ -104,7 +104,7 @@ def collections(items: Iterable[Collection]) -> FittedTable:
 
 
 def grants(items: Iterable[Grant]) -> FittedTable:
-    """Return whom a collection is shared with, and what for."""
+    """Return the grantees of a collection with their access."""
     result = FittedTable("Shared with", "May")
     for item in items:
         who = f"user {item.user_id}" if item.user_id else f"group {item.group}"
@@ -113,7 +113,7 @@ def grants(items: Iterable[Grant]) -> FittedTable:
 
 
 def place(chunk: Chunk) -> str:
-    """Return where a chunk stands in the form used in footnotes."""
+    """Return a chunk's place in the form of footnotes."""
     return label(chunk.filename, chunk.locator)
 
 
@@ -163,7 +163,7 @@ def chunks(items: Sequence[Chunk]) -> FittedTable:
 
 
 def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
-    """Return what made each score: a line for each channel and each adjustment."""
+    """Return the parts of each score: a line per channel and adjustment."""
     result = FittedTable(
         "#",
         "Where",
@@ -174,7 +174,7 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
         "Weight",
         "Adds",
         right=("#", "Raw", "Score", "Rank", "Weight", "Adds"),
-        optional=("Where", "Rank", "Raw"),  # the numbers are those of the results
+        optional=("Where", "Rank", "Raw"),  # the numbers refer to the results
     )
     for number, item in enumerate(items, start=1):
         result.add_row(
@@ -206,13 +206,13 @@ def explanation(items: Sequence[ScoredChunk]) -> FittedTable:
 
 
 def _signed(value: float) -> str:
-    """Return a number with its sign, unless it rounds to nothing."""
+    """Return a number with its sign, unless it rounds to zero."""
     text = f"{value:+.3f}"
     return "0.000" if float(text) == 0 else text
 
 
 def providers(items: Iterable[Provider]) -> FittedTable:
-    """Return registered providers with what they can do."""
+    """Return registered providers with their capabilities."""
     result = FittedTable("Kind", "Id", "Name", "Default model", "Can", optional=("Can", "Name"), whole=("Kind", "Id"))
     for item in items:
         kind = enum_word(provider_pb2.ProviderKind, item.kind)
@@ -223,7 +223,7 @@ def providers(items: Iterable[Provider]) -> FittedTable:
 
 
 def health(response: GetHealthResponse) -> FittedTable:
-    """Return how every part is, with the time it took to answer, and how long at most it held callers up lately."""
+    """Return the health of every part, its response time, and the longest recent delay of callers."""
     late = any(part.HasField("event_loop_lag") for part in response.components)
     held = ("Held up",) if late else ()
     result = FittedTable("Part", "State", "Answered in", *held, "Why", right=("Answered in", *held))
@@ -237,7 +237,7 @@ def health(response: GetHealthResponse) -> FittedTable:
 
 
 def limits(found: Mapping[str, Mapping[str, float]]) -> FittedTable:
-    """Return limits of tenants: "-" where the deployment's hold, "none" where there is none."""
+    """Return tenants' limits: "-" for the deployment's, "none" for no limit."""
     names = ("documents", "bytes", "collections", "tokens_per_day", "cost_per_day")
     result = FittedTable("Tenant", "Documents", "Bytes", "Collections", "Tokens a day", "USD a day", whole=("Tenant",))
     for tenant, own in found.items():
@@ -248,7 +248,7 @@ def limits(found: Mapping[str, Mapping[str, float]]) -> FittedTable:
 
 
 def keys(items: Sequence[Mapping[str, Any]]) -> FittedTable:
-    """Return API keys: whose they are, what they may do, and until when; the tenant where there may be several."""
+    """Return API keys: owner, permissions and expiry; the tenant if there may be several."""
     tenants = ["Tenant"] if any("tenant_id" in item for item in items) else []
     columns = ("Id", "Label", *tenants, "User", "Groups", "Role", "State")
     result = FittedTable(*columns, optional=("Groups", "User", *tenants), whole=("Id",))
@@ -272,6 +272,6 @@ def fields(values: Mapping[str, str]) -> Table:
 
 
 def _chunks(collection: collection_pb2.Collection) -> str:
-    """Say how many chunks are searched, and how far the making of their vectors is."""
+    """Return the number of searched chunks, and the progress of making their vectors."""
     count, lacking = collection.chunk_count, min(collection.chunks_without_vector, collection.chunk_count)
     return f"{count} (meaning {1 - lacking / count:.0%})" if lacking else str(count)

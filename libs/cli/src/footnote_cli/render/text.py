@@ -1,4 +1,4 @@
-"""Small pieces of text that several drawings share: durations, sizes, times, shortened quotes."""
+"""Small pieces of text for several views: durations, sizes, times, shortened quotes."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""Draws who the caller is, and what is kept and used against its limits, with bars."""
+"""Renders the caller's identity, and storage and usage against the limits, with bars."""
 
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ def bar(share: float) -> Text:
     kept = min(max(share, 0.0), 1.0)
     eighths = round(kept * _WIDTH * 8)
     if kept and not eighths:
-        eighths = 1  # something is there
+        eighths = 1  # show a non-zero value
     text = "█" * (eighths // 8) + (_PARTS[eighths % 8] if eighths % 8 else "")
     style = "red" if share >= _FULL else "yellow" if share >= _NEAR else "green"
     result = Text(text, style=style)
@@ -31,17 +31,17 @@ def bar(share: float) -> Text:
 
 
 def whole_number(value: float) -> str:
-    """Return a number of things for people: 12 345."""
+    """Return a count for people: 12 345."""
     return f"{value:,.0f}".replace(",", " ")
 
 
 def money(value: float) -> str:
-    """Return US dollars: small sums keep what there is of them."""
+    """Return US dollars; small sums keep their significant digits."""
     return f"{value:.2f}" if value >= 0.01 or not value else f"{value:.5f}"
 
 
 def usage(response: GetUsageResponse) -> FittedTable:
-    """Return what is kept and was used: of the caller, of its tenant where that is told, and the limit with a bar."""
+    """Return storage and usage of the caller, of its tenant if available, and the limit with a bar."""
     tenant = response.HasField("tenant")
     columns = ["What", "Yours", *(["Tenant"] if tenant else []), "Limit", "Used"]
     result = FittedTable(*columns, right=("Yours", "Tenant", "Limit") if tenant else ("Yours", "Limit"))
@@ -63,7 +63,7 @@ def usage(response: GetUsageResponse) -> FittedTable:
 
 
 def _against(response: GetUsageResponse, field: str, limit: str, written: object) -> list[Text]:
-    """Return a limit, and how much of it is used where the tenant's use is told."""
+    """Return a limit, and the used share of it if the tenant's usage is available."""
     if not response.limits.HasField(limit):  # type: ignore[arg-type]
         return [Text("none", style="dim"), Text("")]
     most = getattr(response.limits, limit)
@@ -75,7 +75,7 @@ def _against(response: GetUsageResponse, field: str, limit: str, written: object
 
 
 def day_end(response: GetUsageResponse) -> str:
-    """Return when today's counts begin anew, as a sentence."""
+    """Return when today's counts restart, as a sentence."""
     left = response.day_end_time.ToDatetime(UTC) - datetime.now(UTC)
     hours, minutes = divmod(max(0, round(left.total_seconds() / 60)), 60)
     when = f"{hours} h {minutes} min" if hours else elapsed(minutes * 60)
@@ -83,7 +83,7 @@ def day_end(response: GetUsageResponse) -> str:
 
 
 def users(items: list[UserUsage]) -> FittedTable:
-    """Return what each user keeps and has used today; the bar compares tokens with who used most."""
+    """Return each user's storage and usage today; the bar compares tokens with the largest user."""
     columns = ("User", "Documents", "Bytes", "Tokens today", "USD today", "")
     result = FittedTable(*columns, right=columns[1:5], whole=("User",))
     most = max((item.counts.tokens_today for item in items), default=0)
@@ -97,7 +97,7 @@ def users(items: list[UserUsage]) -> FittedTable:
 
 
 def who(response: WhoAmIResponse) -> dict[str, str]:
-    """Return who the caller is, in words, by name."""
+    """Return the caller's identity as texts, by name."""
     by = enum_word(system_pb2.Authentication, response.authentication)
     found = {
         "tenant": response.tenant_id,

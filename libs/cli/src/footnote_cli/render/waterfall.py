@@ -1,4 +1,4 @@
-"""Draws a trace as a waterfall: one line a span, its service, its place in the tree, a bar, its milliseconds."""
+"""Renders a trace as a waterfall: per span a line with service, place in the tree, bar and milliseconds."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ SERVICE_STYLES = {
     "augmentation": "green",
     "generation": "bright_magenta",
 }
-# Brothers of one name beyond this many are drawn as one line: a document of a thousand chunks stays readable.
+# More siblings of one name than this share one line: a document of a thousand chunks stays readable.
 MAX_ALIKE = 4
-# Longer bars say no more.
+# Longer bars show no more detail.
 MAX_WIDTH = 140
 _TIME_WIDTH = 10
 _MIN_BAR = 8
@@ -50,7 +50,7 @@ class _Node:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What makes two brothers alike: service and name."""
+        """What makes two siblings alike: service and name."""
         return short_service(self.span.service), self.span.name
 
 
@@ -100,7 +100,7 @@ def _tree(spans: Sequence[TraceSpan]) -> list[_Node]:
 def _lines(node: _Node, lead: str, branch: str, last: bool) -> Iterator[Row]:
     span = node.span
     name = printable_line(short_name(span.name))
-    # A call is two spans of one name, the caller's and below it the callee's: the arrow tells them apart.
+    # A call is two spans of one name, the caller's and below it the callee's: the arrow distinguishes them.
     called = any(child.span.service != span.service and short_name(child.span.name) == name for child in node.children)
     label = lead + branch + ("→ " if called else "") + name
     service, error = printable_line(short_service(span.service)), printable_line(span.error)
@@ -139,7 +139,7 @@ def _folded(nodes: Sequence[_Node]) -> Row:
 
 
 class Waterfall:
-    """A trace ready to print; takes the width it is given."""
+    """A trace ready to print, as wide as the console."""
 
     def __init__(self, spans: Sequence[TraceSpan], trace_id: str = "", missing: Sequence[str] = ()) -> None:
         self.spans = list(spans)
@@ -170,7 +170,7 @@ class Waterfall:
         label = row.label if len(row.label) <= label_width else row.label[: label_width - 1] + "…"
         offset = min(int(row.start / total * bar_width), bar_width - 1)
         length = max(1, min(round(row.duration / total * bar_width), bar_width - offset))
-        # A span too short for a cell is a thin stroke, so that it isn't taken for longer than it was.
+        # A span too short for a cell is a thin stroke, so that it does not look longer than it was.
         mark = "█" if row.duration / total * bar_width >= 0.5 else "▏"
         bar = " " * offset + mark * length
         line = Text(no_wrap=True, overflow="ellipsis")

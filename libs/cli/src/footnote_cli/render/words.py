@@ -1,4 +1,4 @@
-"""Values of the contract in words for a person."""
+"""Texts for values of the contract."""
 
 from datetime import UTC
 
@@ -26,13 +26,13 @@ _CHOICES = {
 
 
 def waiting(document: Document) -> str:
-    """Return what a document waits for, "" when it does not."""
+    """Return what a document waits for, "" if nothing."""
     reason = document.waiting_reason
     return _WAITING.get(reason, "a part of the service") if reason else ""
 
 
 def waiting_in_full(document: Document) -> str:
-    """Return besides what it says, how often it was tried, and when it is next; "" when nothing is waited for."""
+    """Return the reason for waiting with the number of attempts and the next time; "" if nothing is waited for."""
     parts = [waiting(document)] if document.waiting_reason else []
     if parts and document.waiting_message:
         parts.append(document.waiting_message)
@@ -44,25 +44,25 @@ def waiting_in_full(document: Document) -> str:
 
 
 def strategy(value: ChunkingStrategy.ValueType) -> str:
-    """Return how something was cut, such as "heading section", "" when it is not known."""
+    """Return the chunking strategy, such as "heading section", "" if unknown."""
     if value not in ChunkingStrategy.values() or not value:
         return ""
     return ChunkingStrategy.Name(value).removeprefix("CHUNKING_STRATEGY_").lower().replace("_", " ")
 
 
 def cut_by(document: Document) -> str:
-    """Return how a document was cut, and why so."""
+    """Return a document's chunking strategy with its reason."""
     why = _CHOICES.get(document.chunking_choice, "")
     return strategy(document.chunking_strategy) + (f": {why}" if why else "")
 
 
 def noticed(document: Document) -> str:
-    """Return what was noticed when a document was read, a line each, with the first places: "… (page 2, page 5)"."""
+    """Return a document's parsing warnings, a line each, with the first places: "… (page 2, page 5)"."""
     return "\n".join(_with_places(one) for one in document.warnings)
 
 
 def replacement(document: Document) -> str:
-    """Say which newer file there is that searches do not see; "" where there is none."""
+    """Return a note about a newer file that searches do not see; "" if there is none."""
     if not document.HasField("replacement"):
         return ""
     waiting = document.replacement

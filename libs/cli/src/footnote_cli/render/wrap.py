@@ -44,7 +44,7 @@ class WordWrapper:
             self._write("\n" + self._word)
             self._column = len(self._word)
         else:
-            # An indentation gives way where the word would not fit behind it.
+            # Drop an indentation if the word would not fit after it.
             spaces = self._spaces if self._column else min(self._spaces, max(0, self._width - len(self._word)))
             self._write(" " * spaces + self._word)
             self._column += spaces + len(self._word)
