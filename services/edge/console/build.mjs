@@ -41,12 +41,19 @@ const page = readFileSync(join(here, "src/index.html"), "utf8")
   .replace("STYLE", `/${named("src/style.css")}`)
   .replace("SCRIPT", `/${named("src/main.tsx")}`);
 writeFileSync(join(out, "index.html"), page);
-// What is carried with the package, and under which terms.
-const carried = ["preact", "@preact/signals", "@preact/signals-core", "pdfjs-dist"];
-const terms = carried.map((name) => {
+// What is carried with the package, and under which terms: all that the bundles were made of, and the worker's package.
+const packageOf = /node_modules\/((?:@[^/]+\/)?[^/]+)\//;
+const carried = new Set(["pdfjs-dist"]);
+for (const input of Object.keys(result.metafile.inputs)) {
+  const name = packageOf.exec(input)?.[1];
+  if (name) carried.add(name);
+}
+const terms = [...carried].sort().map((name) => {
   const folder = join(here, "node_modules", name);
   const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, "LICENSE"), "utf8").trim()}\n`;
+  const file = readdirSync(folder).find((one) => /^licen[cs]e(\.\w+)?$/i.test(one));
+  if (!file) throw new Error(`${name} carries no licence`);
+  return `${name} ${version} (${license})\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
 });
 writeFileSync(join(out, "LICENSES.txt"), terms.join(`\n${"-".repeat(80)}\n\n`));
 for (const name of readdirSync(assets).sort()) {

@@ -67,12 +67,12 @@ def test_sentences_that_are_not_supported_look_it_and_say_why(site: Site) -> Non
     scripted(page, stream(("text_delta", text), ("completed", done)))
     ask(page, "what is it?")
     assert page.locator(".claim.weak").first.text_content() == "😀 It has 60 months "
-    assert page.locator(".mark").all_text_contents() == ["not confirmed", "unsupported", "no source"]
-    page.locator(".mark.weak").hover()
-    assert page.get_by_role("tooltip").text_content() == "The source says “48”, the sentence “60”."
+    assert page.locator(".mark").all_text_contents() == ["unsupported", "no source"]
+    page.locator(".badge.weak").hover()
+    assert "The source says “48”, the sentence “60”." in page.get_by_role("tooltip").text_content()
     assert "Full text search only." in page.locator(".degraded").text_content()
     assert page.get_by_text("A citation of an unknown source was removed.").count() == 1
-    assert page.locator(".badge").first.get_attribute("aria-label") == "Footnote 1: 📄 a.txt - 48 months, weak"
+    assert page.locator(".badge").first.get_attribute("aria-label") == "Footnote 1: 📄 a.txt - 48 months, not confirmed"
     page.context.close()
 
 
@@ -81,12 +81,12 @@ def test_attacks_stay_text_wherever_they_stand(site: Site) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     attacks = [*TAGS, *HANDLERS, *IMAGES, *LINKS, *CODE_TRICKS]
-    text = "\n".join(attacks)
+    # An attack that opens a code block would take what follows it: those come last.
+    text = "It is so [1].\n\n" + "\n\n".join(attacks)
     attack = "<img src=https://e.example/x.png onerror=alert(1)><script>alert(2)</script>"
-    end = len(text)
     done = answered(
-        f"{text}[1]",
-        citations=[cited(1, "VERDICT_NOT_CONFIRMED", attack, attack, {"start": end, "end": end + 3})],
+        text,
+        citations=[cited(1, "VERDICT_NOT_CONFIRMED", attack, attack, {"start": 9, "end": 12})],
         warnings=[attack],
     )
     done["sources"] = [
@@ -100,7 +100,7 @@ def test_attacks_stay_text_wherever_they_stand(site: Site) -> None:
         "id": "c",
         "text": "\n".join(attacks),
         "revision": 1,
-        "locator": {"span": {"start": 0, "end": end}},
+        "locator": {"span": {"start": 0, "end": len(text)}},
         "anchors": [],
     }
     page.route("**/chunks?*", lambda route: route.fulfill(json={"chunks": [chunk], "next_page_token": ""}))
@@ -193,12 +193,17 @@ def with_addresses(site: Site) -> Page:
 def test_an_address_is_shown_with_its_host_and_followed_only_after_a_look(site: Site) -> None:
     page = with_addresses(site)
     buttons = page.locator(".answer-text button.outside")
-    assert buttons.all_text_contents() == [*ADDRESSES, "https://evil.example/x"]
+    assert buttons.all_text_contents() == [*ADDRESSES, "here"]
     hosts = buttons.evaluate_all("all => all.map(one => getComputedStyle(one, '::after').content)")
     assert hosts == [f'" ↗ {host}"' for host in (*ADDRESSES.values(), "evil.example")]
     assert page.locator(".answer-text a").count() == 0
-    buttons.nth(1).click()
     leads = page.locator(".leads")
+    buttons.nth(3).click()
+    assert "https://evil.example/x" in leads.locator("code").inner_text(), (
+        "words of a link say nothing of where it leads"
+    )
+    leads.get_by_role("button", name="Cancel").click()
+    buttons.nth(1).click()
     assert "This leads out of here, to evil.example:" in leads.inner_text()
     assert "https://good.example@evil.example/path" in leads.locator("code").inner_text()
     barriers(page, "a link that asks")

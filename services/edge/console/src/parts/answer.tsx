@@ -1,9 +1,13 @@
 // An answer: its words, a badge at every footnote, and how far each sentence is borne out.
 import type { ComponentChildren } from "preact";
+import { useMemo, useRef } from "preact/hooks";
 import type { Citation, Claim, Source, Verdict } from "../api/types";
-import { show } from "../state";
-import { named, number, t } from "../strings";
-import { badge, cellValue, place, segments } from "../text";
+import { outsideLinks, show } from "../state";
+import { language, named, t } from "../strings";
+import { badge, cellValue, place } from "../text";
+import { drawBlock } from "./blocks";
+import { type Block, NOTHING, parse } from "./markdown";
+import { type Marks, type Piece, marksIn, marksOf, shownNumbers } from "./marks";
 import { linked } from "./outside";
 import { Tipped } from "./tip";
 
@@ -22,47 +26,69 @@ const LOOKS: Partial<Record<Verdict, string>> = {
 };
 
 export function Answer({ text, citations, claims, sources, answerId }: Props) {
-  const source = (citation: Citation) => sources.find((one) => one.number === citation.number);
+  const parsed = useRef(NOTHING);
+  parsed.current = parse(text, parsed.current);
+  const marks = marksOf(text, claims, citations);
+  const numbers = shownNumbers(citations);
   return (
     <div class="answer-text">
-      {segments(text, claims, citations).map((segment) => {
-        if (segment.citations.length) {
-          return segment.citations.map((citation) => (
-            <Badge citation={citation} source={source(citation)} claim={claims[segment.claim]} answerId={answerId} />
-          )).concat(segment.ends ? [<Mark claim={claims[segment.claim]} />] : []);
-        }
-        const claim = claims[segment.claim];
-        const look = claim && LOOKS[claim.support];
-        if (!look) return <Words text={segment.text} />;
-        return (
-          <>
-            <span class={`claim ${look}`}><Words text={segment.text} /></span>
-            {segment.ends && <Mark claim={claim} />}
-          </>
-        );
-      })}
+      {parsed.current.blocks.map((block) => (
+        <BlockView
+          key={block.start} block={block} source={text} marks={marksIn(marks, block.start, block.end)}
+          numbers={numbers} sources={sources} answerId={answerId}
+        />
+      ))}
     </div>
   );
 }
 
-/** Emphasis and code of Markdown, and addresses as links that ask first; all else stays as it is written. Never HTML or an image. */
-function Words({ text }: { text: string }) {
-  const bold = text.split("**");
-  return (
-    <>
-      {bold.map((part, index) => (index % 2 && index < bold.length - 1 ? <strong>{codes(part)}</strong> : codes(index % 2 ? `**${part}` : part)))}
-    </>
-  );
+interface BlockProps extends Pick<Props, "sources" | "answerId"> {
+  block: Block;
+  source: string;
+  marks: Marks;
+  numbers: Map<number, number>;
 }
 
-function codes(text: string): ComponentChildren {
-  const parts = text.split("`");
-  if (parts.length < 3) return linked(text);
-  return parts.map((part, index) => (index % 2 && index < parts.length - 1 ? <code>{part}</code> : linked(index % 2 ? `\`${part}` : part)));
+/** A block, drawn again only where it or the marks in it have changed: while an answer comes, that is its end. */
+function BlockView({ block, source, marks, numbers, sources, answerId }: BlockProps) {
+  const seen = [
+    ...marks.claims.map(({ claim }) => claim), ...marks.markers.flatMap((one) => one.citations.flatMap((citation) => [citation, numbers.get(citation.number)])),
+  ];
+  const before = useRef<unknown[]>([]);
+  if (seen.length !== before.current.length || seen.some((one, index) => one !== before.current[index])) before.current = seen;
+  return useMemo(() => drawBlock(block, source, marks, (piece, content) => (
+    <Stretch piece={piece} content={content} numbers={numbers} sources={sources} answerId={answerId} />
+  )), [block.node, before.current, answerId, language.value, outsideLinks.value]);
 }
 
+interface StretchProps extends Pick<BlockProps, "numbers" | "sources" | "answerId"> {
+  piece: Piece;
+  content: ComponentChildren;
+}
+
+function Stretch({ piece, content, numbers, sources, answerId }: StretchProps) {
+  const look = piece.claim && LOOKS[piece.claim.support];
+  if (piece.citations.length) {
+    return (
+      <>
+        {piece.citations.map((one) => (
+          <Badge
+            citation={one} shown={numbers.get(one.number) ?? one.number} claim={piece.claim} answerId={answerId}
+            source={sources.find((source) => source.number === one.number)}
+          />
+        ))}
+        {piece.ends && <Mark claim={piece.claim} />}
+      </>
+    );
+  }
+  const words = content ?? linked(piece.text);
+  if (!look) return <>{words}</>;
+  return <><span class={`claim ${look}`}>{words}</span>{piece.ends && <Mark claim={piece.claim} />}</>;
+}
+
+/** What is said by a sentence with a footnote that is not confirmed is said at the footnote. */
 function Mark({ claim }: { claim: Claim | undefined }) {
-  if (!claim || !(claim.support in LOOKS)) return null;
+  if (!claim || !(claim.support in LOOKS) || claim.support === "VERDICT_NOT_CONFIRMED") return null;
   return (
     <Tipped
       class={`mark ${LOOKS[claim.support]}`} label={named("verdict", claim.support)}
@@ -77,13 +103,27 @@ export function reason(claim: Claim): string {
   return t(`reason.${claim.reason}` as never, { stated: claim.stated, found: claim.found, subject: claim.subject });
 }
 
-function Badge({ citation, source, claim, answerId }: { citation: Citation; source?: Source; claim?: Claim; answerId?: string }) {
+/** Return what is known of a footnote: how it was found that the source says it, or its verdict. */
+function found(citation: Citation): string {
+  const known = citation.support === "VERDICT_SUPPORTED" && citation.basis && citation.basis !== "BASIS_UNSPECIFIED";
+  return known ? named("basis", citation.basis) : named("verdict", citation.support);
+}
+
+interface BadgeProps {
+  citation: Citation;
+  shown: number;
+  source: Source | undefined;
+  claim: Claim | undefined;
+  answerId: string | undefined;
+}
+
+function Badge({ citation, shown, source, claim, answerId }: BadgeProps) {
   const look = LOOKS[citation.support] ?? "supported";
   return (
     <Tipped
       class={`badge ${look}`}
-      name={t("badge.name", { n: citation.number, badge: badge(citation.filename, citation.locator), verdict: named("verdict", citation.support) })}
-      label={<><span class="badge-number">{citation.number}</span><span class="badge-words">{badge(citation.filename, citation.locator)}</span></>}
+      name={t("badge.name", { n: shown, badge: badge(citation.filename, citation.locator), verdict: found(citation) })}
+      label={<><span class="badge-number">{shown}</span><span class="badge-words">{badge(citation.filename, citation.locator)}</span></>}
       tip={() => <About citation={citation} source={source} claim={claim} />}
       onClick={() => show({
         documentId: citation.document_id, filename: citation.filename, mimeType: source?.mime_type ?? "", source, citation, answerId,
@@ -92,7 +132,7 @@ function Badge({ citation, source, claim, answerId }: { citation: Citation; sour
   );
 }
 
-function About({ citation, source, claim }: { citation: Citation; source?: Source; claim?: Claim }) {
+function About({ citation, source, claim }: { citation: Citation; source: Source | undefined; claim: Claim | undefined }) {
   const { sheet } = citation.locator ?? {};
   const value = cellValue(citation, source);
   const headings = citation.locator?.heading_path ?? [];
@@ -113,7 +153,7 @@ function About({ citation, source, claim }: { citation: Citation; source?: Sourc
       </span>
       {citation.quote && <span class="tip-quote">{citation.quote}</span>}
       <span class={`tip-verdict ${LOOKS[citation.support] ?? "supported"}`}>
-        {named("verdict", citation.support)} · {number(citation.support_score * 100)} %
+        {found(citation)}
       </span>
       {claim && reason(claim) && <span class="tip-reason">{reason(claim)}</span>}
       <span class="tip-hint">{t("tip.open")}</span>
@@ -121,12 +161,26 @@ function About({ citation, source, claim }: { citation: Citation; source?: Sourc
   );
 }
 
-/** Return an answer with its footnotes below, as text that can be pasted anywhere. */
+/** Return an answer with its footnotes below, as text that can be pasted anywhere; numbered as they are shown. */
 export function withFootnotes(text: string, citations: Citation[]): string {
+  const numbers = shownNumbers(citations);
+  const points = Array.from(text);
+  const markers = new Map<number, { end: number; shown: string }>();
   const lines = new Map<string, string>();
   for (const one of citations) {
+    const mark = `[${numbers.get(one.number)}]`;
     const quote = one.quote ? ` — “${one.quote}”` : "";
-    lines.set(`${one.number} ${one.label}`, `[${one.number}] ${one.label}${quote} (${named("verdict", one.support)})`);
+    lines.set(`${one.number} ${one.label}`, `${mark} ${one.label}${quote} (${found(one)})`);
+    if (!one.marker_span) continue;
+    const { start, end } = one.marker_span;
+    markers.set(start, { end, shown: (markers.get(start)?.shown ?? "") + mark });
   }
-  return lines.size ? `${text}\n\n${[...lines.values()].join("\n")}\n` : `${text}\n`;
+  const parts: string[] = [];
+  let done = 0;
+  for (const [start, { end, shown }] of [...markers].sort(([a], [b]) => a - b)) {
+    parts.push(points.slice(done, start).join(""), shown);
+    done = end;
+  }
+  const words = parts.join("") + points.slice(done).join("");
+  return lines.size ? `${words}\n\n${[...lines.values()].join("\n")}\n` : `${words}\n`;
 }

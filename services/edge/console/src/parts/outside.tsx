@@ -22,7 +22,7 @@ export function linked(text: string): ComponentChildren {
 }
 
 /** Return the host that an address leads to, as the browser reads it; empty for one that it would not go to. */
-function hostOf(address: string): string {
+export function hostOf(address: string): string {
   try {
     return new URL(address).host;
   } catch {
@@ -30,7 +30,8 @@ function hostOf(address: string): string {
   }
 }
 
-function Outside({ address, host }: { address: string; host: string }) {
+/** An address as something to click on, under words of the text where it has some; the host always stands beside it. */
+export function Outside({ address, host, label }: { address: string; host: string; label?: string }) {
   const [asked, setAsked] = useState(false);
   const id = useId();
   const way = useRef<HTMLAnchorElement>(null);
@@ -41,8 +42,8 @@ function Outside({ address, host }: { address: string; host: string }) {
     <>
       <button
         type="button" class="outside" data-host={host} aria-expanded={asked} aria-controls={id}
-        aria-label={t("outside.name", { host, address })} onClick={() => setAsked(!asked)}
-      >{address}</button>
+        aria-label={t("outside.name", { host, address: label || address })} onClick={() => setAsked(!asked)}
+      >{label || address}</button>
       {asked && (
         <span class="row leads" id={id} role="group" aria-label={t("outside.leads", { host })}>
           <span>{t("outside.leads", { host })}</span>

@@ -6,6 +6,7 @@ import type {
 } from "../api/types";
 import { Made } from "../made/made";
 import { Answer, withFootnotes } from "../parts/answer";
+import { shownNumbers } from "../parts/marks";
 import { Failure, type Fault, attempt, copy } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, show } from "../state";
@@ -64,6 +65,7 @@ export function TurnView({ turn, busy, again, edit }: Props) {
           />
         </section>
       )}
+      {answer?.claims.some((one) => one.support === "VERDICT_NOT_CONFIRMED") && <p class="quiet unconfirmed">{t("answer.unconfirmed")}</p>}
       {running && <p class="stage"><span class="dots" aria-hidden="true" />{t(stage || "ask.searching")}</p>}
       {turn.stopped && <p class="notice">{t("ask.stopped")}</p>}
       {turn.fault && <Failure fault={turn.fault} again={again} />}
@@ -163,7 +165,9 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
 }
 
 function Sources({ turn }: { turn: Turn }) {
-  const cited = new Set((turn.answer?.citations ?? []).map((one) => one.number));
+  const cited = shownNumbers(turn.answer?.citations ?? []);
+  // Those that the answer cites come first, by the numbers of its footnotes; the others follow in the prompt's order.
+  const order = [...turn.sources].sort((a, b) => (cited.get(a.number) ?? Infinity) - (cited.get(b.number) ?? Infinity) || a.number - b.number);
   const left = turn.plan?.entries.filter((one) => one.decision === "TOKEN_DECISION_DROPPED") ?? [];
   const reasons = [...new Set(left.map((one) => named("token", one.reason)))].join(", ");
   const decided = (number: number) => turn.plan?.entries.find((one) => one.number === number);
@@ -171,10 +175,10 @@ function Sources({ turn }: { turn: Turn }) {
     <details class="sources">
       <summary>{t("answer.sources", { n: turn.sources.length })}</summary>
       <ol>
-        {turn.sources.map((source) => {
+        {order.map((source, index) => {
           const entry = decided(source.number);
           return (
-            <li value={source.number} class={cited.has(source.number) ? "cited" : ""}>
+            <li value={index + 1} class={cited.has(source.number) ? "cited" : ""}>
               <button type="button" class="source" onClick={() => show({
                 documentId: source.document_id, filename: source.filename, mimeType: source.mime_type, source, answerId: turn.answer?.id,
               })}>
