@@ -157,12 +157,17 @@ def test_a_stop_ends_the_stream_and_keeps_what_has_come(site: Site) -> None:
           };
         }"""
     )
+    assert page.get_by_label("Your question").evaluate("box => box === document.activeElement"), "ready to be typed in"
     page.get_by_label("Your question").fill("a long one")
     page.keyboard.press("Enter")
     page.get_by_text("It begins").wait_for()
-    page.get_by_role("button", name="Stop").click()
+    page.get_by_label("Your question").fill("the next one")
+    # The second click lands where the control was: it must not send what stands in the box.
+    page.get_by_role("button", name="Stop").dblclick()
     page.get_by_text("Stopped.").first.wait_for()
     assert page.evaluate("window.stopped")
+    assert page.locator(".turn").count() == 1
+    assert page.get_by_label("Your question").input_value() == "the next one"
     assert "It begins" in page.locator(".answer").text_content()
     assert page.get_by_role("button", name=re.compile("^Ask$")).count() == 1
     page.context.close()

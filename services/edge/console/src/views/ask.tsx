@@ -22,7 +22,10 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   const stop = useRef<AbortController | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
 
-  useEffect(() => () => stop.current?.abort(), []);
+  useEffect(() => {
+    box.current?.focus();
+    return () => stop.current?.abort();
+  }, []);
   useEffect(() => {
     if (opened === conversation.current) return;
     stop.current?.abort();
@@ -126,9 +129,9 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           </label>
           {turns.length > 0 && <button type="button" class="plain" onClick={() => { conversation.current ? go("ask") : setTurns([]); }}>{t("ask.new")}</button>}
           <span class="space" />
-          {busy
-            ? <button type="button" class="primary" onClick={() => stop.current?.abort()}><Icon name="stop" />{t("ask.stop")}</button>
-            : <button class="primary" disabled={!draft.trim()}><Icon name="send" />{t("ask.send")}</button>}
+          {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}
+          {busy && <button type="button" onClick={() => { stop.current?.abort(); box.current?.focus(); }}><Icon name="stop" />{t("ask.stop")}</button>}
+          <button class="primary" disabled={busy || !draft.trim()}><Icon name="send" />{t("ask.send")}</button>
         </div>
       </form>
     </div>
