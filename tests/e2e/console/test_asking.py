@@ -31,7 +31,7 @@ def test_a_cell_is_named_in_a_badge_explained_in_its_tip_and_ringed_in_its_sheet
         "Cell C5",
         "Value 60",
         "Product: Polaris Laser Tracker",
-        "supported",
+        "from the cells of the table",
     ):
         assert fact in tip.text_content()
     badge.click()
