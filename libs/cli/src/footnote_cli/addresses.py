@@ -24,10 +24,10 @@ _ADDRESS = re.compile(r"(?<![^\s/])(?:(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ip
 def edge_address(given: str | None = None) -> str:
     """Return "host:port" of the edge.
 
-    It is the first of: the given address, the variable FOOTNOTE_EDGE_ADDRESS, the address file in the data folder
-    (FOOTNOTE_DATA_DIR, else ./footnote-data), the default port on this machine. The address file is trusted only if
-    this user's own running server wrote it, since the caller's key goes to that address. Otherwise a warning says why
-    not. Raises CommandError for an invalid address.
+    The first of these counts: the given address, the variable FOOTNOTE_EDGE_ADDRESS, the address file, the default port
+    on this machine. The address file is in the data folder (FOOTNOTE_DATA_DIR, else ./footnote-data). It is trusted
+    only if this user's own running server wrote it, since the caller's key goes to that address. Otherwise a warning
+    says why not. Raises CommandError for an invalid address.
     """
     folder = Path(os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
     wanted = given or os.environ.get(ADDRESS_VARIABLE)

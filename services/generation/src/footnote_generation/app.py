@@ -18,7 +18,7 @@ from footnote_generation.settings import Settings
 
 
 async def build(runtime: Runtime) -> App:
-    """Put the service together; a model that is down shows per answer, not in the service's health."""
+    """Assemble the service; a model that is down affects single answers, not the service's health."""
     settings = Settings()
     providers = Providers(settings, Egress.load())
     opinion = await asyncio.to_thread(second_opinion, settings)
@@ -29,7 +29,7 @@ async def build(runtime: Runtime) -> App:
         epoch.close()
 
     async def warm_up() -> None:
-        # The model of languages loads at its first use, which the first answer would wait for.
+        # The language model loads at first use, which would delay the first answer.
         await asyncio.to_thread(language.detect, "Which words are these?")
 
     return App(

@@ -1,4 +1,4 @@
-"""What generation needs from others: something that writes an answer."""
+"""Generation's outside dependencies, as protocols: model providers and second opinions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ModelRequest:
     without_sources: bool = False
     documents_unavailable: bool = False
     schema: Mapping[str, Any] | None = None
-    """JSON Schema that the answer should follow; a provider that cannot hold a model to one leaves it out."""
+    """JSON Schema for the answer; ignored by providers that cannot enforce one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What the model thinks before or between its words: a sign of life, and paid for, but no part of the answer."""
+    """The model's reasoning before or between its words: a sign of life, and billed, but no part of the answer."""
 
     text: str
 
@@ -60,7 +60,7 @@ class Thought:
 class Finished:
     """The regular end of an answer; tokens are None when the provider does not say.
 
-    `left_out` names what was asked for and the model does not take.
+    `left_out` names requested settings that the model does not take.
     """
 
     stop: Stop = Stop.COMPLETE
@@ -75,25 +75,24 @@ ModelEvent = Words | Thought | Finished
 
 
 class ModelProvider(Protocol):
-    """Writes answers. Calls may run side by side."""
+    """Writes answers. Calls may run concurrently."""
 
     id: str
     default_model: str
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        """Write an answer: words and thoughts as they come, then one Finished; closing ends the provider's work.
+        """Write an answer: words and thoughts as they arrive, then one Finished; closing stops the provider's work.
 
-        Raises RetryableFailure for what may be tried again, FootnoteError for the rest; a stream that ends without
-        Finished was cut.
+        Raises RetryableFailure for retryable errors, FootnoteError for others; a stream without Finished is incomplete.
         """
         ...
 
     def require(self) -> None:
-        """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) for want of what the deployment must give it."""
+        """Raise FailedPrecondition(PROVIDER_UNCONFIGURED) if the deployment lacks a required setting."""
         ...
 
     async def health(self) -> Mapping[str, Any]:
-        """Call the provider and return what it says of itself; raises FootnoteError when it does not answer."""
+        """Call the provider and return its description of itself; raises FootnoteError when it does not answer."""
         ...
 
     async def close(self) -> None:
@@ -103,10 +102,10 @@ class ModelProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a model thinks of a statement beside a passage, each from 0 to 1.
+    """A model's opinion of a statement beside a passage, each figure from 0 to 1.
 
-    `spans` are the stretches of the passage that it rests on, the weightiest first, offsets from 0; none for all of it.
-    `heard` is False for none at all: the model was not asked, or not about this.
+    `spans` are the supporting stretches of the passage, strongest first, offsets from 0; none means all of it. `heard`
+    is False without an opinion: the model was not asked, or not about this.
     """
 
     supports: float
@@ -120,12 +119,12 @@ Asked = tuple[str, Sequence[str]]
 
 
 class SecondOpinion(Protocol):
-    """A model that reads statements beside their sources. Calls may run side by side.
+    """A model that reads statements beside their sources. Calls may run concurrently.
 
-    `enough` is the support from which it counts, `sees_contradictions` whether it tells a contrary from a likeness: one
-    that does not changes no verdict, only the score of what is not confirmed. `most_passages` is how many passages of a
-    source it should be given with a statement, 0 for all sources whole, as one. `timeout` is the seconds that one call
-    may take.
+    `enough` is the support from which it counts. `sees_contradictions` is whether it can tell a contradiction from
+    similarity; without that it changes no verdict, only the score of unconfirmed statements. `most_passages` is how
+    many passages of a source to pass with a statement, 0 for all sources whole, as one. `timeout` is the seconds that
+    one call may take.
     """
 
     enough: float
@@ -134,19 +133,19 @@ class SecondOpinion(Protocol):
     timeout: float
 
     async def ask(self, asked: Sequence[Asked]) -> Sequence[Sequence[Opinion]]:
-        """Return for each statement an opinion per passage, in order, of all statements in one call.
+        """Return an opinion per passage for each statement, in order, all in one call.
 
-        Raises FootnoteError when the model does not answer, or not in a form that can be read.
+        Raises FootnoteError when the model does not answer, or its answer cannot be parsed.
         """
         ...
 
     async def close(self) -> None:
-        """Free what it holds."""
+        """Release its resources."""
         ...
 
 
 class OpinionSettings(BaseModel):
-    """What a deployment sets of a second opinion; those of other packages may add to it, each with a default."""
+    """A deployment's settings of a second opinion; other packages may add theirs, each with a default."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -24,12 +24,12 @@ from footnote_generation.ports import ModelProvider, OpinionSettings, SecondOpin
 from footnote_generation.settings import Settings
 
 MODEL_READER = "model"
-"""The verifier that is a language model: the one that answers, or with `:<provider>:<model>` a named one."""
-_SECONDS = 10.0  # for a call of a verifier that all answers share
+"""The verifier that is a language model: the answering one, or with `:<provider>:<model>` a named one."""
+_SECONDS = 10.0  # per call of a verifier shared by all answers
 
 
 def models(settings: Settings) -> Registry[ModelProvider]:
-    """Return the model providers that there are; other packages add theirs in the group `footnote.models`."""
+    """Return the available model providers; other packages add theirs in the group `footnote.models`."""
 
     def built_in(wanted: Wanted[NoSettings]) -> ModelProvider:
         return Extractive(settings.not_found_threshold)
@@ -68,7 +68,7 @@ def _chat(preset: Preset, settings: Settings) -> Registration[BaseModel, ModelPr
 
 
 def verifiers() -> Registry[SecondOpinion]:
-    """Return the verifiers that there are: a model of inference, every embedding provider, and those of the group.
+    """Return the available verifiers: an NLI model, every embedding provider, and those of the group.
 
     Other packages add theirs in the group `footnote.verifiers`.
     """
@@ -112,9 +112,9 @@ def _by_embedding(embedder: Registration[BaseModel, EmbeddingProvider]) -> Regis
 
 
 def second_opinion(settings: Settings) -> SecondOpinion | None:
-    """Return the verifier that all answers share, None for none or a language model; reads a model from disk.
+    """Return the verifier shared by all answers, None for none or a language model; reads a model from disk.
 
-    Raises InvalidArgument(PROVIDER_INVALID) when there is no such one.
+    Raises InvalidArgument(PROVIDER_INVALID) for an unknown one.
     """
     id, _, model = settings.verifier.partition(":")
     if id in ("", MODEL_READER):
@@ -124,7 +124,7 @@ def second_opinion(settings: Settings) -> SecondOpinion | None:
 
 
 class Providers:
-    """The model providers of a deployment, each made once; addresses and keys are never a request's."""
+    """The model providers of a deployment, each created once; requests never set addresses and keys."""
 
     def __init__(self, settings: Settings, egress: Egress | None = None) -> None:
         self._settings = settings
@@ -143,19 +143,19 @@ class Providers:
         return self._registry.descriptions()
 
     def use(self, provider: ModelProvider, model: str) -> Use:
-        """Return what the policy must know of a provider and model; "" is the provider's own model."""
+        """Return what the policy needs of a provider and model; "" is the provider's own model."""
         model = model or provider.default_model
         return use(policy.Kind.MODEL, provider.id, model, self._registry.get(provider.id), self.egress)
 
     def use_of_verifier(self, id: str, model: str) -> Use:
-        """Return what the policy must know of a verifier and model; "" is its own model."""
+        """Return what the policy needs of a verifier and model; "" is its own model."""
         registration = self._verifiers.get(id)
         model = model or (registration.default_model if registration else "")
         return use(policy.Kind.VERIFIER, id, model, registration, self.egress)
 
     @property
     def own(self) -> tuple[str, str]:
-        """Provider and model that answer where nobody chose."""
+        """Provider and model used without a choice."""
         provider = self.get("")
         return provider.id, self.model("", provider) or provider.default_model
 
@@ -164,13 +164,13 @@ class Providers:
         return asked or (self._settings.model if provider.id == self.default else "")
 
     def window(self, provider: ModelProvider, model: str) -> tuple[int, int]:
-        """Return the tokens that a model reads and writes together, 0 where not known, and its room for thoughts."""
+        """Return a model's window in tokens, 0 if unknown, and its room for reasoning."""
         told = getattr(provider, "window", None)
         window, room = told(model) if told is not None else (0, 0)
         return int(window), int(room)
 
     def problems(self, id: str, settings: Mapping[str, object]) -> list[str]:
-        """Return what is wrong with an id or its settings."""
+        """Return the problems of an id or its settings."""
         return self._registry.problems(id, settings)
 
     def find(self, id: str) -> ModelProvider | None:

@@ -1,4 +1,4 @@
-"""Translates between the messages of GenerationService and the logic."""
+"""Converts between the messages of GenerationService and the logic."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Servicer(GenerationServiceServicer):
                             yield pb.GenerateResponse(completed=_completed(event, settings))
 
     async def ResolveSettings(self, request: pb.ResolveSettingsRequest, context: Call) -> pb.ResolveSettingsResponse:
-        """Fill in settings; what Generate would refuse is refused here."""
+        """Fill in settings; refuse what Generate would refuse."""
         settings = resolve(self._deployment, request.generation)
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
@@ -135,7 +135,7 @@ class Servicer(GenerationServiceServicer):
         )
 
     async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:
-        """Judge statements as the sentences of an answer are."""
+        """Judge statements like the sentences of an answer."""
         _check_numbers(request.sources)
         verify.check(request.statements, request.answer, request.sources)
         settings = resolve(self._deployment, request.settings)
@@ -168,7 +168,7 @@ class Servicer(GenerationServiceServicer):
         return pb.GenerateTitleResponse(title=title, usage=usage)
 
     async def RewriteQuestion(self, request: pb.RewriteQuestionRequest, context: Call) -> pb.RewriteQuestionResponse:
-        """Put a follow-up in words of its own."""
+        """Rewrite a follow-up so that it is complete."""
         if not request.question.strip():
             raise InvalidArgument.field("question", "must not be empty")
         settings = resolve(self._deployment, request.settings)
@@ -190,7 +190,7 @@ class Servicer(GenerationServiceServicer):
         return pb.ValidateProviderResponse(valid=not problems, problems=problems)
 
     async def CheckProvider(self, request: pb.CheckProviderRequest, context: Call) -> pb.CheckProviderResponse:
-        """Call a provider and say how it is."""
+        """Call a provider and report its health."""
         provider = self._providers.get(request.id)
         problems = self._providers.problems(provider.id, json_format.MessageToDict(request.settings))
         if problems:
@@ -205,7 +205,7 @@ class Servicer(GenerationServiceServicer):
         )
 
     def _check(self, request: pb.GenerateRequest, settings: GenerationSettings) -> tuple[ModelProvider, str]:
-        """Refuse what cannot be answered; return the provider and the model's name, "" for its default."""
+        """Refuse requests that cannot be answered; return the provider and the model's name, "" for its default."""
         if not request.question.strip():
             raise InvalidArgument.field("question", "must not be empty")
         _check_numbers(request.sources)
@@ -215,7 +215,7 @@ class Servicer(GenerationServiceServicer):
         return provider, model
 
     def _check_settings(self, settings: GenerationSettings) -> tuple[ModelProvider, str]:
-        """Refuse settings by which nothing can be answered; return the provider and the model's name."""
+        """Refuse settings that cannot work; return the provider and the model's name."""
         limits.check_generation(settings, self._providers.egress.deployment_limits, "settings")
         provider = self._providers.get(settings.provider)
         problems = self._providers.problems(provider.id, json_format.MessageToDict(settings.settings))
@@ -225,7 +225,7 @@ class Servicer(GenerationServiceServicer):
         return provider, settings.model
 
     def _report(self, completed: Completed, asked: str, span: Span) -> None:
-        """Put an answer's figures on its span, into the metrics and into the log; never its text."""
+        """Record an answer's figures in its span, the metrics and the log; never its text."""
         answer = completed.answer
         reason = FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_")
         span.set_attribute(names.GEN_AI_RESPONSE_MODEL, answer.model)
@@ -234,7 +234,7 @@ class Servicer(GenerationServiceServicer):
         span.set_attribute(names.GEN_AI_FINISH_REASONS, [reason])
         span.set_attribute(names.CITATIONS, len(answer.citations))
         tokens = telemetry.counter("footnote.generation.tokens")
-        # By the model that was asked for: what a server calls its own is its choice, and labels are kept for ever.
+        # Label by the requested model: a server may return any name, and labels are kept for ever.
         label = {names.GEN_AI_REQUEST_MODEL: asked}
         tokens.add(answer.usage.prompt_tokens, {"direction": "input", **label})
         tokens.add(answer.usage.completion_tokens, {"direction": "output", **label})
@@ -308,7 +308,7 @@ def _check_numbers(sources: Sequence[Source]) -> None:
 
 
 def _messages(request: ModelRequest) -> str:
-    """Return a prompt in the form that the semantic conventions give messages."""
+    """Return a prompt in the semantic conventions' message format."""
     roles = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
     return f"[{', '.join(_message(roles.get(item.role, 'user'), item.text) for item in request.messages)}]"
 

@@ -13,7 +13,7 @@ class Settings(BaseSettings):
 
     provider: str = Field(
         default="",
-        # Never guessed from a key: one that a shell happens to hold must not send texts away.
+        # Never inferred from a key: a key that happens to be in the shell must not send texts away.
         description="Used when nothing else names one; empty means builtin.",
     )
     model: str = Field(default="", description="Model of that provider.")

@@ -33,8 +33,9 @@ class Step:
 async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
     """Migrate every database that has migrations, and return the steps; `look_only` changes nothing.
 
-    All databases are checked before the first is changed. Raises CommandError while services serve from the folder,
-    FailedPrecondition for a damaged database or one of a later release, Unavailable for one that does not answer.
+    All databases are checked before the first is changed. Raises CommandError while services serve from the folder.
+    Raises FailedPrecondition for a damaged database or one of a later release, Unavailable for one that does not
+    answer.
     """
     private.keep()
     where = places(folder)

@@ -1,4 +1,4 @@
-"""A second opinion by embeddings: how near a statement and a passage are in meaning. It sees no contradiction."""
+"""A second opinion by embeddings: the similarity in meaning of a statement and a passage. It sees no contradiction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from footnote_providers import registry
 
 from footnote_generation.ports import Asked, Opinion
 
-# Likeness says little of truth, so that it changes no verdict: only the score of what is not confirmed.
+# Similarity says little about truth, so it changes no verdict, only the score of unconfirmed statements.
 ENOUGH = 0.9
 
 

@@ -15,7 +15,7 @@ from footnote_text.lexical import is_unspaced
 from footnote_generation.ports import Asked, Opinion
 
 ENOUGH = 0.9
-_WINDOW, _STEP = 1200, 900  # characters of a premise that are read at once, well below 512 tokens
+_WINDOW, _STEP = 1200, 900  # characters of a premise read at once, well below 512 tokens
 
 
 class NliOpinion:
@@ -31,10 +31,10 @@ class NliOpinion:
         self.timeout = timeout
 
     async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
-        """Return the probabilities of entailment and contradiction, of a long passage those of its windows.
+        """Return the probabilities of entailment and contradiction; for a long passage, over its windows.
 
-        The window that entails most speaks for the passage; one that contradicts counts only where none entails: what a
-        part does not say is not denied by it.
+        The window with the strongest entailment represents the passage. A contradiction counts only if no window
+        entails: a part that does not mention something does not deny it.
         """
         pairs = [(window, statement) for statement, passages in asked for one in passages for window in windows(one)]
         if not pairs:
@@ -52,12 +52,12 @@ class NliOpinion:
         return Opinion(supports, contradicts)
 
     async def close(self) -> None:
-        """Let go of nothing: the session ends with the object."""
+        """Do nothing: the session is freed with the object."""
 
 
 def windows(passage: str) -> list[str]:
-    """Return a passage in overlapping parts, each short enough to be read whole; itself where it is."""
-    # A character of Chinese is a token or two, where a token of English is four characters.
+    """Return a passage as overlapping parts short enough for the model; a short passage as itself."""
+    # A Chinese character is a token or two, while an English token has four characters.
     spaced = not any(is_unspaced(char) for char in passage[:_WINDOW])
     size, step = (_WINDOW, _STEP) if spaced else (_WINDOW // 4, _STEP // 4)
     if len(passage) <= size:
@@ -66,7 +66,7 @@ def windows(passage: str) -> list[str]:
 
 
 def _classes(config: Path) -> tuple[int, int | None]:
-    """Return the places of "entailment" and "contradiction" among the classes; of two classes none is the latter."""
+    """Return the indexes of "entailment" and "contradiction" among the classes; with two classes there is no latter."""
     labels = json.loads(config.read_text(encoding="utf-8")).get("id2label", {})
     places = {str(label).lower(): int(place) for place, label in labels.items()}
     entails = next((place for label, place in places.items() if label.startswith("entail")), None)

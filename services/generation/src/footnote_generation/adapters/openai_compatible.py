@@ -21,21 +21,21 @@ from footnote_generation.adapters.stops import Stops
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, RetryableFailure, Stop, Thought, Words
 
 _HEALTH_SECONDS = 5.0
-_SHOWN = 50  # models of a long list
+_SHOWN = 50  # models shown of a long list
 _STOPS = {"length": Stop.LENGTH, "max_tokens": Stop.LENGTH, "content_filter": Stop.FILTERED}
 _ROLES = {MESSAGE_ROLE_SYSTEM: "system", MESSAGE_ROLE_ASSISTANT: "assistant"}
-_OF_A_MESSAGE = 4  # tokens that surround one
+_OF_A_MESSAGE = 4  # extra tokens per message
 USUAL_TEMPERATURE = 0.1
-"""What counts where nobody says: a model that does not take it is asked for nothing special."""
+"""The default temperature; a model that does not take one is not asked for it."""
 _SET_UP_WRONGLY = ("401", "403", "404")
-"""HTTP statuses by which a service says that the deployment's key, address or model is wrong: waiting does not help."""
+"""HTTP statuses for a wrong key, address or model in the deployment: waiting does not help."""
 _MISSED = ("temperature", "seed", "top_p", "frequency_penalty", "presence_penalty")
-"""What somebody asks for on purpose, and is told where the model does not take it."""
+"""Settings that a request sets on purpose; a warning reports those that the model does not take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A service of `footnote_providers.endpoints` that chats."""
+    """A service of `footnote_providers.endpoints` with a chat API."""
 
     id: str
     default_model: str
@@ -51,13 +51,13 @@ PRESETS: tuple[Preset, ...] = (
 
 
 class OpenAICompatible:
-    """One model provider over the shared client; connections are shared by all answers."""
+    """One model provider over the shared client; all answers share its connections."""
 
     def __init__(self, preset: Preset, endpoint: Endpoint, connect_timeout: float) -> None:
         self.id = preset.id
         self.default_model = endpoint.settings.model or preset.default_model
         self._endpoint = endpoint
-        # Time-outs between words are kept outside, the same for every provider; here only connecting has one.
+        # The timeouts between words are handled outside, the same for every provider; only connecting has one here.
         self._client = OpenAIClient(
             endpoint, f"The model {preset.id}", timeout=None, connect_timeout=connect_timeout,
             metadata={"stage": "generation"},
@@ -82,12 +82,12 @@ class OpenAICompatible:
             raise FailedPrecondition(error.message, reason=error.reason, metadata=error.metadata) from error
         for event in reading.rest():
             yield event
-        # Without a finish reason the answer was cut, even if the connection closed in good order.
+        # Without a finish reason the answer is incomplete, even if the connection closed in order.
         if reading.stop is not None:
             yield reading.finished(self._client.dialect(asked.model))
 
     def window(self, model: str) -> tuple[int, int]:
-        """Return the tokens that a model reads and writes together, 0 where that is not known, and those to think.
+        """Return the size of a model's window in tokens, 0 if unknown, and those for reasoning.
 
         "" is the provider's own model.
         """
@@ -95,7 +95,7 @@ class OpenAICompatible:
         return dialect.window, self._endpoint.settings.thinking_tokens if dialect.thinks else 0
 
     def require(self) -> None:
-        """Raise FailedPrecondition where the public address would refuse every call for want of a key."""
+        """Raise FailedPrecondition if the public address would refuse every call for lack of a key."""
         self._endpoint.require("model")
 
     def _chat_request(self, request: ModelRequest) -> ChatRequest:
@@ -129,12 +129,12 @@ class OpenAICompatible:
 
 
 class _Reading:
-    """One answer as it comes: its words up to where it is to stop, its thoughts apart, and how it ended."""
+    """One answer as it arrives: its words up to a stop text, its reasoning separately, and how it ended."""
 
     def __init__(self, dialect: Dialect, asked: ChatRequest) -> None:
         self._asked = asked
         self._thoughts = Thoughts(dialect.unmarked)
-        # Held by us as well: whether the model takes them is known only once it was asked.
+        # We apply stop texts too: only a call shows whether the model takes them.
         self._stops = Stops(asked.stop)
         self._model = ""
         self._tokens: tuple[int | None, int | None] = (None, None)
@@ -143,11 +143,11 @@ class _Reading:
 
     @property
     def over(self) -> bool:
-        """Whether a text was met that the answer is to stop at."""
+        """Whether a stop text was found."""
         return self._stops.met
 
     def take(self, part: ChatPart) -> Iterator[ModelEvent]:
-        """Yield what a part says."""
+        """Yield the events of a part."""
         self._model = part.model or self._model
         if part.prompt_tokens is not None or part.completion_tokens is not None:
             self._tokens = (part.prompt_tokens, part.completion_tokens)
@@ -169,7 +169,7 @@ class _Reading:
             self.stop = _STOPS.get(part.stop, Stop.COMPLETE)
 
     def rest(self) -> Iterator[ModelEvent]:
-        """Yield what was held back."""
+        """Yield the text held back."""
         held = self._stops.feed(self._thoughts.end()) + self._stops.end()
         if held:
             yield Words(held)
@@ -190,7 +190,7 @@ class _Reading:
 
 
 def _alternating(messages: Sequence[ChatMessage]) -> list[tuple[str, str]]:
-    """Return the messages as (role, text), none without text and no two of one role in a row.
+    """Return the messages as (role, text), without empty ones and without two of one role in a row.
 
     The templates of many models refuse both.
     """

@@ -1,4 +1,4 @@
-"""Ends an answer where a text stands that it is to stop at, for models that do not take such texts themselves."""
+"""Ends an answer at stop texts, for models that do not support them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class Stops:
-    """Passes words on up to the first of some texts, which may come in pieces."""
+    """Passes words on up to the first stop text, which may arrive in pieces."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = [text for text in texts if text]
@@ -14,7 +14,7 @@ class Stops:
         self.met = False
 
     def feed(self, text: str) -> str:
-        """Take the next words; return what is known to stand before every text to stop at."""
+        """Take the next words; return those that certainly precede every stop text."""
         if self.met or not self._texts:
             return "" if self.met else text
         self._held += text
@@ -27,5 +27,5 @@ class Stops:
         return shown
 
     def end(self) -> str:
-        """Return the words that were held back."""
+        """Return the words held back."""
         return "" if self.met else self._held

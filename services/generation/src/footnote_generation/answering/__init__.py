@@ -1,1 +1,1 @@
-"""From a model's stream to the text, titles and costs that a caller sees."""
+"""From a model's stream to the text, titles and costs that a caller receives."""

@@ -1,4 +1,4 @@
-"""Addresses in links: which kinds an answer may hold, however they are written."""
+"""Addresses in links: which kinds an answer may contain, however they are written."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from urllib.parse import unquote
 
 ALLOWED = frozenset({"http", "https", "mailto"})
 LONGEST = 512
-"""Characters in which an address must show what kind it is."""
+"""Number of characters within which an address must show its kind."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
-# A character that neither belongs to a scheme nor may stand for one that does comes before any colon.
+# The first character before a colon that neither belongs to a scheme nor stands for one that does.
 _RELATIVE = re.compile(r"\A<?[A-Za-z0-9+.\-]*+[!\"#$'()*,/;<=>?@\[\]^_`{|}~]")
 _GAP = re.compile(r"[ \t\n>]{0,200}")
 _BARE = re.compile(r"[^\s]{0,512}")
@@ -23,9 +23,9 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
 def is_forbidden(address: str, definition: bool = False) -> bool:
-    """Whether an address is of a kind that an answer may not hold, after undoing escapes, entities and white space.
+    """Return whether an address is forbidden in answers, after undoing escapes, entities and white space.
 
-    In a definition a bare "word:" is none: "[1]: Total: 5" is a sentence.
+    In a definition a bare "word:" is no scheme: "[1]: Total: 5" is a sentence.
     """
     if _RELATIVE.match(address):
         return False
@@ -41,7 +41,7 @@ def is_forbidden(address: str, definition: bool = False) -> bool:
 
 
 def read(text: str, start: int, final: bool, definition: bool = False) -> bool | None:
-    """Say whether the address that begins at or after `start` is forbidden; None while more text is needed."""
+    """Return whether the address that begins at or after `start` is forbidden; None while more text is needed."""
     gap = _GAP.match(text, start)
     begin = gap.end() if gap else start
     if begin - start >= 200:
@@ -58,6 +58,6 @@ def read(text: str, start: int, final: bool, definition: bool = False) -> bool |
 
 
 def is_autolink(inner: str) -> bool:
-    """Whether what stands between angle brackets is an address that may be followed."""
+    """Return whether the text between angle brackets is a permitted address."""
     kind, colon, rest = inner.partition(":")
     return bool((colon and rest and kind.lower() in ALLOWED) or _MAIL.fullmatch(inner))

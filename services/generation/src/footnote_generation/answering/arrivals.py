@@ -1,4 +1,4 @@
-"""What a model says, taken as it has arrived: words that came close upon each other are one event for all after."""
+"""Batches a model's stream as it arrives: words in quick succession become one event."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TypeAlias
 from footnote_generation.ports import ModelEvent, Thought, Words
 
 _TOGETHER = 0.01
-"""Seconds that words wait for those after them, unless they are the first or the last."""
+"""Seconds that words wait for the next ones, unless they are the first or the last."""
 _HELD = 512
-"""Events that are read ahead of whoever takes them."""
+"""Events buffered ahead of the consumer."""
 
 _Source: TypeAlias = AsyncGenerator[ModelEvent, None]
 
 
 class Arrivals:
-    """Reads a model's stream in a task of its own: `async with` it, and `take`. Leaving it closes the stream."""
+    """Reads a model's stream in its own task: `async with` it, and `take`. Leaving it closes the stream."""
 
     def __init__(self, source: _Source) -> None:
         self._source = source
@@ -36,14 +36,14 @@ class Arrivals:
 
     async def __aexit__(self, *_: object) -> None:
         self._reading.cancel()
-        with suppress(asyncio.CancelledError, Exception):  # whoever takes hears of it
+        with suppress(asyncio.CancelledError, Exception):  # the consumer gets the error
             await self._reading
 
     async def take(self, limit: float) -> list[ModelEvent]:
-        """Return what has arrived since the last time, at least one event; [] when there is no more.
+        """Return the events since the last call, at least one; [] at the end.
 
-        Raises TimeoutError where nothing arrives within `limit` seconds, and what the stream has ended with, when all
-        that it said before that is taken.
+        Raises TimeoutError if no event arrives within `limit` seconds. Raises the stream's error after all earlier
+        events are taken.
         """
         if not self._reading.done() and (not self._held or self._next > self._loop.time()):
             await self._arrival(limit)
@@ -93,7 +93,7 @@ class Arrivals:
 
 
 def joined(events: Iterable[ModelEvent]) -> list[ModelEvent]:
-    """Return events with neighbouring words, and neighbouring thoughts, as one each."""
+    """Return events with adjacent words, and adjacent thoughts, merged."""
     found: list[ModelEvent] = []
     for event in events:
         last = found[-1] if found else None

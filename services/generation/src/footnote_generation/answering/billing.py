@@ -1,4 +1,4 @@
-"""What an answer costs: as the provider says it, else counted by us; at its end, and as it goes on."""
+"""What an answer costs, from the provider or by our count; at its end, and as it streams."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ Prices = Mapping[str, tuple[float, float]]
 """US dollars per million tokens of prompt and answer, by the beginning of a model's name."""
 
 _EVERY_CHARACTERS = 200
-_OF_A_MESSAGE = 4  # what surrounds one
+_OF_A_MESSAGE = 4  # extra tokens per message
 
 
 class Bill:
-    """What a model has used of tokens so far, for an answer that may be broken off."""
+    """A model's token usage so far, for an answer that may be interrupted."""
 
     def __init__(self, request: ModelRequest, provider: ModelProvider, prices: Prices) -> None:
         self._request = request
@@ -29,12 +29,12 @@ class Bill:
         self._fresh = ""
 
     def opened(self) -> Usage:
-        """Return what asking costs: the prompt."""
+        """Return the usage of the request: the prompt."""
         self._usage.prompt_tokens = count(self._request.messages)
         return self.so_far()
 
     def grown(self, text: str) -> Usage | None:
-        """Take the next words; return what has been used, now and then."""
+        """Take the next words; return the usage so far, now and then."""
         if not text or not self._billed:
             return None
         first = not self._usage.completion_tokens
@@ -46,7 +46,7 @@ class Bill:
         return self.so_far()
 
     def closed(self, error: Exception) -> Usage | None:
-        """Return what was used until the model failed: nothing when it refused before a word, as far as is known."""
+        """Return the usage of a failed call: nothing if the model refused before the first word, as far as is known."""
         if not self._billed:
             return None
         self._usage.completion_tokens += tokens.count(self._fresh)
@@ -56,7 +56,7 @@ class Bill:
         return self.so_far()
 
     def so_far(self) -> Usage:
-        """Return what has been used until now."""
+        """Return the usage so far."""
         price(self._usage, self._prices, self._model)
         usage = Usage()
         usage.CopyFrom(self._usage)
@@ -64,12 +64,12 @@ class Bill:
 
 
 def count(messages: Sequence[ChatMessage]) -> int:
-    """Return the tokens of a prompt, by our count."""
+    """Return the tokens of a prompt, as we count them."""
     return sum(tokens.count(message.text) + _OF_A_MESSAGE for message in messages)
 
 
 def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
-    """Return what an answer has used: as the provider says, else by our count."""
+    """Return the usage of an answer, from the provider, else by our count."""
     estimated = finished.prompt_tokens is None or finished.completion_tokens is None
     prompt = count(request.messages) if finished.prompt_tokens is None else finished.prompt_tokens
     completion = tokens.count(text) if finished.completion_tokens is None else finished.completion_tokens
@@ -77,7 +77,7 @@ def usage_of(request: ModelRequest, text: str, finished: Finished) -> Usage:
 
 
 def add_usage(usage: Usage, more: Usage | None) -> None:
-    """Add what another call has used; the cost is known where both are."""
+    """Add the usage of another call; the cost is known if both are."""
     if more is None or not (more.prompt_tokens or more.completion_tokens):
         return
     usage.prompt_tokens += more.prompt_tokens
@@ -90,9 +90,9 @@ def add_usage(usage: Usage, more: Usage | None) -> None:
 
 
 def price(usage: Usage, prices: Prices, model: str) -> None:
-    """Set what an answer cost in US dollars; leave it unset where the model's price is not known.
+    """Set an answer's cost in US dollars; leave it unset if the model's price is unknown.
 
-    A price goes for every model whose name begins with its own, the longest such one: providers add dates to names.
+    A price applies to every model whose name begins with its own, the longest match: providers add dates to names.
     """
     known = max((name for name in prices if model.startswith(name)), key=len, default=None)
     if known is None:

@@ -1,7 +1,7 @@
-"""Which lines of a Markdown text are code: block structure as CommonMark has it, line by line, while it streams in.
+"""Finds code lines in streamed Markdown by following CommonMark's block structure line by line.
 
-Only what decides about code is followed: quotes, list items, fences, indented code, and where paragraphs end. Where
-the structure cannot be followed the rest counts as text, which is always safe: text is cleaned, code is not.
+Only what decides about code is followed: quotes, list items, fences, indented code, and the ends of paragraphs. If the
+structure becomes unclear, the rest counts as text, which is always safe: text is cleaned, code is not.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ _STRUCTURE = "*-_=#+ \t>0123456789.)"
 _TAB = 4
 _DEEPEST = 24
 PREFIX_LIMIT = 600
-"""Characters at the start of a line that are waited for before its structure is given up."""
+"""Characters at the start of a line to wait for, before its structure counts as unclear."""
 
 
 class _Leaf(Enum):
-    """The block inside the quotes and list items that the last line was added to."""
+    """The block inside quotes and list items to which the last line was added."""
 
     NONE = 0
     PARAGRAPH = 1
@@ -33,7 +33,7 @@ class _Leaf(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How to read a line: as code, or as text from an offset on; `fresh` text goes on no paragraph begun before."""
+    """How to read a line: as code, or as text from an offset on; `fresh` text continues no earlier paragraph."""
 
     code: bool
     start: int = 0
@@ -42,7 +42,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class _Container:
-    """A quote, or a list item whose content begins at a column; `empty` while only its marker has been seen."""
+    """A quote, or a list item whose content begins at a column; `empty` until it has content after its marker."""
 
     offset: int = -1
     empty: bool = False
@@ -79,14 +79,14 @@ class _Cursor:
         self.column += count
 
     def take_quote(self) -> None:
-        """Step over a quote's mark and the one space that belongs to it."""
+        """Skip a quote's marker and the one space that belongs to it."""
         self.take(1)
         self.base = self.column + (not self.blank and self.line[self.index] in " \t")
 
 
 @dataclass(slots=True)
 class Blocks:
-    """Follows the structure of a text; `lost` once it could not be followed, and then for good."""
+    """Follows the structure of a text; `lost`, permanently, once it is unclear."""
 
     lost: bool = False
     _containers: list[_Container] = field(default_factory=list)
@@ -96,7 +96,7 @@ class Blocks:
     _notes: bool = False
 
     def decidable(self, begun: str) -> bool:
-        """Whether the beginning of a line says all that `read` must know, however the line goes on."""
+        """Return whether the beginning of a line has everything `read` needs, whatever follows."""
         if self.lost:
             return True
         rest = begun.lstrip(" \t>") if self._leaf is _Leaf.FENCE else begun.lstrip(_STRUCTURE)
@@ -106,7 +106,7 @@ class Blocks:
         return self._leaf is not _Leaf.FENCE and run < 3 and run < len(rest)
 
     def read(self, line: str) -> Line:
-        """Take the next line: without its line break, or as far as it is decidable."""
+        """Take the next line without its line break, or its decidable beginning."""
         if self.lost:
             return Line(False, fresh=False)
         cursor = _Cursor(line)
@@ -123,7 +123,7 @@ class Blocks:
         return self._open(cursor, matched, whole)
 
     def _continue(self, cursor: _Cursor) -> int:
-        """Step over the marks of the open containers that the line continues; return how many do."""
+        """Skip the markers of the open containers that the line continues; return their number."""
         matched = 0
         for container in self._containers:
             cursor.skip()
@@ -147,14 +147,14 @@ class Blocks:
     def _blank(self, matched: int) -> Line:
         del self._containers[matched:]
         if self._containers and self._containers[-1].empty:
-            self._containers.pop()  # an item may begin with one blank line only
+            self._containers.pop()  # an item may begin with only one blank line
         if self._leaf is _Leaf.PARAGRAPH:
             self._leaf = _Leaf.NONE
         self._after_blank = True
         return Line(False)
 
     def _open(self, cursor: _Cursor, matched: int, whole: bool) -> Line:
-        """Open the blocks that begin on a line that is not blank."""
+        """Open the blocks that begin on a non-blank line."""
         paragraph = self._leaf is _Leaf.PARAGRAPH
         kept = [_Container(item.offset) if not item.quote else item for item in self._containers[:matched]]
         opened = False
@@ -178,7 +178,7 @@ class Blocks:
             elif marker := self._marker(rest, paragraph and whole and not opened):
                 self._item(marker, kept, cursor)
             elif paragraph and not opened:
-                # The same paragraph goes on, perhaps lazily, without the marks of its containers.
+                # The same paragraph continues, possibly lazily, without its containers' markers.
                 return Line(False, cursor.index, fresh=False)
             else:
                 self._notes = self._notes or rest.startswith("[^")
@@ -200,7 +200,7 @@ class Blocks:
         if fence is None:
             return self._settle(kept, _Leaf.NONE, cursor)
         if "|" in fence[2]:
-            # Where tables come first this is the head of one, and no fence.
+            # In dialects where tables take precedence this is a table header, not a fence.
             self.lost = True
             return Line(False, fresh=False)
         self._fence = fence[1]
@@ -211,7 +211,7 @@ class Blocks:
     def _marker(rest: str, interrupts: bool) -> re.Match[str] | None:
         marker = _MARKER.match(rest)
         if marker and interrupts and (not rest[marker.end() :].strip() or marker[1] not in {None, "1"}):
-            return None  # a paragraph is not interrupted by an empty item, nor by one with another number
+            return None  # neither an empty item nor one with another number interrupts a paragraph
         return marker
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""From a model's stream to an answer whose footnotes have been checked."""
+"""From a model's stream to an answer with verified footnotes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from footnote_generation.verification.claims import Sentence, segment
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
-_GLANCE = 0.25  # seconds after which what a second reader has cost until then is told
+_GLANCE = 0.25  # seconds between reports of a second reader's cost
 _ENDS = frozenset(".!?…\n。！？")
 
 
@@ -67,9 +67,9 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """The finished answer; `first_token` is in seconds from the call, None when the model said nothing.
+    """The finished answer; `first_token` is in seconds from the call, None if the model said nothing.
 
-    `verifier_failure` says why a second opinion was not heard on all of it, "" when there is nothing to say.
+    `verifier_failure` says why the second opinion is missing or incomplete, "" if it is not.
     """
 
     answer: Answer
@@ -77,12 +77,12 @@ class Completed:
     verifier_failure: str = ""
     degradations: Sequence[Degradation] = ()
     withheld: str = ""
-    """What the model wrote without a source, where the not-found sentence stands in its place."""
+    """The model's text without a source, when the not-found sentence replaces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What has been used until now, estimated."""
+    """The estimated usage so far."""
 
     usage: Usage
 
@@ -104,24 +104,24 @@ class _Answering:
     swept: int = 0
     sent: int = 0
     done: list[Sentence] = field(default_factory=list)
-    """Sentences of the lines before `line`, which nothing changes any more."""
+    """Sentences of the lines before `line`, which are final."""
     line: int = 0
     looked: int = 0
-    """Characters of the answer when its sentences were looked at last."""
+    """Length of the answer when its sentences were last examined."""
     warnings: list[str] = field(default_factory=list)
     withheld: int = 0
-    """Statements that strict mode has taken out."""
+    """Number of statements removed by strict mode."""
     without_source: str = ""
-    """What the model wrote where there was nothing to answer from."""
+    """The model's text when there were no sources."""
 
     @property
     def held(self) -> bool:
-        """Whether nothing is shown before all of it is checked."""
+        """Whether the whole answer is checked before any of it is shown."""
         return self.strict or self.unfounded
 
     @property
     def unfounded(self) -> bool:
-        """Whether there is nothing to answer from, so that only the not-found sentence can be right."""
+        """Whether there are no sources, so that only the not-found sentence can be right."""
         return not self.request.sources and not self.request.without_sources
 
 
@@ -140,16 +140,16 @@ class Generator:
         remaining: float | None = None,
         chosen: Chosen = NOBODY,
     ) -> AsyncGenerator[Event, None]:
-        """Stream an answer: words and footnotes as they are settled, what a second reader changes, one Completed.
+        """Stream an answer: words and footnotes as they are settled, a second reader's changes, one Completed.
 
-        Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails or
-        dies midway, after everything it said has been passed on, and DeadlineExceeded when it is too slow.
+        Closing the generator closes the model's stream. Raises Unavailable(PROVIDER_FAILED) when the model fails, after
+        all its words so far have been passed on. Raises DeadlineExceeded when the model is too slow.
         """
         started = perf_counter()
         read = sum(len(item.text) for item in request.messages)
         state = await beside(read, self._start, request, strict, chosen, remaining)
         bill = Bill(request, provider, self._prices)
-        # The built-in answerer costs nobody anything until it is done.
+        # The built-in answerer costs nothing until it is done.
         if provider.id != "builtin":
             yield Spent(await asyncio.to_thread(bill.opened))
         try:
@@ -192,7 +192,7 @@ class Generator:
                     yield self._spent(bill, state)
                 await state.reading.close()
                 state.checker.failure = state.checker.failure or "the answer was broken off"
-                # What the model said before it failed is shown; the error then says that it is not whole.
+                # The model's words before a failure are shown; the error then says that the answer is incomplete.
                 async for out in self._rest(state):
                     yield out
                 raise
@@ -206,7 +206,7 @@ class Generator:
                 yield revised
         degradations = []
         if not state.writer.text.strip():
-            # Who asked must see that there was an end, and the conversation an answer that it can go on from.
+            # The caller must see an end, and the conversation needs an answer to continue from.
             state.writer.replace(locales.choose(request.locale).replies.empty)
             degradations.append(_empty(finished))
             yield Delta(state.writer.text)
@@ -246,22 +246,22 @@ class Generator:
         )
 
     def _take(self, state: _Answering, text: str) -> str:
-        """Put the model's next words through policy and markers; return what to show."""
+        """Pass the model's next words through policy and markers; return what to show."""
         return self._show(state, state.scanner.feed(state.policy.feed(text)))
 
     @staticmethod
     def _worth_looking(state: _Answering) -> bool:
-        """Whether enough has come since the sentences were looked at: a line is read from its beginning each time."""
+        """Return whether enough text has arrived since the last examination, which reads a line from its beginning."""
         length = len(state.writer.text)
         return length - state.looked >= (length - state.line - _LONG_LINE) // 16
 
     def _show(self, state: _Answering, pieces: Sequence[Piece]) -> str:
-        """Write pieces down and return what to show of them now; nothing where all of it is checked first."""
+        """Append pieces and return what to show now; nothing if everything is checked first."""
         shown = "".join(state.writer.add(piece) for piece in pieces)
         return "" if state.held else shown
 
     async def _rest(self, state: _Answering) -> AsyncGenerator[Delta | Citation, None]:
-        """Flush what was held back and check the sentences that are left; in strict mode, everything."""
+        """Flush the held-back text and check the remaining sentences; in strict mode, all sentences."""
         pieces = [*state.scanner.feed(state.policy.finish()), *state.scanner.finish()]
         shown = self._show(state, pieces)
         last = state.writer.finish()
@@ -278,7 +278,7 @@ class Generator:
             yield citation
 
     async def _settle(self, state: _Answering, ended: bool = False) -> list[Citation]:
-        """Check the sentences settled since the last time, in a thread, and return their footnotes."""
+        """Check the newly settled sentences in a thread, and return their footnotes."""
         fresh, checked = await asyncio.to_thread(self._checked, state, ended)
         if state.reading.wanted:
             await state.reading.offer(fresh, checked)
@@ -295,7 +295,7 @@ class Generator:
         return fresh
 
     def _sentences(self, state: _Answering, ended: bool) -> list[Sentence]:
-        """Return the sentences that are settled, places named inside them found.
+        """Return the settled sentences, with the places named in them.
 
         A sentence is settled once another one has begun after it: its markers may follow the full stop.
         """
@@ -309,7 +309,7 @@ class Generator:
         state.swept = max(state.swept, len(settled))
         if len(writer.markers) != known:
             settled = [*state.done, *segment(writer.text, writer.markers, state.line)][: len(settled)]
-        # What stands in lines before the last settled sentence's is final, and not read again.
+        # Lines before the last settled sentence's are final and are not read again.
         if settled:
             state.line = max(state.line, writer.text.rfind("\n", 0, settled[-1].start) + 1)
             state.done = [sentence for sentence in settled if sentence.end <= state.line]
@@ -317,7 +317,7 @@ class Generator:
 
     @staticmethod
     def _say_not_found(state: _Answering) -> None:
-        """Put the not-found sentence in the place of what a model wrote without a source, unless it says the same."""
+        """Replace a model's text without a source by the not-found sentence, unless it says the same."""
         written = state.writer.text.strip()
         if not written or phrases.is_not_found(written) or phrases.is_refusal(written) or phrases.declines(written):
             return
@@ -326,7 +326,7 @@ class Generator:
         state.warnings.append("The model answered without a source; the not-found sentence is shown instead.")
 
     async def _withhold(self, state: _Answering) -> None:
-        """Rewrite the answer without what is not SUPPORTED or cites nothing, and say how many statements that were."""
+        """Remove statements that are not SUPPORTED or cite nothing, and report their number."""
         writer = state.writer
         sentences = await asyncio.to_thread(self._sentences, state, True)
         while True:
@@ -337,7 +337,7 @@ class Generator:
                 break
             state.withheld += len(unfounded)
             writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
-            # What is left may be cut into sentences otherwise, and is judged as it will be read.
+            # The remaining text may split into other sentences, so it is judged as it will be read.
             sentences = await beside(len(writer.text), segment, writer.text, writer.markers)
         if not state.withheld:
             return
@@ -379,7 +379,7 @@ class Generator:
 
 
 def _wordless(answer: Answer) -> None:
-    """Make an answer one in which the model said nothing: what stands there is ours, and no statement."""
+    """Mark the model's answer as empty: the text is ours, and no statement."""
     if answer.finish_reason != FINISH_REASON_MAX_TOKENS:
         answer.finish_reason = FINISH_REASON_REFUSED
     answer.ClearField("claims")

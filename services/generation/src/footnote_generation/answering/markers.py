@@ -1,7 +1,7 @@
-"""Finding citation markers in an answer while it streams in, never letting half of one through.
+"""Finds citation markers in a streamed answer, and never shows half of one.
 
-A decision about a place in the text rests only on what follows up to a fixed end mark, so however the stream is cut
-the pieces are the same.
+A decision about a place depends only on the text up to a fixed end mark. So the pieces do not depend on how the stream
+is split.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Text:
 class Marker:
     """A citation as the model wrote it: source numbers, or a place in words ("cell C12 of stock.xlsx"), or both.
 
-    A `raised` one (`¹`) is a citation where such sources were given, and text where they were not.
+    A `raised` one (`¹`) is a citation if such sources were given, and text otherwise.
     """
 
     raw: str
@@ -47,14 +47,14 @@ _RAISED_DIGITS = str.maketrans(_RAISED_SIGNS + "⁻", "0123456789-")
 _RAISED = re.compile(r"[⁰¹²³⁴-⁹]{1,4}(?:[,⁻]?[⁰¹²³⁴-⁹]{1,4}){0,8}")
 _STARTS = re.compile(r"[\[【［(`⁰¹²³⁴-⁹]|(?<!\w)[^\W\d_]")
 _WORD_BEFORE = re.compile(r"(\d?)([^\W\d_]{1,32})\Z")
-_SEEN = 40  # characters before a place that are remembered
+_SEEN = 40  # characters before a place that are kept
 _INLINE_LIMIT = 300
 _TARGET_LIMIT = 1000
 _TARGET = regex.compile(r"\((?:[^\s()]++|\([^\s()]*+\))*+(?:[ ]\"[^\"\n]{0,200}+\")?\)")
 _DOUBLED = regex.compile(r"\[\[([^\[\]\n]{1,150}+)\]\]")
 _ADDRESS = frozenset("/#.:")
 _TRIGGERS = ("selon", "d'après", "d’après", "according to", "as per")
-# How the prompts of every locale name a source: a model that copies "[Quelle 1: …]" cites it.
+# The prompts' names for a source in every locale: a model that copies "[Quelle 1: …]" cites it.
 _NAMES = "|".join(
     sorted({re.escape(locales.choose(code).prompt.source.partition("{")[0].strip(" [")) for code in locales.codes()})
 )
@@ -74,12 +74,12 @@ _ABBREVIATED = re.compile(r"(?i)(?:^|[\s(])(?:pp?|cf|fig|art|sec|n[o°]?|ch|vol|
 
 
 def _read_numbers(inner: str, round_bracket: bool) -> tuple[int, ...]:
-    """Return the source numbers inside brackets, () when they hold something else."""
+    """Return the source numbers inside brackets, () for other content."""
     match = _NUMBERS.fullmatch(inner)
     if match is None:
         return ()
     named = _NAMED.match(inner)
-    # "(2)" and "(2019)" are ordinary text; "[2: something]" without the word "source" too.
+    # "(2)" and "(2019)" are ordinary text; so is "[2: something]" without the word "source".
     if (round_bracket and not named) or (match["rest"] and not named and not match["rest"].startswith("†")):
         return ()
     numbers: list[int] = []
@@ -99,7 +99,7 @@ def _read_numbers(inner: str, round_bracket: bool) -> tuple[int, ...]:
 
 
 def _inline_code(text: str, begin: int, ticks: int, final: bool) -> int | None:
-    """Return where inline code ends that so many backticks began; `begin` for none, None when more text is needed."""
+    """Return where inline code with this many backticks ends; `begin` if it is none, None when more text is needed."""
     stop = text.find("\n", begin, begin + _INLINE_LIMIT)
     for run in _BACKTICKS.finditer(text, begin, stop if stop >= 0 else begin + _INLINE_LIMIT):
         if run.end() == len(text) and not final:
@@ -110,7 +110,7 @@ def _inline_code(text: str, begin: int, ticks: int, final: bool) -> int | None:
 
 
 def _link_end(text: str, end: int, final: bool) -> int | None:
-    """Return where a marker ends with the address it may link to, `[1](https://…)`; None when more text is needed."""
+    """Return the end of a marker with its link address, `[1](https://…)`; None when more text is needed."""
     window = text[end : end + _TARGET_LIMIT]
     short = not final and len(window) < _TARGET_LIMIT
     if not window:
@@ -127,7 +127,7 @@ def _link_end(text: str, end: int, final: bool) -> int | None:
 
 
 def _raised(text: str, start: int, before: str, final: bool) -> tuple[Marker | None, int] | None:
-    """Return a marker in raised digits and its end; no marker behind a number, a unit, or where a line begins."""
+    """Return a superscript marker and its end; none after a number or a unit, or at the start of a line."""
     match = _RAISED.match(text, start)
     assert match is not None
     end = match.end()
@@ -143,7 +143,7 @@ def _raised(text: str, start: int, before: str, final: bool) -> tuple[Marker | N
 
 
 class MarkerScanner:
-    """Splits a stream of deltas into text and markers; what might become a marker is held back until it is known."""
+    """Splits a stream of deltas into text and markers; possible markers are held back until they are certain."""
 
     def __init__(self, filenames: Sequence[str] = ()) -> None:
         self._filenames = tuple(filenames)
@@ -152,12 +152,12 @@ class MarkerScanner:
         self._in_code = False
 
     def feed(self, delta: str) -> list[Piece]:
-        """Return what the stream has settled so far."""
+        """Take a delta; return the settled pieces."""
         self._buffer += delta
         return list(self._drain(final=False))
 
     def finish(self) -> list[Piece]:
-        """Return the rest."""
+        """Return the remaining pieces."""
         return list(self._drain(final=True))
 
     def _drain(self, final: bool) -> Iterator[Piece]:
@@ -176,7 +176,7 @@ class MarkerScanner:
                 end = run.end() if run else position + 1
                 if end == len(text) and end - position < _LIMIT and not final:
                     break
-                # Only fences switch: an unpaired backtick in prose must not swallow the rest of the answer.
+                # Only fences toggle code: an unpaired backtick in prose must not swallow the rest of the answer.
                 if end - position >= 3:
                     self._in_code = not self._in_code
                 elif not self._in_code:
@@ -187,7 +187,7 @@ class MarkerScanner:
                 position = end
                 continue
             previous = text[position - 1] if position else self._before[-1:]
-            # What begins like a word may be a numeral that is no letter: "½", "CO₂".
+            # A word-like character may be a numeral that is no letter: "½", "CO₂".
             plain = char.isnumeric() and not char.isalpha() and char not in _RAISED_SIGNS
             if self._in_code or plain or (char.isalpha() and previous and (previous.isalnum() or previous == "_")):
                 position += 1
@@ -240,7 +240,7 @@ class MarkerScanner:
         return None
 
     def _doubled(self, text: str, start: int, final: bool) -> tuple[Marker | None, int] | None:
-        """Return the same for numbers in two brackets, `[[1]]`, which may link."""
+        """Return the same for numbers in double brackets, `[[1]]`, which may have a link."""
         window = text[start : start + _LIMIT]
         match = _DOUBLED.match(window, partial=not final and len(window) < _LIMIT)
         if match is not None and match.partial:
@@ -252,7 +252,7 @@ class MarkerScanner:
         return None if end is None else (self._numbered(text[start:end], match[1], numbers), end)
 
     def _numbered(self, raw: str, inner: str, numbers: tuple[int, ...]) -> Marker:
-        """Return a marker of numbers, with the place that it may name beside them: "Source 2: page 3"."""
+        """Return a marker of numbers, with the place that it may name after them: "Source 2: page 3"."""
         places = find_places(inner, self._filenames) if any(char.isalpha() for char in inner) else []
         return Marker(raw, numbers, places[0] if len(numbers) == 1 and len(places) == 1 else None)
 
@@ -291,12 +291,12 @@ _FILLER = re.compile(
 
 
 def _filler(text: str) -> bool:
-    """Whether a text holds more than articles and the like."""
+    """Return whether a text has more than articles and similar words."""
     return _FILLER.fullmatch(text) is None
 
 
 def _covers(inner: str, place: Place) -> bool:
-    """Whether a place, with a lead such as "source:", is all that stands in brackets."""
+    """Return whether the brackets contain only a place, with a lead such as "source:"."""
     head = _HEAD.sub("", inner[: place.start])
     return not _filler(head) and not inner[place.end :].strip(" .;,")
 

@@ -1,9 +1,9 @@
-"""What in a Markdown text a reader's browser would act on: raw HTML, images, links to forbidden kinds of address.
+"""Finds markup in Markdown that a browser would act on: raw HTML, images, links to forbidden kinds of address.
 
-`Guard` makes it harmless by setting spaces where such a thing would begin ("< script>", "! [alt](…)", "[x] (file:…)"):
-no dialect of Markdown and no HTML parser takes it for markup then, no word is lost, and doing it again changes
-nothing. `Stripper` takes out what is plainly markup beforehand, so that readers seldom see such remains. Code is left
-as it is. Both work on a stream, decide by what follows up to a fixed end, and hold back only what is undecided.
+`Guard` disarms it by inserting spaces where it would begin ("< script>", "! [alt](…)", "[x] (file:…)"). No Markdown
+dialect or HTML parser then takes it for markup, no word is lost, and repeating it changes nothing. `Stripper` removes
+plain markup beforehand, so that readers rarely see such remains. Code is left unchanged. Both work on a stream, decide
+by the text up to a fixed end, and hold back only what is undecided.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _IMAGE = regex.compile(r"!\[([^\[\]\n`<\\]{0,200}+)\]\((?:[^()\n]|\([^()\n]{0,30
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What stands from start to end, offsets into all that was fed, becomes `text`."""
+    """Replaces the text from start to end, offsets into the whole input, by `text`."""
 
     start: int
     end: int
@@ -66,10 +66,10 @@ class Edit:
 
 @dataclass(slots=True)
 class _Scanner:
-    """Goes through a text outside of its code and stops at what may be markup.
+    """Scans a text outside of its code and stops at possible markup.
 
-    Subclasses say what is to be done there: `_angle`, `_bang`, `_bracket` return an edit, how far to go on, or None
-    when the text does not reach far enough to tell.
+    Subclasses decide what to do there: `_angle`, `_bang` and `_bracket` return an edit, an offset to continue at, or
+    None when more text is needed.
     """
 
     warnings: list[str]
@@ -79,13 +79,13 @@ class _Scanner:
     _blocks: Blocks = field(default_factory=Blocks)
     _line: Line | None = None
     _unsure: bool = False
-    """Whether backticks may pair up otherwise than they seem to, until the paragraph ends: then nothing is code."""
+    """Whether the pairing of backticks is uncertain until the paragraph ends: then nothing is code."""
     _label_due: bool = False
     _linked: bool = False
-    """Whether a link may have begun whose address or label holds backticks."""
+    """Whether a link with backticks in its address or label may have begun."""
 
     def _scan(self, text: str, final: bool) -> Iterator[Edit]:
-        """Take more text; yield the edits in it in order. What lies before `_position` is settled afterwards."""
+        """Take more text; yield its edits in order. Text before `_position` is settled afterwards."""
         self._buffer = self._buffer[self._position :] + text
         self._start += self._position
         self._position = 0
@@ -105,7 +105,7 @@ class _Scanner:
             yield from edits
 
     def _begin_line(self, final: bool) -> bool:
-        """Read the beginning of a line; False when it is not there yet."""
+        """Read the beginning of a line; False if it has not arrived yet."""
         end = self._buffer.find("\n", self._position)
         line = self._buffer[self._position : len(self._buffer) if end < 0 else end]
         head = line[: PREFIX_LIMIT + 1]
@@ -122,7 +122,7 @@ class _Scanner:
         return True
 
     def _next(self, final: bool) -> list[Edit] | None:
-        """Handle what comes next in a line of text; None when more text is needed."""
+        """Handle the next item in a line of text; None when more text is needed."""
         if self._label_due:
             edits = self._label(final)
             if edits is None:
@@ -149,18 +149,18 @@ class _Scanner:
         return self._bang(final) if char == "!" else self._bracket(final)
 
     def _missing(self, count: int, final: bool) -> bool:
-        """Whether characters after the next one are needed that are not there yet."""
+        """Return whether characters after the next one are needed but have not arrived."""
         return not final and self._position + count >= len(self._buffer)
 
     def _backslash(self, final: bool) -> list[Edit] | None:
         if self._missing(1, final):
             return None
-        # Only these two are believed to be escaped: not all dialects let a backslash disarm a tag.
+        # Only these two count as escaped: in some dialects a backslash does not disarm a tag.
         self._position += 2 if self._buffer[self._position + 1 : self._position + 2] in {"\\", "`"} else 1
         return []
 
     def _code(self, final: bool) -> list[Edit] | None:
-        """Step over code between backticks, if it ends on its line; where that is not sure, go on as in text."""
+        """Skip code between backticks if it ends on its line; if that is uncertain, continue as in text."""
         begin = self._position
         text = self._buffer
         run = _BACKTICKS.match(text, begin)
@@ -188,7 +188,7 @@ class _Scanner:
     def _inside(self, start: int, end: int, after: int) -> list[Edit]:
         code = self._buffer[start:end]
         if "|" in code and _RISKY.search(code):
-            # In a row of a table the bar would end the cell, and the code with it.
+            # In a table row the bar would end the cell, and the code with it.
             self._unsure = True
             self._position = start
             return []
@@ -196,11 +196,11 @@ class _Scanner:
         return self._labels_in_code(start, end)
 
     def _labels_in_code(self, start: int, end: int) -> list[Edit]:
-        """Code in the label of a link's definition is none: "[`]: javascript:… '`'"."""
+        """Code in the label of a link definition does not count: "[`]: javascript:… '`'"."""
         return []
 
     def _label(self, final: bool) -> list[Edit] | None:
-        """Look at a number in brackets at the beginning of a line; [] when nothing is to be done."""
+        """Handle a number in brackets at the beginning of a line; [] if nothing is to be done."""
         return []
 
     def _angle(self, final: bool) -> list[Edit] | None:
@@ -211,10 +211,10 @@ class _Scanner:
 
 @dataclass(slots=True)
 class Guard(_Scanner):
-    """Sets the spaces that keep text from being markup. Only insertions, so that places in the text move but stay."""
+    """Inserts the spaces that keep text from being markup. Being insertions, they only move places in the text."""
 
     def feed(self, text: str, final: bool = False) -> tuple[list[Edit], int]:
-        """Take more text; return the spaces to set, and the offset up to which the text is settled."""
+        """Take more text; return the spaces to insert, and the offset up to which the text is settled."""
         edits = list(self._scan(text, final))
         return edits, self._start + self._position
 
@@ -265,13 +265,13 @@ class Guard(_Scanner):
             if plain is None and following == "[" and not final and self._label_open(at):
                 return None
             if plain is None:
-                # What stands in a link's address or label is read before code: a backtick in it begins none.
+                # A link's address or label takes precedence over code: a backtick in it begins none.
                 self._linked = True
         self._position = at
         return []
 
     def _label_open(self, at: int) -> bool:
-        """Whether a label that begins here may still end."""
+        """Return whether a label that begins here may still end."""
         begun = self._buffer[at : at + _LABEL_LIMIT]
         return len(begun) < _LABEL_LIMIT and "]" not in begun and "\n" not in begun
 
@@ -305,16 +305,16 @@ class Guard(_Scanner):
 
 @dataclass(slots=True)
 class Stripper(_Scanner):
-    """Takes whole tags, comments and images out, leaving the words in them."""
+    """Removes whole tags, comments and images, leaving the words in them."""
 
     _previous: str = "\n"
-    """The character before what is held, as it came in."""
+    """The input character before the held text."""
     _left: str = ""
     _left_at: int = -1
-    """The last character of what is left where something was taken out last, and where that ended."""
+    """The last character kept before the latest removal, and where that removal ended."""
 
     def feed(self, text: str, final: bool = False) -> str:
-        """Take more text; return what is settled of it."""
+        """Take more text; return the settled part."""
         kept: list[str] = []
         position = self._start + self._position
         for edit in self._scan(text, final):
@@ -341,7 +341,7 @@ class Stripper(_Scanner):
         return [edit]
 
     def _before(self) -> str:
-        """Return the character that what comes next will stand behind."""
+        """Return the output character before the next one."""
         if self._start + self._position == self._left_at:
             return self._left
         return self._buffer[self._position - 1] if self._position else self._previous
@@ -356,7 +356,7 @@ class Stripper(_Scanner):
         short = not final and len(window) < _TAG_LIMIT
         raised = _RAISED.match(window, partial=short)
         if raised is not None:
-            # Raised digits stay what they are, an exponent or a citation.
+            # Superscript digits stay an exponent or a citation.
             return (
                 None if raised.partial else self._replace(at + raised.end(), raised[1].translate(_RAISED_DIGITS), HTML)
             )
@@ -397,12 +397,12 @@ class Stripper(_Scanner):
 
 
 def spaced(text: str, places: Sequence[int]) -> str:
-    """Return a text with a space set at each of these offsets, which are in order."""
+    """Return a text with a space inserted at each of these offsets, given in order."""
     bounds = [0, *places, len(text)]
     return " ".join(text[left:right] for left, right in pairwise(bounds))
 
 
 def guarded(text: str, warnings: list[str]) -> str:
-    """Return a whole text with nothing left in it that could be read as markup of the dangerous kinds."""
+    """Return a whole text without anything that could be read as dangerous markup."""
     edits, _ = Guard(warnings).feed(text, final=True)
     return spaced(text, [edit.start for edit in edits])

@@ -1,7 +1,7 @@
-"""A language model as second reader: a verdict and quotes for each statement in one call, nothing on its word alone.
+"""A language model as second reader: a verdict and quotes for each statement, many statements per call.
 
-What it says counts only where its quotes stand in the very passage that it was asked about; a verdict for a statement
-that is not there, or two for one, count for nothing; an answer that cannot be read is a failure, not an opinion.
+A verdict counts only if its quotes are in the passage that the model was asked about. Verdicts on unknown statements,
+or two for one statement, are ignored. An unreadable answer is a failure, not an opinion.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from footnote_generation.ports import Asked, Finished, ModelProvider, ModelReque
 _NOTHING = Opinion(0.0)
 _UNASKED = Opinion(0.0, heard=False)
 _MOST_QUOTES = 5
-"""Sentences that one verdict may rest on; of more than that a model has quoted the passage, not its proof."""
-_MOST_ANSWER = 40_000  # characters of an answer that are read
+"""Maximum sentences that one verdict may quote; a model that quotes more has copied the passage instead of a proof."""
+_MOST_ANSWER = 40_000  # characters of an answer that are parsed
 _OPINIONS = {
     "supported": (0.9, 0.0),
     "partly_supported": (0.6, 0.0),
@@ -68,7 +68,7 @@ SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What second readings of one answer may cost: calls, tokens of prompts and answers together, seconds a call."""
+    """Limits of the second readings of one answer: calls, tokens of prompts and answers together, seconds per call."""
 
     calls: int = 3
     tokens: int = 12_000
@@ -76,7 +76,7 @@ class Budget:
 
 
 class ModelReader:
-    """Asks a model about the statements of one answer; made anew for each, so that its budget and usage are its own."""
+    """Asks a model about the statements of one answer; one instance per answer, for its own budget and usage."""
 
     enough = 0.8
     sees_contradictions = True
@@ -92,15 +92,15 @@ class ModelReader:
         self._calls = 0
         self.timeout = budget.seconds
         self.usage = Usage()
-        """What was used until now, and what a call that is under way has asked for."""
+        """Usage so far, including what a running call has asked for."""
         self.left_out = 0
-        """Statements that were not asked about, since the budget was used up."""
+        """Number of statements not asked about because the budget was used up."""
 
     async def ask(self, asked: Sequence[Asked]) -> list[list[Opinion]]:
-        """Return an opinion per passage; what the budget does not allow gets none, and is counted in `left_out`.
+        """Return an opinion per passage; statements beyond the budget get none, and count in `left_out`.
 
-        Raises Unavailable(PROVIDER_FAILED) when the model fails or its answer cannot be read, DeadlineExceeded when it
-        is too slow.
+        Raises Unavailable(PROVIDER_FAILED) when the model fails or its answer cannot be parsed, DeadlineExceeded when
+        it is too slow.
         """
         result = [[_UNASKED for _ in passages] for _, passages in asked]
         items = [
@@ -122,10 +122,10 @@ class ModelReader:
         return result
 
     async def close(self) -> None:
-        """Leave the provider open: it answers too."""
+        """Leave the provider open: it also writes answers."""
 
     def _affordable(self, items: Sequence[tuple[str, str]]) -> int:
-        """Return how many of the items, from the first, may still be asked about."""
+        """Return how many items, from the first, the budget still allows."""
         if self._calls >= self._budget.calls:
             return 0
         left = self._budget.tokens - self.usage.prompt_tokens - self.usage.completion_tokens
@@ -163,7 +163,7 @@ class ModelReader:
         )
 
     async def _say(self, request: ModelRequest, asked: int) -> str:
-        """Return the model's whole answer, and count what it used, also where it fails; `asked` is the prompt."""
+        """Return the model's whole answer, and count its usage, also on failure; `asked` is the prompt."""
         self._calls += 1
         self._add(Usage(prompt_tokens=asked, estimated=True))
         words: list[str] = []
@@ -182,7 +182,7 @@ class ModelReader:
                         finished = event
         except FootnoteError as error:
             if not words and not isinstance(error, DeadlineExceeded):
-                self._add(Usage(prompt_tokens=-asked))  # it was refused
+                self._add(Usage(prompt_tokens=-asked))  # the call was refused
             raise
         finally:
             self._settle(request, "".join(words), finished, asked)
@@ -207,14 +207,14 @@ class ModelReader:
 
 
 def unheard(reader: SecondOpinion | None) -> str:
-    """Return why a reader was not heard on all that it was to be asked, "" when there is nothing to say."""
+    """Return why a reader's opinion is missing or incomplete, "" if it is complete."""
     if not isinstance(reader, ModelReader) or not reader.left_out:
         return ""
     return f"its budget did not allow to ask about {reader.left_out} of the statements"
 
 
 def _read(text: str, count: int) -> dict[int, tuple[str, list[str]]]:
-    """Return verdict and quotes by the statement's number; raises Unavailable where the form is not kept at all."""
+    """Return verdict and quotes by the statement's number; raises Unavailable when the form is wrong altogether."""
     fenced = _FENCE.match(text)
     try:
         given = json.loads(fenced["inside"] if fenced else text)
@@ -238,7 +238,7 @@ def _read(text: str, count: int) -> dict[int, tuple[str, list[str]]]:
 
 
 def _quotes(verdict: dict[str, Any]) -> list[str]:
-    """Return the quotes of a verdict, also of a model that gives one by itself; none where the form is not kept."""
+    """Return the quotes of a verdict, also a bare one outside a list; none for a wrong form."""
     given = verdict.get("quotes", verdict.get("quote", ""))
     listed = given if isinstance(given, list) else [given]
     return listed if len(listed) <= _MOST_QUOTES and all(isinstance(one, str) for one in listed) else []
@@ -252,7 +252,7 @@ def _opinions(answer: str, passages: Sequence[str]) -> list[Opinion]:
 
 
 def _opinion(verdict: str, given: Sequence[str], passage: str) -> Opinion:
-    """Return what a verdict counts for: nothing without quotes, each of which stands in the passage."""
+    """Return the opinion of a verdict: none without quotes, all of which must be in the passage."""
     spans = [quotes.find(quote, passage) for quote in given]
     found = tuple(span for span in spans if span is not None)
     if not found or len(found) < len(spans):

@@ -1,4 +1,4 @@
-"""Whether a prompt may be given to a model, its statements to a second opinion, and who may choose which model."""
+"""Whether a model or a second opinion may receive texts, and which callers may choose which model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from footnote_generation.settings import Settings
 
 
 class Permitted:
-    """Asks the operator's policy before a model is given texts."""
+    """Applies the operator's policy before a model receives texts."""
 
     def __init__(self, providers: Providers, settings: Settings) -> None:
         self._providers = providers
@@ -24,9 +24,9 @@ class Permitted:
         self._verifier = settings.verifier
 
     def check(self, scope: Scope, provider: ModelProvider, model: str, bounds: TextBounds) -> None:
-        """Raise unless texts so bound may be given to a model that this caller may choose.
+        """Raise unless texts with these bounds may go to a model that this caller may choose.
 
-        PermissionDenied or FailedPrecondition, PROVIDER_NOT_ALLOWED. Never is another model taken in its place.
+        PermissionDenied or FailedPrecondition, PROVIDER_NOT_ALLOWED. No other model is ever substituted.
         """
         use = self._providers.use(provider, model)
         self._egress.check(use, scope, bounds)
@@ -39,11 +39,11 @@ class Permitted:
         return provider.id, self._providers.model(choice.model, provider) or provider.default_model
 
     def longest_answer(self, scope: Scope, settings: GenerationSettings, bounds: TextBounds) -> int:
-        """Return the tokens that an answer may take: what is set, within the operator's limits for this caller."""
+        """Return an answer's maximum tokens: the setting, within the operator's limits for this caller."""
         return min(settings.max_tokens, self._egress.limits(scope, bounds.collections).max_tokens)
 
     def why_no_opinion(self, scope: Scope, bounds: TextBounds) -> str:
-        """Return why the second opinion may not be given these texts, "" when it may or there is none."""
+        """Return why the second opinion may not receive these texts, "" if it may or there is none."""
         id, _, model = self._verifier.partition(":")
         if id in ("", MODEL_READER):
             return ""

@@ -1,4 +1,4 @@
-"""Rules an answer is put through before anybody sees it: small, each for one thing, in a fixed order."""
+"""Small rules that clean an answer before it is shown: each has one purpose, and their order is fixed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footnote_kit.redact import redact
 from footnote_generation.answering.markup import Stripper, guarded
 
 Rule = Callable[[str], tuple[str, str]]
-"""Takes a stretch of text, returns it cleaned and what was done, "" when nothing."""
+"""Takes a stretch of text, returns it cleaned and what was done, "" if nothing."""
 
 _SECRETS = (
     re.compile(r"\b(?:sk|pk|rk)-(?:proj-|ant-|live-|test-)?[A-Za-z0-9_-]{16,}"),
@@ -21,7 +21,7 @@ _SECRETS = (
     re.compile(r"\bgh[pousr]_[A-Za-z0-9]{30,}\b"),
     re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
     re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    # Looked for from where a run of its characters begins, so that no run is read once for each of its "eyJ".
+    # Searched from the start of a run of its characters, so that a run is not read again for each "eyJ" in it.
     re.compile(r"(?<![\w-])(?=[\w-]*\beyJ[\w-]{10})[\w-]++\.eyJ[\w-]{10,}+\.[\w-]{8,}+", re.ASCII),
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)"),
 )
@@ -48,7 +48,7 @@ def control_characters(text: str) -> tuple[str, str]:
 
 
 def secrets(text: str) -> tuple[str, str]:
-    """Replace this deployment's own secrets and what has the form of a key or token."""
+    """Replace this deployment's own secrets and anything in the form of a key or token."""
     cleaned = redact(text)
     for pattern in _SECRETS:
         cleaned = pattern.sub("[redacted]", cleaned)
@@ -56,7 +56,7 @@ def secrets(text: str) -> tuple[str, str]:
 
 
 def delimiters(text: str) -> tuple[str, str]:
-    """Remove the delimiter lines of the prompt, those too that come together when others are removed."""
+    """Remove the prompt's delimiter lines, including those that form when others are removed."""
     cleaned, found = _DELIMITER.subn("", text)
     for _ in range(_ROUNDS):
         if not found:
@@ -67,7 +67,7 @@ def delimiters(text: str) -> tuple[str, str]:
 
 
 class PromptLeak:
-    """Withholds runs of so many words copied from the instructions in the system prompt."""
+    """Withholds long runs of words copied from the system prompt's instructions."""
 
     def __init__(self, instructions: str, shortest: int = 12) -> None:
         self._shortest = shortest
@@ -95,10 +95,10 @@ class PromptLeak:
         return "".join(pieces) + text[position:], "instructions to the model were withheld"
 
     def hold_from(self, text: str) -> int:
-        """Return where a run begins that reaches the text's end and might still grow; else the text's length."""
+        """Return where a run begins that reaches the text's end and may still grow; else the text's length."""
         matches = list(_WORD.finditer(text))
         plain = [match.group().lower() for match in matches]
-        # The last word may still grow, so it is not compared unless something stands after it.
+        # The last word may still grow, so it is compared only when more text follows.
         known = len(plain) - (1 if matches and matches[-1].end() == len(text) else 0)
         del plain[known:]
         for i in range(known):
@@ -107,7 +107,7 @@ class PromptLeak:
         return len(text)
 
     def _run(self, plain: Sequence[str], start: int) -> int:
-        """Return the length of the longest run of the instructions from a word on."""
+        """Return the length of the longest run of instructions that begins at a word."""
         best = 0
         for place in self._places.get(plain[start], ()):
             length = 1
@@ -130,7 +130,7 @@ def instructions_in(system: str, quotable: Sequence[str]) -> str:
 
 
 def _without_parts(system: str) -> str:
-    """Return a prompt without what stands between the delimiters of its sources and of its memory."""
+    """Return a prompt without the text between the delimiters of its sources and memory."""
     ends: dict[str, deque[re.Match[str]]] = defaultdict(deque)
     for end in _PART_END.finditer(system):
         ends[end[1]].append(end)
@@ -139,7 +139,7 @@ def _without_parts(system: str) -> str:
         if begin.start() < position:
             continue
         of_this = ends[begin[1]]
-        while of_this and of_this[0].start() < begin.end() - 1:  # the line break after one may begin the other
+        while of_this and of_this[0].start() < begin.end() - 1:  # the line break after one may begin the next
             of_this.popleft()
         if of_this:
             pieces.append(system[position : begin.start()] + "\n")
@@ -148,7 +148,7 @@ def _without_parts(system: str) -> str:
 
 
 def _key_begun(text: str) -> int:
-    """Return where a private key begins that is not over, -1 where there is none."""
+    """Return where an unfinished private key begins, -1 if there is none."""
     last = 0
     for end in _KEY_END.finditer(text):
         last = end.start()
@@ -157,10 +157,10 @@ def _key_begun(text: str) -> int:
 
 @dataclass(slots=True)
 class Policy:
-    """Puts a stream through all rules, holding back what one of them might still have to change: half a tag or key.
+    """Passes a stream through all rules, holding back text that one of them may still change: half a tag or key.
 
-    What is held back is bounded, so a stray "<" delays little. That no markup is left is `markup.Guard`'s business,
-    which sees the text last, when nothing can come together any more.
+    The held-back text is bounded, so a stray "<" delays little. `markup.Guard` ensures that no markup is left: it sees
+    the text last, when nothing can join any more.
     """
 
     warnings: list[str]
@@ -194,7 +194,7 @@ class Policy:
         return text
 
     def _safe_end(self) -> int:
-        """Where the settled part ends: before the last word, a delimiter or a key block that is not over."""
+        """Return where the settled part ends: before the last word and any unfinished delimiter or key block."""
         text = self._held
         key = _key_begun(text)
         if key >= 0 and len(text) - key <= self._KEY_LIMIT:
@@ -202,7 +202,7 @@ class Policy:
         end = max(text.rfind(" "), text.rfind("\n"), text.rfind("\t")) + 1
         if delimiter := _DELIMITER_BEGUN.search(text, max(0, len(text) - self._LIMIT)):
             end = min(end, delimiter.start())
-        # A cut inside something that a rule takes out as a whole would leave its halves.
+        # A cut inside something that a rule removes as a whole would leave its halves.
         for pattern in (_DELIMITER, _SECRETS[-1]):
             for match in pattern.finditer(text):
                 if match.start() < end < match.end():
@@ -213,7 +213,7 @@ class Policy:
 
 
 def clean(text: str) -> tuple[str, list[str]]:
-    """Return a whole text after all rules, and what they did; doing it again changes nothing."""
+    """Return a whole text after all rules, and what they did; repeating it changes nothing."""
     warnings: list[str] = []
     policy = Policy(warnings)
     return guarded(policy.feed(text) + policy.finish(), warnings), warnings

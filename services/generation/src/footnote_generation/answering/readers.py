@@ -1,4 +1,4 @@
-"""Which second reader an answer gets: none, the deployment's own, or a language model, where the policy lets it."""
+"""Chooses an answer's second reader: none, the deployment's own, or a language model if the policy allows it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from footnote_generation.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A second reader for one answer, None for none; `why_not` says why one that is wanted may not be heard."""
+    """A second reader for one answer, or None; `why_not` says why a wanted one is not permitted."""
 
     reader: SecondOpinion | None = None
     why_not: str = ""
@@ -42,7 +42,7 @@ class Readers:
         self._named = self._by_name(settings.verifier)
 
     def _by_name(self, verifier: str) -> tuple[ModelProvider, str] | None:
-        """Return provider and model of `model:<provider>:<model>`; InvalidArgument where there is no such provider."""
+        """Return provider and model of `model:<provider>:<model>`; InvalidArgument for an unknown provider."""
         kind, _, named = verifier.partition(":")
         if kind != MODEL_READER or not named:
             return None

@@ -1,4 +1,4 @@
-"""Second readings beside the stream: the rules' verdicts are out, a reader is asked meanwhile, changes come after."""
+"""Second readings beside the stream: the rules' verdicts go out first, a reader's changes follow."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from footnote_generation.verification.checker import Checker, Question
 from footnote_generation.verification.citing import Checked
 from footnote_generation.verification.claims import Sentence
 
-_BATCH = 8  # statements that are worth a call before the answer's end
-_MARGIN = 0.5  # seconds of the call that are kept for what comes after
+_BATCH = 8  # statements that justify a call before the answer's end
+_MARGIN = 0.5  # seconds of the call reserved for the steps after it
 
 
 class Reading:
-    """Asks about what has settled in batches, one call at a time; opinions are let in only when `revise` is called."""
+    """Asks about settled statements in batches, one call at a time; opinions apply only when `revise` is called."""
 
     def __init__(self, checker: Checker, remaining: float | None = None) -> None:
         self._checker = checker
@@ -33,21 +33,21 @@ class Reading:
 
     @property
     def wanted(self) -> bool:
-        """Whether there is anybody to ask."""
+        """Whether there is a reader to ask."""
         return self._checker.opinion is not None
 
     @property
     def usage(self) -> Usage | None:
-        """What it has used until now, None where it is not a model that counts."""
+        """The reader's usage so far, None unless it is a model with usage."""
         reader = self._checker.opinion
         return reader.usage if isinstance(reader, ModelReader) else None
 
     def limit(self) -> float | None:
-        """Return the seconds that a call may take, None for no limit but the reader's own."""
+        """Return the time limit of a call in seconds, None for the reader's own only."""
         return None if self._end is None else max(0.0, self._end - perf_counter())
 
     async def offer(self, sentences: Sequence[Sentence], shown: Sequence[Checked]) -> None:
-        """Take sentences whose verdicts have gone out; where enough are waiting, a call begins."""
+        """Take sentences whose verdicts have gone out; when enough are waiting, start a call."""
         self._sentences += sentences
         self._shown.update(zip(sentences, shown, strict=True))
         self._waiting += await asyncio.to_thread(self._checker.questions, sentences)
@@ -61,31 +61,31 @@ class Reading:
         self._task = asyncio.ensure_future(self._checker.ask(self._asked, self.limit()))
 
     async def revised(self) -> ClaimsRevised | None:
-        """Return what a call that has ended changed, None for nothing."""
+        """Return the changes of a finished call, None for none."""
         if self._task is None or not self._task.done():
             return None
         opinions, self._task = await self._task, None
         return await asyncio.to_thread(self._let_in, opinions)
 
     def last(self) -> bool:
-        """Begin a call about what is left; return whether one is under way."""
+        """Start a call about the rest; return whether a call is running."""
         self._begin()
         return self._task is not None
 
     async def wait(self, seconds: float) -> None:
-        """Wait so long for the call that is under way."""
+        """Wait up to this long for the running call."""
         if self._task is not None:
             await asyncio.wait({self._task}, timeout=seconds)
 
     def has_spent(self) -> bool:
-        """Tell whether more was used than when this was asked last."""
+        """Return whether usage has grown since the last check."""
         usage = self.usage
         spent = usage.prompt_tokens + usage.completion_tokens if usage is not None else 0
         before, self._spent = self._spent, spent
         return spent != before
 
     async def close(self) -> None:
-        """End a call that is under way."""
+        """Cancel a running call."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

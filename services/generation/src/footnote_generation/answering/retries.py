@@ -1,4 +1,4 @@
-"""Time limits and attempts around a model's stream: tries again before the first word only, and never cuts silently."""
+"""Time limits and retries around a model's stream: retries only before the first word; a cut is never silent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from footnote_generation.ports import (
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """How long to wait for a model, in seconds, and how often to try."""
+    """Timeouts for a model, in seconds, and the number of attempts."""
 
     first_token: float = 30.0
     between_tokens: float = 20.0
@@ -37,7 +37,7 @@ class RetryPolicy:
 async def patient_stream(
     provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
 ) -> AsyncGenerator[Words | Finished, None]:
-    """Stream an answer without the model's thoughts, else as `patient_events`."""
+    """Stream an answer like `patient_events`, without the model's reasoning."""
     async with aclosing(patient_events(provider, request, patience, remaining)) as stream:
         async for event in stream:
             if not isinstance(event, Thought):
@@ -47,11 +47,11 @@ async def patient_stream(
 async def patient_events(
     provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
 ) -> AsyncGenerator[ModelEvent, None]:
-    """Stream an answer within the time limits; `remaining` seconds are left to the whole call, None for no limit.
+    """Stream an answer within the time limits; `remaining` is the whole call's time left, None for no limit.
 
-    A thought shows that the model is at work: waiting begins anew with each. Raises Unavailable(PROVIDER_FAILED) after
-    the last attempt or when the stream dies midway, DeadlineExceeded with metadata stage and waiting_for when the model
-    is too slow.
+    A thought shows that the model is at work, so each one restarts the wait. Raises Unavailable(PROVIDER_FAILED) after
+    the last attempt or when the stream breaks off. Raises DeadlineExceeded with metadata stage and waiting_for when the
+    model is too slow.
     """
     loop = asyncio.get_running_loop()
     end = None if remaining is None else loop.time() + remaining
@@ -77,7 +77,7 @@ async def patient_events(
 async def _limited(
     provider: ModelProvider, request: ModelRequest, patience: RetryPolicy
 ) -> AsyncGenerator[ModelEvent, None]:
-    """One attempt: a limit to the first word, one between words, and an error when it ends without a Finished."""
+    """Run one attempt: a limit to the first word, one between words, and an error if it ends without Finished."""
     words = False
     async with Arrivals(provider.stream(request)) as arrivals:
         while True:
@@ -110,7 +110,7 @@ def _failed(provider: ModelProvider, what: str, error: RetryableFailure) -> Foot
     metadata = {"provider": provider.id, "stage": "generation"}
     if error.status:
         metadata["status"] = str(error.status)
-    # Whoever asks too much is told so, and for how long to wait, whichever door they came through.
+    # A throttled caller learns that and how long to wait, whichever API the question came through.
     kind = ResourceExhausted if error.throttled else Unavailable
     return kind(
         f"The model {provider.id} {what}", reason="PROVIDER_FAILED", metadata=metadata, retry_after=error.retry_after

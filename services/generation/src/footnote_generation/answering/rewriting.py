@@ -1,4 +1,4 @@
-"""A follow-up put in words of its own by the model, so that it can be searched for and answered by itself."""
+"""Rewrites a follow-up with the model, so that it can be searched and answered by itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from footnote_generation.answering.billing import usage_of
 from footnote_generation.answering.retries import RetryPolicy, patient_stream
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
-_MESSAGES, _CHARACTERS = 8, 600  # of the history, and of each of its messages
+_MESSAGES, _CHARACTERS = 8, 600  # messages of the history, and characters of each
 _LONGEST = 1000
 _TOKENS = 256
 _INSTRUCTION = (
@@ -33,9 +33,9 @@ _INSTRUCTION = (
 async def rewrite(
     provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, patience: RetryPolicy
 ) -> tuple[str, Usage]:
-    """Return the question in full by the model, "" where what it says is none, and what it cost.
+    """Return the model's complete question, "" if its answer is none, and the cost.
 
-    Raises FootnoteError where the model fails.
+    Raises FootnoteError when the model fails.
     """
     spoken = [one for one in history if one.role in (MESSAGE_ROLE_USER, MESSAGE_ROLE_ASSISTANT) and one.text.strip()]
     if provider.id == "builtin" or not spoken:
@@ -76,6 +76,6 @@ def _line(text: str, longest: int = _CHARACTERS) -> str:
 
 
 def _question(said: str) -> str:
-    """Return what a model said if it may be a question: one line, not endless."""
+    """Return the model's text if it may be a question: one line of limited length."""
     flat = " ".join(policy.clean(said[: 2 * _LONGEST])[0].split()).strip('"“”«» ')
     return flat if 0 < len(flat) <= _LONGEST else ""

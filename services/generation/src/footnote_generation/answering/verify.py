@@ -1,4 +1,4 @@
-"""Judging statements that no answer of ours holds, against the sources that they cite: as sentences of one are."""
+"""Judges statements outside our answers against the sources that they cite, like sentences of an answer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST, _LONGEST, _LONGEST_ANSWER = 200, 8000, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Verdicts in the order of the statements; `failure` says why a second reader was not heard on all of it."""
+    """Verdicts in the order of the statements; `failure` says why the second opinion is missing or incomplete."""
 
     claims: list[Claim]
     citations: list[Citation]
@@ -33,7 +33,7 @@ class Verified:
 
 
 def check(statements: Sequence[Statement], answer: str, sources: Sequence[Source]) -> None:
-    """Raise InvalidArgument for what cannot be judged."""
+    """Raise InvalidArgument for input that cannot be judged."""
     if answer:
         if statements:
             raise InvalidArgument.field("answer", "must be empty where there are statements")
@@ -58,7 +58,7 @@ async def verify(
     chosen: Chosen,
     remaining: float | None,
 ) -> Verified:
-    """Return the verdicts on statements or those of an answer; the chosen reader is asked within the seconds left."""
+    """Return the verdicts on statements or an answer's sentences; asks the chosen reader within the seconds left."""
     not_found = phrases.not_found_sentences()
     checker = Checker({one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not)
     text, sentences = (
@@ -72,7 +72,7 @@ async def verify(
 
 
 def _cut(answer: str, sources: Sequence[Source]) -> tuple[str, list[Sentence]]:
-    """Return an answer as it is shown, and the statements in it."""
+    """Return an answer as displayed, and its statements."""
     writer = Writer(sources)
     for piece in scan(answer, [source.filename for source in sources]):
         writer.add(piece)

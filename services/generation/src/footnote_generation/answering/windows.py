@@ -1,4 +1,4 @@
-"""What is known of models' windows, and since when: a model's refusal may teach another one than was told before."""
+"""Models' window sizes by epoch: a model's refusal may reveal another size than was reported before."""
 
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _MOST_TOLD = 1024
 
 
 class Windows:
-    """Tells windows, and begins another epoch as soon as one of them is another than was told."""
+    """Reports window sizes, and starts a new epoch when one differs from the reported size."""
 
     def __init__(self, providers: Providers, epoch: Epoch) -> None:
         self._providers = providers
@@ -21,18 +21,18 @@ class Windows:
         self._told: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
 
     def of(self, provider: ModelProvider, model: str) -> tuple[int, int, str]:
-        """Return the tokens of a model's window, 0 where not known, its room for thoughts, and for which epoch."""
+        """Return a model's window in tokens, 0 if unknown, its room for reasoning, and the epoch's name."""
         window = self._providers.window(provider, model)
         self._told[provider.id, model] = window
         self._told.move_to_end((provider.id, model))
-        if len(self._told) > _MOST_TOLD:  # what was told of it is never asked after again
+        if len(self._told) > _MOST_TOLD:  # later changes of its window would go unnoticed
             self._told.popitem(last=False)
             self._epoch.advance()
         return *window, self._epoch.name
 
     @contextmanager
     def asking(self, provider: ModelProvider, model: str) -> Iterator[None]:
-        """Look, once a model was asked, whether it has told more of itself."""
+        """After a call to a model, check whether its window size has changed."""
         try:
             yield
         finally:

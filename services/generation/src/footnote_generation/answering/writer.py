@@ -1,7 +1,7 @@
-"""The answer as it is shown: pieces become text with `[n]` markers whose places are known; unknown numbers vanish.
+"""Builds the displayed answer: `[n]` markers with known places in the text; unknown numbers are removed.
 
-What is composed goes through `markup.Guard` last, since a marker that is removed or written anew may bring together
-what was harmless apart. It only sets spaces, so that every place can be moved to where it stands in the text.
+`markup.Guard` processes the text last, since removing or rewriting a marker may join harmless parts into markup. It
+only inserts spaces, so every place can be moved along.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from footnote_generation.verification.claims import PlacedMarker
 
 @dataclass(slots=True)
 class Writer:
-    """Builds the text piece by piece; `invalid` counts citations of sources that were not given.
+    """Builds the text piece by piece; `invalid` counts citations of unknown sources.
 
-    `text` and `markers` are what is settled and shown; a marker is in both or in none.
+    `text` and `markers` are settled and shown; a marker is in both or in neither.
     """
 
     sources: Sequence[Source]
@@ -32,10 +32,10 @@ class Writer:
     warnings: list[str] = field(default_factory=list)
     _guard: Guard = field(init=False)
     _pending: list[PlacedMarker] = field(default_factory=list)
-    """Markers not settled yet, at their places in what was composed."""
+    """Markers not settled yet, with their places in the composed text."""
     _edits: list[Edit] = field(default_factory=list)
     _tail: str = ""
-    """What was composed and is not settled yet."""
+    """Composed text that is not settled yet."""
     _composed: int = 0
     _moved: int = 0
     _end: str = ""
@@ -57,7 +57,7 @@ class Writer:
         return self._settle("", final=True)
 
     def _settle(self, composed: str, final: bool = False) -> str:
-        """Take what was composed through the guard; return what is settled by it and goes to the text."""
+        """Pass composed text through the guard; return the settled part, which is added to the text."""
         if composed:
             self._composed += len(composed)
             self._end = composed[-1]
@@ -70,7 +70,7 @@ class Writer:
                 settled = marker.start
         ready, self._tail = self._tail[: settled - begin], self._tail[settled - begin :]
         due = [edit for edit in self._edits if edit.start <= settled]
-        # A space that is due at the very end goes before what follows.
+        # A space due at the very end goes before the next piece.
         due = [edit for edit in due if edit.start < settled or final]
         self._edits = self._edits[len(due) :]
         shown = spaced(ready, [edit.start - begin for edit in due])
@@ -84,7 +84,7 @@ class Writer:
 
     def _words(self, text: str) -> str:
         if self._removed:
-            # After a clause that was taken out, its comma goes too and the sentence starts anew.
+            # After a removed clause, its comma goes too and the sentence restarts.
             if self._capitalise:
                 text = text.lstrip(" ,:")
                 text = text[:1].upper() + text[1:]
@@ -95,7 +95,7 @@ class Writer:
                 if not self._end or self._end == "\n":
                     text = text.lstrip(" ")
             elif not self._space and self._end.isalnum() and text[0].isalnum():
-                self._space = " "  # nothing comes together where a marker was taken out
+                self._space = " "  # nothing may join where a marker was removed
             self._removed = self._capitalise = False
         full = self._space + text
         kept = full.rstrip()
@@ -108,7 +108,7 @@ class Writer:
             return self._place(marker, marker.place)
         numbers = marker.numbers
         if marker.raised and not known.issuperset(numbers):
-            # "¹²" may be two citations in a row; what no source answers to is an exponent, and stays.
+            # "¹²" may be two citations in a row; a number without a source is an exponent, and stays.
             numbers = tuple(unicodedata.digit(char) for char in marker.raw if char.isdigit())
             if not known.issuperset(numbers):
                 return self._words(marker.raw)
@@ -148,7 +148,7 @@ class Writer:
         return shown
 
     def sweep(self, start: int, end: int) -> None:
-        """Find places named inside a finished stretch ("page 3 of rapport.pdf says") that no marker covers yet."""
+        """Find places named inside a finished stretch ("page 3 of rapport.pdf says") without a marker yet."""
         stretch = self.text[start:end]
         for place in find_places(stretch, [source.filename for source in self.sources]):
             left, right = start + place.start, start + place.end
@@ -160,7 +160,7 @@ class Writer:
         self.markers.sort(key=lambda item: item.start)
 
     def cut(self, stretches: Sequence[tuple[int, int]]) -> None:
-        """Take stretches out, given in order, with the white space before each; markers inside them go, others move."""
+        """Remove stretches, in order, with the white space before each; markers inside are dropped, others move."""
         kept: list[str] = []
         markers: list[PlacedMarker] = []
         position = removed = 0
@@ -182,19 +182,19 @@ class Writer:
         self._guard_again()
 
     def _guard_again(self) -> None:
-        """Guard the whole text anew: what was cut may have kept apart what follows from what came before."""
+        """Guard the whole text again: a removed part may have separated its neighbours."""
         places = [edit.start for edit in Guard(self.warnings).feed(self.text, final=True)[0]]
         self.text = spaced(self.text, places)
         self.markers = [moved(marker, places) for marker in self.markers]
 
     def replace(self, text: str) -> None:
-        """Put another text, without citations, in the place of all."""
+        """Replace everything by another text without citations."""
         self.text = text
         self.markers = []
 
 
 def moved(marker: PlacedMarker, places: Sequence[int], before: int = 0) -> PlacedMarker:
-    """Return a marker where it stands once spaces were set at these offsets, and `before` others in front of them."""
+    """Return a marker moved by the spaces inserted at these offsets, and `before` others in front of them."""
     start = before + sum(place <= marker.start for place in places)
     end = before + sum(place < marker.end for place in places)
     return replace(marker, start=marker.start + start, end=marker.end + end)

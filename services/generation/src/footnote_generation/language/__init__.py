@@ -1,1 +1,1 @@
-"""What is known of languages: words, numbers, units, places, and the service's own sentences."""
+"""Knowledge of languages: words, numbers, units, places, and the service's own sentences."""

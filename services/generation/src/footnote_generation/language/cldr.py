@@ -33,7 +33,7 @@ DIMENSIONS: dict[str, dict[str, float]] = {
     "celsius": {"celsius": 1}, "fahrenheit": {"fahrenheit": 1},
     "percent": {"percent": 1, "permille": 0.1},
 }  # fmt: skip
-"""What CLDR's units measure, and how many of the dimension's own unit each is. Months and years have no fixed days."""
+"""CLDR's units by what they measure, in the dimension's own unit. Months and years have no fixed days."""
 _NAMES = {"duration": "time", "celsius": "temperature:C", "fahrenheit": "temperature:F", "digital": "data"}
 _UNITS = {
     unit: (_NAMES.get(dimension, dimension), float(factor))
@@ -95,13 +95,13 @@ class Writing:
 
 
 def plain(word: str) -> str:
-    """Return a word as the tables hold it: in lower case, without a full stop at its end, spaces as one blank."""
+    """Return a word as the tables have it: in lower case, without a final full stop, with single spaces."""
     return " ".join(fold(word).replace("\u200f", "").strip(" .").split())
 
 
 @lru_cache(maxsize=32)
 def writing(language: str) -> Writing:
-    """Return how a language (ISO 639-1) writes; that of an unknown one is English."""
+    """Return how a language (ISO 639-1) writes; for an unknown one, English."""
     locale = _locale(language)
     symbols = locale.number_symbols["latn"]
     return Writing(
@@ -184,7 +184,7 @@ def _units(locale: Locale) -> dict[str, tuple[str, float]]:
         for name in (code, *spoken, locale.currency_symbols.get(code, "")):
             if len(word := plain(name)) > 1:
                 found.setdefault(word, (f"money:{code}", 1.0))
-    # "in" is an inch and a word: whatever else a language says with it, it says more often.
+    # "in" is an inch and a word: a unit that is also another word is more often that word.
     common = STOP_WORDS.get(locale.language, frozenset())
     found = {word: known for word, known in found.items() if word not in common}
     return found | {sign: (f"money:{code}", 1.0) for sign, code in _MONEY_SIGNS.items()}
@@ -193,7 +193,7 @@ def _units(locale: Locale) -> dict[str, tuple[str, float]]:
 def _forms(widths: Any) -> Iterator[str]:
     for width, pattern in widths.items():
         if width == "narrow":
-            continue  # single letters, which stand for too many things
+            continue  # single letters, which have too many meanings
         for text in pattern.values() if hasattr(pattern, "values") else [pattern]:
             if isinstance(text, str) and "{0}" in text:
                 word = plain(text.replace("{0}", " "))

@@ -1,4 +1,4 @@
-"""What words mean to the built-in answerer: synonyms, irregular forms, and words that say little."""
+"""Word meanings for the built-in answerer: synonyms, irregular forms, and words of little meaning."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from importlib import resources
 from footnote_text.lexical import fold, terms
 from footnote_text.wordlists import word_set
 
-# Verbs and nouns that carry hardly any of a statement's meaning: missing in the source they prove little. Of what
-# chose them nothing is kept. What a statement can get wrong (a company, a user) is none of them.
+# Verbs and nouns of little meaning: their absence from the source proves little. No data that chose them is kept. Words
+# that a statement can get wrong (a company, a user) are not among them.
 LIGHT = word_set("""be have do make get go give take come become seem amount reach equal stand total set
     state indicate show say mention note
     specify include contain provide use used apply concern relate refer describe list
@@ -31,7 +31,7 @@ LIGHT = word_set("""be have do make get go give take come become seem amount rea
     venir mettre sans sauf hormis normalement généralement toujours déjà""")
 
 
-# What a sentence may begin with that only ties it to the one before; alternatives of a regular expression.
+# Openings that only link a sentence to the one before; alternatives of a regular expression.
 LEADS = (
     "however|moreover|furthermore|in addition|additionally|also|thus|therefore|consequently|nevertheless|meanwhile"
     "|for example|for instance|as a result|cependant|toutefois|de plus|en outre|par ailleurs|ainsi|par conséquent"
@@ -76,7 +76,7 @@ def _synonyms() -> dict[str, frozenset[int]]:
 
 @lru_cache(maxsize=10_000)
 def groups(stem: str) -> frozenset[int]:
-    """Return the synonym groups that a stem is in."""
+    """Return the synonym groups of a stem."""
     found = _synonyms()
     if stem in found or len(stem) < 4:
         return found.get(stem, frozenset())

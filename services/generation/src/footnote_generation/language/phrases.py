@@ -1,4 +1,4 @@
-"""The recognition of sentences that state nothing: not found, a pleasantry, a refusal."""
+"""Recognises sentences that state nothing: not found, a pleasantry, a refusal."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ _NO_WORD = re.compile(r"[^\w]+")
 
 @kept(2**19)
 def _plain(text: str) -> str:
-    """Return a text's words; each sentence of an answer is asked about in half a dozen ways, all of them by these."""
+    """Return a text's words; cached, since half a dozen checks ask for each sentence of an answer."""
     return " ".join(_NO_WORD.sub(" ", fold(text)).split())
 
 
 def is_not_found(text: str, given: Sequence[str] = ()) -> bool:
-    """Whether a sentence says that nothing was found: one of the given sentences, or wording of that kind."""
+    """Return whether a sentence says that nothing was found: one of the given sentences, or similar wording."""
     plain = _plain(text)
     return any(_plain(sentence) == plain for sentence in (*given, *not_found_sentences())) or bool(
         _NOT_FOUND.match(plain)
@@ -73,7 +73,7 @@ def is_not_found(text: str, given: Sequence[str] = ()) -> bool:
 
 @cache
 def _finder_sentences() -> tuple[re.Pattern[str], ...]:
-    """Return what the built-in answerer says before and after passages, in every locale."""
+    """Return the built-in answerer's sentences before and after passages, in every locale."""
     said = [sentence for code in locales.codes() for sentence in locales.choose(code).finder.model_dump().values()]
     return tuple(re.compile(_blanks(_plain(sentence.format(count=0, place=_PLACE)))) for sentence in said)
 
@@ -82,18 +82,18 @@ _PLACE = "placeofit"
 
 
 def _blanks(plain: str) -> str:
-    """Return the pattern of a sentence, a number and a place in it being any."""
+    """Return the pattern of a sentence with any number and place in it."""
     return plain.replace("0", r"\d+").replace(_PLACE, ".+")
 
 
 def is_finder_notice(text: str) -> bool:
-    """Whether a sentence is one of the built-in answerer's own about what it does: it states nothing of a source."""
+    """Return whether a sentence is the built-in answerer's own notice, which states nothing about a source."""
     plain = _plain(text)
     return any(one.fullmatch(plain) for one in _finder_sentences())
 
 
 def is_pleasantry(text: str) -> bool:
-    """Whether a sentence is a greeting, an offer of help or a lead-in."""
+    """Return whether a sentence is a greeting, an offer of help or a lead-in."""
     plain = _plain(text)
     return bool(_PLEASANTRY.match(plain)) or (len(plain) <= _MOST_GREETING and _begins(plain, _greetings()))
 
@@ -103,12 +103,12 @@ _MOST_REFUSAL = 400
 
 
 def is_source_list(text: str) -> bool:
-    """Whether a line only heads a list of sources, in the language of any locale: "Sources:", "Quellen"."""
+    """Return whether a line only heads a list of sources, in any locale: "Sources:", "Quellen"."""
     return _plain(text) in _of_locales("source_lists")
 
 
 def declines(text: str) -> bool:
-    """Whether a sentence says that the question is not answered, in the language of any locale."""
+    """Return whether a sentence says that the question is not answered, in any locale."""
     plain = _plain(text)
     return len(plain) <= _MOST_REFUSAL and _begins(plain, _of_locales("refusals"))
 
@@ -122,7 +122,7 @@ def _begins(plain: str, phrases: frozenset[str]) -> bool:
 
 @cache
 def _of_locales(name: str) -> frozenset[str]:
-    """Return one list of closed phrases of all locales."""
+    """Return one closed list of phrases over all locales."""
     return frozenset(_plain(one) for code in locales.codes() for one in getattr(locales.choose(code).checks, name))
 
 
@@ -140,5 +140,5 @@ _REFUSAL = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether an answer declines the question."""
+    """Return whether an answer declines the question."""
     return bool(_REFUSAL.match(_plain(text)))

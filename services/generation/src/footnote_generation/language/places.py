@@ -1,4 +1,4 @@
-"""Places written out in words, in the language of any locale: "cell C12 of stock.xlsx", "Seite 3 von bericht.pdf"."""
+"""Places in words, in the language of any locale: "cell C12 of stock.xlsx", "Seite 3 von bericht.pdf"."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnote_text.lexical import fold, is_unspaced
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a phrase says about where something stands; empty or 0 where it says nothing. `start:end` is the phrase."""
+    """A place named by a phrase; unnamed parts are empty or 0. `start:end` is the phrase."""
 
     start: int
     end: int
@@ -40,12 +40,12 @@ _SHORT = {
     "sheet": ("onglet", "onglets", "tab", "tabs", "worksheet", "worksheets"),
     "slide": ("diapo",),
 }
-"""Other words for places than the locales' own."""
+"""Words for places besides those of the locales."""
 
 
 @cache
 def _words(kind: str) -> str:
-    """Return the pattern of a place's words in every locale, with endings where a word is long."""
+    """Return the pattern of a place's words in every locale, with endings for long words."""
     spoken = [word for code in locales.codes() for word in getattr(locales.choose(code).places, kind)]
     ways: list[str] = []
     for word in sorted({word.lower() for word in spoken}, key=len, reverse=True):
@@ -66,12 +66,12 @@ def _link() -> re.Pattern[str]:
 @lru_cache(maxsize=64)
 def _parts(filenames: tuple[str, ...]) -> re.Pattern[str]:
     known = "|".join(re.escape(name) for name in sorted(filenames, key=len, reverse=True) if name)
-    # From the beginning of a run of such characters only: what follows it is the same for all of it.
+    # Only from the beginning of a run of such characters: later starts would match the same.
     generic = rf"(?<![\w%&+~-])(?<![\w%&+~-]\.)[\w%&+~-][\w.%&+~-]{{0,250}}\.(?:{_EXTENSIONS})(?![A-Za-z0-9_])"
     file = rf"(?P<file>{known + '|' if known else ''}{generic})"
     page, sheet, cell, slide, line = (_words(kind) for kind in ("page", "sheet", "cell", "slide", "line"))
     cells = r"[a-z]{1,3}\$?\d{1,7}(?:\s?(?:[:-]|à|to|bis)\s?\$?[a-z]{1,3}\$?\d{1,7})?"
-    # No letter before a word; but where words are not spaced one may stand there.
+    # No letter before a word, except in scripts without spaces.
     begin = r"(?:(?<![^\W\u2e80-\U0010ffff])|(?=[\u2e80-\U0010ffff]))"
     return re.compile(
         rf"""(?ix){begin}(?:
@@ -91,7 +91,7 @@ _DOTS = {ord("İ"): "i", ord("ı"): "i"}
 
 def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
     """Find every place named in a text; parts joined by "of", "du fichier", commas or brackets are one place."""
-    # Only of names that stand there: a pattern of its own for the files of every question took a tenth of its answer.
+    # Only for names that occur in the text: a pattern for every file of a question took a tenth of the answer's time.
     folded = _alike(text)
     pattern = _parts(tuple(name for name in dict.fromkeys(filenames) if name and _alike(name) in folded))
     places: list[Place] = []
@@ -128,12 +128,12 @@ def find_places(text: str, filenames: Sequence[str] = ()) -> list[Place]:
 
 
 def _alike(text: str) -> str:
-    """Return a text in which characters that a pattern takes for one another whatever their case are the same."""
+    """Normalise characters that a case-insensitive pattern treats as equal."""
     return text if text.isascii() and text.islower() else text.translate(_DOTS).casefold()
 
 
 def _close(text: str, values: dict[str, str | int]) -> Place:
-    """Return the place, its phrase taking in a bracket that it opened."""
+    """Return the place with its phrase extended over the closing bracket."""
     start, end = int(values["start"]), int(values["end"])
     phrase = text[start:end]
     for opening, closing in ("()", "（）"):
@@ -147,7 +147,7 @@ def _stem(filename: str) -> str:
 
 
 def fits(place: Place, locator: Locator) -> bool:
-    """Whether a source's place holds the one named."""
+    """Return whether a source's place contains the named one."""
     kind = locator.WhichOneof("place")
     if place.sheet and (kind != "sheet" or fold(locator.sheet.sheet) != fold(place.sheet)):
         return False
@@ -166,14 +166,14 @@ def fits(place: Place, locator: Locator) -> bool:
 
 
 def matching(place: Place, sources: Sequence[Source]) -> list[Source]:
-    """Return the sources that a place may mean, in order; a place without a file name must fit exactly one of them."""
+    """Return the sources that a place may mean, in order; without a file name it must fit exactly one."""
     named = [
         source
         for source in sources
         if not place.filename
         or fold(source.filename) == fold(place.filename)
         or _stem(source.filename) == _stem(place.filename)
-        # Without spaces the word for a file may stand right before its name.
+        # Without spaces the word for a file may directly precede its name.
         or (is_unspaced(place.filename[0]) and source.filename and place.filename.endswith(source.filename))
     ]
     fitting = [source for source in named if fits(place, source.locator)]

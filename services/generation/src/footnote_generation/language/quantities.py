@@ -1,7 +1,6 @@
-"""Numbers, amounts, dates and times in a text of any language, brought to comparable values.
+"""Finds numbers, amounts, dates and times in a text of any language, as comparable values.
 
-Words and signs are those of Unicode's CLDR for the text's language; "1,500" in a text of unknown language has both its
-readings.
+Words and signs come from Unicode's CLDR for the text's language; "1,500" in an unknown language has both readings.
 """
 
 from __future__ import annotations
@@ -17,16 +16,17 @@ from footnote_text.lexical import is_unspaced
 from footnote_generation.language.cldr import Writing, plain, writing
 
 QUANTITY_BYTES = 450
-"""About what a quantity takes in memory."""
+"""Approximate memory of a quantity."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A number with what it counts; `start:end` is where it stands.
+    """A number with its unit; `start:end` is its place.
 
-    `values` are its readings in the own unit of `dimension`, which is "" for a bare number, else "percent",
-    "money:USD", "time" (seconds), "months", "year", "ordinal", "clock" (minutes), "date" (year * 10000 + month * 100 +
-    day, 0 for what is not said), or what CLDR calls the unit's kind. `spelled` says that it is written in words.
+    `values` are its readings in the own unit of `dimension`. That is "" for a bare number, "percent", "money:USD",
+    "time" (seconds), "months", "year", "ordinal", "clock" (minutes), or "date". A date is year * 10000 + month * 100 +
+    day, with 0 for missing parts. Other dimensions are CLDR's kinds of unit. `spelled` means that it is written in
+    words.
     """
 
     values: frozenset[float]
@@ -36,12 +36,12 @@ class Quantity:
     text: str
     spelled: bool = field(default=False, compare=False)
     numbers: frozenset[float] = frozenset()
-    """Its readings as written, in whatever unit; `values` where that is not said."""
+    """Its readings as written, in any unit; `values` if not set."""
 
 
 _SPACES = " \u00a0\u202f\u2009"
 _NUMBER = rf"\d{{1,3}}(?:[{_SPACES}]\d{{3}})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,'’]\d+)*"
-# Letters of scripts with spaces: what follows one is part of a name, "C12", "COVID-19".
+# Letters of scripts with spaces: a number after one is part of a name, "C12", "COVID-19".
 _LETTER = r"A-Za-z\u00c0-\u024f\u0370-\u03ff\u0400-\u04ff"
 _TOKEN = re.compile(
     rf"""(?x)
@@ -78,7 +78,7 @@ class _Token:
 
 @kept(2 * 2**20, lambda found: QUANTITY_BYTES * len(found))
 def find(text: str, language: str = "") -> tuple[Quantity, ...]:
-    """Return the quantities of a text in order; `language` is ISO 639-1, "" where it is not known."""
+    """Return the quantities of a text in order; `language` is ISO 639-1, "" if unknown."""
     tokens = [
         _Token(
             str(match.lastgroup if match.lastgroup not in {"a", "b", "sep", "y"} else "dotted"), match[0], *match.span()
@@ -114,7 +114,7 @@ def _quantities(text: str, tokens: list[_Token], how: Writing, *, known: bool, e
 
 
 def numeral(text: str, how: Writing, known: bool = True) -> frozenset[float]:
-    """Return what a numeral stands for; a lone group of three may be thousands or decimals where nothing settles it."""
+    """Return a numeral's readings; a lone group of three may be thousands or decimals if nothing settles it."""
     bare = re.sub(rf"[{_SPACES}'’]", "", text)
     commas, points = bare.count(","), bare.count(".")
     if commas and points:
@@ -146,7 +146,7 @@ def _counted(
     text: str, tokens: list[_Token], first: int, last: int, values: frozenset[float], how: Writing,
     spelled: bool = False,
 ) -> tuple[Quantity, int]:  # fmt: skip
-    """Return a number with the magnitude and unit after it, or the sign of money before it, and what comes next."""
+    """Return a number with its magnitude and unit, or a currency sign before it, and the next token."""
     start, after = tokens[first].start, last + 1
     dimension, factor, scaled = "", 1.0, False
     scale: float | None = None
@@ -179,7 +179,7 @@ def _counted(
 
 
 def _leading(token: _Token, words: Mapping[str, float]) -> float | None:
-    """Return what a run of letters without spaces begins with: "万元"."""
+    """Return the known word at the start of a run of letters without spaces: "万元"."""
     if token.kind != "word" or not is_unspaced(token.text[0]):
         return None
     sizes = range(min(4, len(token.text)), 0, -1)
@@ -189,13 +189,13 @@ def _leading(token: _Token, words: Mapping[str, float]) -> float | None:
 def _unit(
     text: str, tokens: list[_Token], at: int, end: int, how: Writing, linked: bool
 ) -> tuple[tuple[str, float], int, int] | None:
-    """Return a unit that stands right after a number, where it ends, and which token comes next."""
+    """Return a unit directly after a number, its end, and the next token."""
     rest = text[end : end + 8]
     if at <= len(tokens) and rest and is_unspaced(rest.lstrip()[:1]):
         begin = end + len(rest) - len(rest.lstrip())
         for size in range(min(4, len(text) - begin), 0, -1):
             if (known := how.units.get(plain(text[begin : begin + size]))) is not None:
-                # Only as far as the unit: what follows it may be a date or another number.
+                # Only as far as the unit: a date or another number may follow.
                 return known, begin + size, at + (at < len(tokens) and tokens[at].start < begin + size)
         return None
     if at < len(tokens) and linked and plain(tokens[at].text) in _LINKS:
@@ -220,13 +220,13 @@ def _spelled(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Qu
         if value is None:
             continue
         found = _counted(text, tokens, at, last, frozenset([value]), how, spelled=True)
-        # "One" alone is an article as often as a number.
+        # "One" alone is often an article.
         return found if value > 1 or found[0].dimension or found[0].values != {value} else None
     return None
 
 
 def _dated(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quantity, int] | None:
-    """Return a date with the name of its month: "3 March 2024", "le 1er mars", "March 3, 2024", "März 2024"."""
+    """Return a date with its month's name: "3 March 2024", "le 1er mars", "March 3, 2024", "März 2024"."""
 
     def number(index: int, most: int) -> int:
         if index >= len(tokens) or tokens[index].kind != "number" or not tokens[index].text.isdigit():
@@ -263,7 +263,7 @@ def _dated(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quan
     if year >= 1000:
         last = after
     elif not day:
-        return None  # a month by itself: "may" is a word too
+        return None  # a month by itself: "may" is also a word
     else:
         year = 0
     return _made(text, tokens, at, last, frozenset([float(year * 10_000 + named * 100 + day)]), "date"), last + 1
@@ -309,9 +309,9 @@ def _han(text: str) -> float:
 
 
 def same_value(left: Quantity, right: Quantity) -> bool:
-    """Whether two quantities may stand for one value; a date without its year goes with that day of any year.
+    """Return whether two quantities may be one value; a date without a year matches that day of any year.
 
-    Beside a number without a unit, another counts as it is written: "in 4" for "in 4 hours".
+    Beside a number without a unit, another counts as written: "in 4" for "in 4 hours".
     """
     bare = not left.dimension or not right.dimension
     for one in (left.numbers or left.values) if bare else left.values:
@@ -324,7 +324,7 @@ def same_value(left: Quantity, right: Quantity) -> bool:
 
 
 def same_dimension(left: Quantity, right: Quantity) -> bool:
-    """Whether two quantities may count the same; a bare number may count anything."""
+    """Return whether two quantities may have one dimension; a bare number fits any."""
     one, other = left.dimension, right.dimension
     if one == other or not one or not other or {one, other} <= {"year", "ordinal", ""}:
         return True

@@ -1,4 +1,4 @@
-"""Finding a quote in a source as people and models copy it: with other white space, quotation marks, dashes, case."""
+"""Finds a quote in a source despite different white space, quotation marks, dashes and case."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _SAME = {
     **dict.fromkeys("‐‑‒–—―−", "-"),
 }
 _AROUND = " \"'.…*_"
-_SHORTEST = 4  # letters and digits; less stands everywhere
+_SHORTEST = 4  # letters and digits; shorter quotes occur everywhere
 
 
 def find(quote: str, text: str) -> tuple[int, int] | None:
-    """Return where a quote stands in a text, None where it does not or is too short to tell; offsets into the text."""
+    """Return the offsets of a quote in a text, None if it is missing or too short."""
     wanted = "".join(char for char, _ in _plain(quote)).strip(_AROUND)
     if sum(char.isalnum() for char in wanted) < _SHORTEST:
         return None
@@ -26,7 +26,7 @@ def find(quote: str, text: str) -> tuple[int, int] | None:
 
 
 def _plain(text: str) -> list[tuple[str, int]]:
-    """Return the characters of a text made alike, each with where it comes from; white space as one blank."""
+    """Return the normalised characters of a text, each with its origin; white space becomes one space."""
     result: list[tuple[str, int]] = []
     for index, char in enumerate(text):
         if char.isspace():

@@ -1,4 +1,4 @@
-"""The rows of a source's tables, as verification and the built-in answerer read them: plain, hashable values."""
+"""The rows of a source's tables for verification and the built-in answerer, as plain, hashable values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from footnote_text import tables
 
 
 class CellSpan(NamedTuple):
-    """Where a cell's text stands in its source, and the header of its column."""
+    """The place of a cell's text in its source, and the header of its column."""
 
     header: str
     start: int
@@ -16,7 +16,7 @@ class CellSpan(NamedTuple):
 
 
 class TableRow(NamedTuple):
-    """A row on a line of its source; rows of one table have its number."""
+    """A row on a line of its source; rows of one table share its number."""
 
     table: int
     cells: tuple[CellSpan, ...]
@@ -33,7 +33,7 @@ class TableRow(NamedTuple):
 
 
 def rows_of(source: tables.Passage) -> tuple[TableRow, ...]:
-    """Return the rows of a source's tables; none where no table was kept with it."""
+    """Return the rows of a source's tables; none if no table was kept with it."""
     return tuple(
         TableRow(row.table.number, tuple(CellSpan(" › ".join(one.headers), one.start, one.end) for one in row.cells))
         for row in tables.rows(source)

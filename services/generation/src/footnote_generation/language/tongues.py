@@ -1,4 +1,4 @@
-"""The language of a text, quickly: by its function words, and by a model where those do not settle it."""
+"""Fast language detection: by function words, and by a model where those are not clear."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from footnote_text import language as languages
 from footnote_text.stopwords import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
-# Latin letters, and signs that every language writes: "€", "°", "²", "≤", dashes.
+# Latin letters, and signs used in every language: "€", "°", "²", "≤", dashes.
 _LATIN = re.compile(r"[\x00-\x7f\u00a0-\u024f\u2000-\u2bff\s]*")
 _LOOKED_AT = 600
 _CLEAR = 2  # function words more than any other language has
@@ -24,7 +24,7 @@ for _code, _words in STOP_WORDS.items():
 
 @kept(_KEPT)
 def sure(text: str) -> str:
-    """Return the language that a text's function words or its script show clearly, "" where they do not."""
+    """Return the language that a text's function words or script show clearly, else ""."""
     sample = text[:_LOOKED_AT]
     if not _LATIN.fullmatch(sample):
         found = languages.detect(sample)
@@ -44,7 +44,7 @@ def _voted(sample: str) -> tuple[str, dict[str, int]]:
 
 @kept(_KEPT)
 def of(text: str, expected: str = "") -> str:
-    """Return the language of a text as ISO 639-1 code, "" when unsure; `expected` is what little evidence leaves."""
+    """Return the language of a text as ISO 639-1 code, "" when unsure; `expected` is used on weak evidence."""
     sample = text[:_LOOKED_AT]
     if expected in {"", *STOP_WORDS} and _LATIN.fullmatch(sample):
         clear, votes = _voted(sample)
@@ -59,9 +59,9 @@ def of(text: str, expected: str = "") -> str:
 def of_source(text: str, expected: str) -> str:
     """Return the language of a source, "" when unsure; `expected` is the question's.
 
-    The same sources answer question after question, and each takes the model the better part of a millisecond. It is
-    not asked where the question's language has many more function words in the text than any other: of 2 221 passages
-    of SQuAD-13, PIAF and Cranfield of which that holds, it says the same.
+    Cached, because the same sources answer question after question, and each takes the model almost a millisecond. The
+    model is skipped when the text has many more function words of the question's language than of any other. For 2 221
+    such passages of SQuAD-13, PIAF and Cranfield it gives the same result.
     """
     sample = text[:_MUCH]
     if expected in STOP_WORDS and _LATIN.fullmatch(sample):

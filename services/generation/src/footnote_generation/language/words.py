@@ -1,4 +1,4 @@
-"""A text as words with their stems, names, quantities and clauses, ready to be compared."""
+"""A text as words with their stems, names, quantities and clauses, ready for comparison."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n•\-–—\"“«(\[|]\s{0,2})\Z")
 
 
 class Word(NamedTuple):
-    """A word of a text; `stems` is empty for a function word, `name` says that it is capitalised inside a sentence."""
+    """A word of a text; `stems` is empty for a function word, `name` means that it is capitalised inside a sentence."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A text and what was found in it."""
+    """A text with its analysis."""
 
     text: str
     words: tuple[Word, ...]
@@ -40,7 +40,7 @@ class Analysed:
 
     @property
     def content(self) -> list[Word]:
-        """The words that carry meaning and are no part of a quantity."""
+        """The content words outside of quantities."""
         return [word for word in self.words if word.stems and not word.in_quantity]
 
 
@@ -54,13 +54,13 @@ def _token(token: str, language: str) -> tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def bytes_of(found: Analysed) -> int:
-    """Return about how much memory an analysed text takes."""
+    """Return the approximate memory of an analysed text."""
     return _WORD_BYTES * len(found.words) + QUANTITY_BYTES * len(found.quantities)
 
 
 @kept(2 * 2**20, bytes_of)
 def analyse(text: str, language: str) -> Analysed:
-    """Take a text apart. `language` is the stemmer's; it should be the same for texts to be compared."""
+    """Analyse a text. `language` is the stemmer's; texts to be compared should have the same."""
     quantities = find(text, language)
     words: list[Word] = []
     quantity = 0
@@ -71,7 +71,7 @@ def analyse(text: str, language: str) -> Analysed:
             quantity += 1
         counted = quantity < len(quantities) and quantities[quantity].start <= start
         if len(token) > 2 and not token[0].isascii() and is_unspaced(token[0]):
-            # No spaces between words: every pair of characters stands for one.
+            # No spaces between words: every pair of characters is taken as one.
             words.extend(
                 Word(
                     start + i,

@@ -1,7 +1,7 @@
-"""CELLS: a value under its headers, by the structure of the table that the cell stands in.
+"""CELLS: checks a value under its headers, by the structure of the cell's table.
 
-A statement counts only if it is nothing but headers, a value and words that tie these together ("of", "is"): whatever
-else it says is for a reader.
+A statement counts only if it has nothing but headers, a value and linking words ("of", "is"). Anything else is left to
+a reader.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from footnote_generation.verification.normal import folded, tokens
 
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 _IDLE = frozenset([*"/&+=§-", STAND_IN])
-"""What may stand between headers and value: signs, and the word for a place that the statement names."""
+"""Tokens allowed between headers and value: signs, and the word for a place that the statement names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The cell that a statement is about: whether it holds the value stated, and where it stands in the source."""
+    """The cell that a statement is about: whether it holds the stated value, and its place in the source."""
 
     holds: bool
     start: int
@@ -33,26 +33,26 @@ class Found:
     row_start: int
     row_end: int
     stated: str = ""
-    """The value that the statement gives, where the cell holds another one."""
+    """The stated value, if the cell holds another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A cell that can be stated: its text as tokens, the names of row and column as they may be written."""
+    """A cell that can be stated: its tokens, and the names of row and column in their written forms."""
 
     cell: tables.Cell
     row: tables.Row
     plain: tuple[str, ...]
     names: tuple[tuple[tuple[str, ...], ...], ...]
-    """For each header that must be named the ways to write it."""
+    """For each required header, the ways to write it."""
     more: tuple[tuple[str, ...], ...]
-    """Headers that may be named besides: sections, outer headers, the table's name."""
+    """Optional headers: sections, outer headers, the table's name."""
     unit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of a source that can be stated, and its language and decimal sign."""
+    """The checkable cells of a source, with its language and decimal sign."""
 
     values: tuple[_Value, ...]
     language: str
@@ -86,13 +86,13 @@ def _values(row: tables.Row, named: Sequence[tables.Cell], decimal: str) -> Iter
         needed = list(names)
         more = [folded(tokens(text, decimal)) for text in (*row.sections, *cell.headers[:-1], row.table.name)]
         if cell.header and len(columns) == len(named) + 1:
-            more += _ways(cell.header, decimal)[:1]  # there is no other column that the value could be of
+            more += _ways(cell.header, decimal)[:1]  # the value can be of no other column
         elif cell.header:
             needed.append(_ways(cell.header, decimal))
             if columns.count(cell.header) > 1:
                 needed += [_ways(text, decimal) for text in cell.headers[:-1]]
         elif len(row.cells) > len(named) + 1:
-            continue  # which of several values is meant, nothing says
+            continue  # it is unclear which of several values is meant
         bracket = _BRACKETS.search(cell.header)
         unit = cell.measure.unit or cell.measure.currency or (bracket[0][1:-1].strip() if bracket else "")
         yield _Value(
@@ -101,13 +101,13 @@ def _values(row: tables.Row, named: Sequence[tables.Cell], decimal: str) -> Iter
 
 
 def _ways(text: str, decimal: str) -> tuple[tuple[str, ...], ...]:
-    """Return how a header may be written: whole, and without the unit in its brackets; the longest first."""
+    """Return the written forms of a header: whole, and without the unit in brackets; longest first."""
     ways = {folded(tokens(text, decimal)), folded(tokens(_BRACKETS.sub(" ", text), decimal))}
     return tuple(sorted((way for way in ways if way), key=len, reverse=True))
 
 
 def check(statement: str, cells: Cells) -> Found | None:
-    """Return the cell whose headers a statement names, None where it names none or says more than a value."""
+    """Return the cell whose headers a statement names, None if it names none or states more than a value."""
     stated = folded(tokens(statement, cells.decimal))
     if not cells.values or len(stated) > 60:
         return None
@@ -120,7 +120,7 @@ def check(statement: str, cells: Cells) -> Found | None:
         rest = _rest(stated, value)
         if rest is None:
             continue
-        # Of "Price" and "Net price" the one is meant that takes more of the statement's words.
+        # Of "Price" and "Net price", the header with more of the statement's words is meant.
         if least < 0 or len(rest) <= least:
             best = [*best, (value, rest)] if len(rest) == least else [(value, rest)]
             least = len(rest)
@@ -128,16 +128,16 @@ def check(statement: str, cells: Cells) -> Found | None:
     if not verdicts or any(verdict is None for _, verdict in verdicts):
         return None
     if len({verdict for _, verdict in verdicts}) > 1:
-        return None  # several cells have these headers, and not all of them this value
+        return None  # several cells have these headers, and not all hold this value
     value, verdict = verdicts[0]
     written = " ".join(best[0][1])
     return _found(value.cell, value.row, bool(verdict), written)
 
 
 def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: Cells) -> Found | None:
-    """Return whether a cell that a statement names by its place holds the value that is all it says of it.
+    """Return whether the cell named by its place holds the value, which must be all that the statement says.
 
-    `statement` is without the words for the place; None where it says more than a value.
+    `statement` is without the words for the place; None if it states more than a value.
     """
     wanted = set(spans)
     stated = folded(tokens(statement, cells.decimal))
@@ -161,7 +161,7 @@ def _found(cell: tables.Cell, row: tables.Row, holds: bool, stated: str) -> Foun
 
 
 def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
-    """Return what is left of a statement without the names of row and column and the words that tie them."""
+    """Return a statement without the names of row and column and the linking words."""
     rest: tuple[str, ...] | None = stated
     for ways in sorted(value.names, key=lambda ways: -len(ways[0])):
         rest = next((left for way in ways if rest and (left := _taken(rest, way)) is not None), None)
@@ -174,7 +174,7 @@ def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
 
 
 def _taken(stated: tuple[str, ...], name: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return a statement without the first place where a name stands in it, None where it does not."""
+    """Return a statement without the first occurrence of a name, None if it does not occur."""
     size = len(name)
     for begin in range(len(stated) - size + 1):
         if stated[begin : begin + size] == name:
@@ -192,7 +192,7 @@ def _tied(rest: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) -> bool | None:
-    """Whether what is left of a statement is the cell's value; None where it is no value that could be compared."""
+    """Return whether the rest of a statement is the cell's value; None if it cannot be compared."""
     if not rest:
         return None
     if rest == value.plain or _tied(value.plain) == rest:
@@ -224,7 +224,7 @@ def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) 
 
 
 def _spoken(rest: Sequence[str], decimal: str) -> str:
-    """Return tokens as a text again, with the language's own sign before fractions."""
+    """Return tokens as a text again, with the language's decimal sign."""
     return " ".join(token.replace(".", decimal) if token[0].isdigit() else token for token in rest)
 
 

@@ -47,13 +47,13 @@ from footnote_generation.verification.opinion import Passage, Read, Word
 _log = get_logger(__name__)
 _ORDER = {VERDICT_SUPPORTED: 2, VERDICT_NOT_CONFIRMED: 1, VERDICT_UNSUPPORTED: 0}
 _Key = tuple[str, tuple[int, ...]]
-"""A statement's text and the numbers of the sources that it cites."""
+"""A statement's text and the numbers of its cited sources."""
 _Cited = tuple[int, Place | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a reader is asked: whether passages of the sources that a statement cites say it."""
+    """A question to a reader: whether passages of the cited sources support a statement."""
 
     key: _Key
     statement: str
@@ -62,10 +62,10 @@ class Question:
 
 @dataclass(slots=True)
 class Checker:
-    """Checks statements against the numbered sources; sources are made ready once, at their first citation.
+    """Checks statements against the numbered sources; each source is prepared once, at its first citation.
 
-    A reader, where there is one, is asked once about a statement and its sources; `failure` says why it was not heard,
-    or not on all.
+    A reader, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
+    missing or incomplete.
     """
 
     sources: Mapping[int, Source]
@@ -80,9 +80,9 @@ class Checker:
     _asked: set[_Key] = field(default_factory=set)
 
     async def check(self, sentences: Sequence[Sentence], limit: float | None = None) -> list[Checked]:
-        """Return the verdicts and footnotes of statements, after a reader where there is one.
+        """Return the verdicts and footnotes of statements, after the reader if there is one.
 
-        All of it is asked in one call, of at most `limit` seconds.
+        All questions go into one call, of at most `limit` seconds.
         """
         questions = await asyncio.to_thread(self.questions, sentences)
         opinions = await self.ask(questions, limit)
@@ -95,14 +95,14 @@ class Checker:
         return self.check_by_rules(sentences)
 
     def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
-        """Return the same with what a reader has said until now: CPU work of some milliseconds."""
+        """Return the same with the reader's opinions so far: CPU work of some milliseconds."""
         for sentence in sentences:
             if sentence not in self._done:
                 self._done[sentence] = self._check(sentence)
         return [self._done[sentence] for sentence in sentences]
 
     def questions(self, sentences: Sequence[Sentence]) -> list[Question]:
-        """Return what a reader is to be asked of these statements, each thing once for all calls."""
+        """Return the questions to a reader about these statements, without those already asked."""
         if self.opinion is None or self.failure:
             return []
         found: list[Question] = []
@@ -119,7 +119,7 @@ class Checker:
         return found
 
     def _passages(self, key: _Key, most: int) -> list[Passage]:
-        """Return what to read: all sources cited as one passage, or the parts of each that are most alike."""
+        """Return the passages to read: all cited sources as one, or the most similar parts of each."""
         text, numbers = key
         if most == 0:
             return [Passage.of([(number, 0, self._evidence(number).text) for number in numbers])]
@@ -130,7 +130,7 @@ class Checker:
         ]
 
     async def ask(self, questions: Sequence[Question], limit: float | None = None) -> Sequence[Sequence[Opinion]]:
-        """Return the opinions on questions, all in one call; none where it fails or dawdles, and is not asked again."""
+        """Return the opinions on questions, all in one call; none if it fails or times out, without a retry."""
         reader = self.opinion
         if reader is None or self.failure or not questions:
             return []
@@ -144,9 +144,9 @@ class Checker:
             return []
 
     def hear(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
-        """Let opinions change the verdicts; return whether there was one."""
+        """Apply opinions to the verdicts; return whether there was one."""
         heard: set[_Key] = set()
-        for one, found in zip(questions, opinions, strict=False):  # none where it failed
+        for one, found in zip(questions, opinions, strict=False):  # empty if the call failed
             if self.opinion is None or not found or len(found) != len(one.passages):
                 continue
             if not any(one.heard for one in found):
@@ -198,7 +198,7 @@ class Checker:
         return Checked(claim, tuple(citations))
 
     def _by_rules(self, sentence: Sentence) -> dict[_Cited, Judgement]:
-        """Return what is known of a statement without a reader, by source and place cited."""
+        """Return the rules' judgements of a statement, by source and place cited."""
         known = self._judged.get(sentence)
         if known is None:
             known = {}
@@ -209,7 +209,7 @@ class Checker:
         return known
 
     def _without_value(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
-        """Lower a statement with a value that none of its sources holds, nor anything that it could follow from."""
+        """Lower the verdict on a statement with a value that its sources neither hold nor imply."""
         if any(one.settled for one in known.values()):
             return known
         ready = [self._evidence(number) for number in _key(sentence)[1]]
@@ -227,7 +227,7 @@ class Checker:
         return {key: replace(one, support=VERDICT_UNSUPPORTED, score=WRONG, doubt=doubt) for key, one in known.items()}
 
     def _with_reader(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
-        """Return the verdicts after what a reader said of a statement; what is settled stays."""
+        """Return the verdicts after a reader's opinion on a statement; settled ones stay."""
         said = self._read.get(_key(sentence))
         if said is None or any(one.settled for one in known.values()):
             return known
@@ -235,7 +235,7 @@ class Checker:
 
 
 def _after(known: Judgement, said: Read, number: int) -> Judgement:
-    """Return a verdict after a reader's word on a statement, for one of the sources that it cites."""
+    """Return a verdict after a reader's opinion on a statement, for one of its cited sources."""
     spans = said.quotes.get(number, ())
     start, end = _shown(spans) if spans else (known.start, known.end)
     if said.word is Word.SUPPORTS and not said.veto:
@@ -253,13 +253,13 @@ def _after(known: Judgement, said: Read, number: int) -> Judgement:
         return replace(known, doubt=Doubt(CLAIM_REASON_READER_UNSURE))
     if said.word is Word.ALIKE:
         return known if known.support == VERDICT_UNSUPPORTED else replace(known, score=said.score)
-    # It was vetoed, or is said in part: neither confirmed nor known to be wrong.
+    # Vetoed, or supported in part: neither confirmed nor known to be wrong.
     doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=said.veto) if said.veto else Doubt(CLAIM_REASON_PARTLY_IN_SOURCE)
     return Judgement(VERDICT_NOT_CONFIRMED, known.score, start, end, doubt, BASIS_UNSPECIFIED)
 
 
 def _shown(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the first of some stretches with those that follow it closely."""
+    """Return the first stretch with those that follow it closely."""
     ordered = sorted(spans)
     start, end = ordered[0]
     for first, last in ordered[1:]:
@@ -270,7 +270,7 @@ def _shown(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def _overall(verdicts: Sequence[Judgement]) -> Judgement:
-    """Return the best verdict; but what stands elsewhere does not make a wrong place right."""
+    """Return the best verdict; but support elsewhere does not make a wrong place right."""
     misplaced = [one for one in verdicts if one.doubt.reason == CLAIM_REASON_OTHER_PLACE]
     return misplaced[0] if misplaced else max(verdicts, key=lambda one: (_ORDER[one.support], one.score))
 

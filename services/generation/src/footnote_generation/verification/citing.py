@@ -1,4 +1,4 @@
-"""The footnote of a statement: the narrowest place in the source that it rests on, with the words there."""
+"""The footnote of a statement: the narrowest supporting place in the source, with its words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def cite(
     marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement, named: TextSpan | None,
     evidence: Evidence, locale: str,
 ) -> Citation:  # fmt: skip
-    """Return the footnote of a marker; a place that the statement names is never moved to where its words stand."""
+    """Return the footnote of a marker; a place named by the statement is never moved to where its words are."""
     source = evidence.source
     start, end = verdict.start, verdict.end
     if start >= end:
@@ -60,7 +60,7 @@ def cite(
 
 
 def _cell_at(source: Source, place: TextSpan) -> TableCell | None:
-    """Return the one cell that a place in a source is."""
+    """Return the single cell of a place in a source."""
     for row in tables.rows(source):
         for cell in row.cells:
             if (cell.start, cell.end) == (place.start, place.end):
@@ -69,10 +69,10 @@ def _cell_at(source: Source, place: TextSpan) -> TableCell | None:
 
 
 def _value_span(statement: str, evidence: Evidence, start: int, end: int) -> TextSpan | None:
-    """In a table row, the stretch of the one cell whose value the statement gives, so that the place is that cell.
+    """Return the stretch of the one cell in a table row whose value the statement gives; None for the whole row.
 
-    Of several cells that the statement repeats, the one with a quantity wins, else the one farthest right, since tables
-    name things on the left. A statement that gives several quantities rests on the row: None.
+    Of several repeated cells, the one with a quantity wins, else the one farthest right, since tables name things on
+    the left. A statement with several quantities rests on the whole row.
     """
     source = evidence.source
     if source.locator.WhichOneof("place") != "sheet" or not source.anchors:

@@ -1,4 +1,4 @@
-"""The sentences of an answer, and which citations each has."""
+"""The sentences of an answer, with the citations of each."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _LINE = re.compile(r"[^\n]+")
 _LIST_MARK = re.compile(r"(?<!\s)\s*+(?:[-*•–]|\d{1,4}[.)]|#{1,6})\s++")
 _DECORATION = re.compile(r"[*_#`>|]+")
 _BACK = 300
-"""Lines before those to be cut that are looked at for the header of a table or the introduction of a list."""
+"""Earlier lines that are searched for a table's header or a list's introduction."""
 
 
 def segment(text: str, markers: Sequence[PlacedMarker], begin: int = 0) -> list[Sentence]:
-    """Cut an answer into statements: clauses, items of lists, cells of tables. A footnote binds to what is before it.
+    """Split an answer into statements: clauses, list items, table cells. A footnote belongs to the text before it.
 
-    `begin` is where a line begins: those before it are left out.
+    `begin` is the start of a line: earlier lines are left out.
     """
     lines = [match.span() for match in _LINE.finditer(text, begin)]
     code = _code_lines(text, lines, begin)
@@ -73,7 +73,7 @@ _LETTER_ENDS = re.compile(r"\b[^\W\d_]\.(?=\s)")
 
 
 def _ended(spans: Sequence[tuple[int, int]], plain: str, origin: Sequence[int]) -> list[tuple[int, int]]:
-    """Return sentences, cut too where a footnote stands after one letter with a full stop: "Halle C. [1] Die"."""
+    """Return sentences, split also at a footnote after one letter with a full stop: "Halle C. [1] Die"."""
     found: list[tuple[int, int]] = []
     for start, end in spans:
         begin = start
@@ -89,7 +89,7 @@ def _ended(spans: Sequence[tuple[int, int]], plain: str, origin: Sequence[int]) 
 
 
 def _to_line_above(result: list[Sentence], markers: Sequence[PlacedMarker]) -> None:
-    """Give markers on a line of their own to the statement before them."""
+    """Assign markers on a line of their own to the statement before them."""
     if result and not result[-1].heading:
         result[-1] = replace(result[-1], markers=(*result[-1].markers, *markers))
 
@@ -98,7 +98,7 @@ _FENCE = re.compile(r"(?m)^[ \t>]*+(?:(?:[-*+•]|\d{1,9}[.)])[ \t]++)?(?P<fence
 
 
 def _code_lines(text: str, lines: Sequence[tuple[int, int]], begin: int) -> set[int]:
-    """Return the indices of the lines that fences hold, those of the fences too; one left open holds all after it."""
+    """Return the indexes of fenced lines, including the fences; an open one extends to the end."""
     fence, opened = "", 0
     held: list[tuple[int, int]] = []
     for match in _FENCE.finditer(text):
@@ -123,7 +123,7 @@ _INLINE_ONLY = re.compile(r"\A[^\w`]*+(?:`[^`]++`|``(?:[^`]|`(?!`))++``)[^\w`]*+
 
 
 def _is_inline_code(line: str) -> bool:
-    """Whether a line is nothing but one piece of inline code: a command to type, a name to copy."""
+    """Return whether a line is only one piece of inline code: a command to type, a name to copy."""
     return "`" in line and _INLINE_ONLY.fullmatch(line) is not None
 
 
@@ -131,7 +131,7 @@ _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]")
 
 
 def _heads(text: str, first: int, last: int, plain: str, markers: Sequence[PlacedMarker]) -> bool:
-    """Whether a line is a heading, or an entry of a list of sources: a marker first and then no sentence."""
+    """Return whether a line is a heading, or an entry of a source list: a marker first and then no sentence."""
     if _HEADING.match(text, first, last):
         return True
     own = [marker for marker in markers if first <= marker.start < last and not marker.words]
@@ -140,7 +140,7 @@ def _heads(text: str, first: int, last: int, plain: str, markers: Sequence[Place
 
 
 def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:
-    """Return which sentence of a line a marker goes with: the last one that began before it, else the first."""
+    """Return the sentence of a line that a marker belongs to: the last one begun before it, else the first."""
     if marker.words:
         holding = bisect_right(bounds, marker.start, key=itemgetter(0)) - 1
         if holding >= 0 and marker.start < bounds[holding][1]:
@@ -151,7 +151,7 @@ def _owner(marker: PlacedMarker, bounds: Sequence[tuple[int, int]]) -> int:
 def _touching(
     markers: Sequence[PlacedMarker], stretches: Sequence[tuple[int, int]]
 ) -> defaultdict[int, list[PlacedMarker]]:
-    """Return by the index of each stretch the markers that reach into it; stretches are in order and do not overlap."""
+    """Return the markers that overlap each stretch, by its index; stretches are in order and do not overlap."""
     found: defaultdict[int, list[PlacedMarker]] = defaultdict(list)
     for marker in markers:
         index = bisect_right(stretches, marker.start, key=itemgetter(1))
@@ -162,7 +162,7 @@ def _touching(
 
 
 def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> tuple[str, list[int]]:
-    """Return the text from start to end without markers, and where each of its characters comes from."""
+    """Return the text from start to end without markers, and the origin of each of its characters."""
     kept: list[int] = []
     position = start
     for marker in markers:
@@ -175,7 +175,7 @@ def _without(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -
 
 
 def states_something(sentence: Sentence, not_found: Sequence[str]) -> bool:
-    """Whether a sentence is a claim that needs a source; a question, a greeting, a lead-in or "not found" is none."""
+    """Return whether a sentence needs a source; questions, greetings, lead-ins and "not found" do not."""
     plain = _DECORATION.sub("", sentence.text).strip()
     if sentence.heading or phrases.is_finder_notice(plain) or phrases.is_source_list(plain) or phrases.declines(plain):
         return False

@@ -1,4 +1,4 @@
-"""Why a statement is not borne out: a reason of the contract and the words that it is about."""
+"""Why a statement is not supported: a reason of the contract and the words concerned."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from footnote.types.v1.reasons_pb2 import CLAIM_REASON_UNSPECIFIED, ClaimReason
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason and the words of statement (`stated`, `subject`) and source (`found`) it is about; falsy if none."""
+    """A reason and its words in statement (`stated`, `subject`) and source (`found`); falsy if none."""
 
     reason: ClaimReason.ValueType = CLAIM_REASON_UNSPECIFIED
     stated: str = ""
@@ -22,4 +22,4 @@ class Doubt:
 
 
 NONE = Doubt()
-"""Nothing speaks against the statement."""
+"""Nothing contradicts the statement."""

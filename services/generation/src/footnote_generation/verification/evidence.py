@@ -1,4 +1,4 @@
-"""A source made ready for checking: what can be quoted of it, its cells, numbers and names, each made when used."""
+"""A source prepared for checking: its quotable parts, cells, numbers and names, each computed on demand."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from footnote_generation.verification.quoted import Index
 
 _LOOKED_AT = 2000
 _ROOT = 5
-"""Letters of a word by which forms of it are taken for one another where likeness is measured."""
+"""Leading letters by which forms of a word count as equal when similarity is measured."""
 
 
 @dataclass(eq=False)
 class Evidence:
-    """One source, and what checks need of it."""
+    """One source, with what checks need of it."""
 
     source: Source
 
@@ -38,17 +38,17 @@ class Evidence:
 
     @cached_property
     def decimal(self) -> str:
-        """The sign that its language puts before fractions."""
+        """The decimal sign of its language."""
         return writing(self.language).decimal
 
     @cached_property
     def index(self) -> Index:
-        """What can be quoted of it."""
+        """Its quotable parts."""
         return Index.of(parts.cut(self.text, self.language, self.decimal, self._headings))
 
     @cached_property
     def _headings(self) -> frozenset[str]:
-        """The headings that its places name; in its text they are lines without any mark."""
+        """The headings that its places name; in its text they are lines without a marker."""
         places = (self.source.locator, *(anchor.locator for anchor in self.source.anchors))
         return frozenset(heading.strip() for place in places for heading in place.heading_path)
 
@@ -92,12 +92,12 @@ class Evidence:
 
     @cached_property
     def numbers(self) -> frozenset[str]:
-        """Its numerals, as they are compared."""
+        """Its numerals, normalised for comparison."""
         return frozenset(token.text for token in tokens(self.text, self.decimal) if token.text[0].isdigit())
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The beginnings of all its words, of title and headings too."""
+        """The beginnings of all its words, including title and headings."""
         return roots(" ".join([self.text, self.source.title, self.source.filename, *self.source.locator.heading_path]))
 
     @cached_property
@@ -115,7 +115,7 @@ class Evidence:
         return [(share, self.index.parts[-at].start, self.index.parts[-at].end) for share, at in ranked[:most]]
 
     def around(self, spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return the parts that stretches touch, introductions too: what is left out of a quote may deny the rest."""
+        """Return the parts that overlap stretches, with introductions: text left out of a quote may deny the rest."""
         found = [
             (min(part.start, part.tokens[0].start), part.end)
             for part in self.index.parts

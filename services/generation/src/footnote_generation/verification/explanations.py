@@ -1,4 +1,4 @@
-"""Why a sentence is not borne out, as one sentence for people: what stands where, in the answer's language."""
+"""Explains in one sentence why a statement is not supported, in the answer's language."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from footnote_text.lexical import is_unspaced
 from footnote_generation.verification.doubts import Doubt
 
 _LONGEST = 160
-"""Characters of a quote that are shown."""
+"""Maximum characters of a quote."""
 _NEEDS_STATED = frozenset({pb.CLAIM_REASON_NOT_IN_SOURCE, pb.CLAIM_REASON_OTHER_VALUE})
 _NEEDS_FOUND = frozenset({pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_OTHER_PLACE})
 
 
 def explain(doubt: Doubt, place: str, quote: str, locale: str) -> str:
-    """Return a doubt as a sentence; `place` is the label of a source's place, `quote` what stands there."""
+    """Return a doubt as a sentence; `place` is the label of a source's place, `quote` its text."""
     if not doubt:
         return ""
     reason, shown = doubt.reason, shorten(quote, doubt.found)
@@ -33,12 +33,12 @@ def explain(doubt: Doubt, place: str, quote: str, locale: str) -> str:
 
 
 def _is_word(text: str) -> bool:
-    """Whether words named to people are such: of a script without spaces a piece may be cut out of a word."""
+    """Return whether a token is a whole word to show: in scripts without spaces it may be part of one."""
     return bool(text.strip()) and (any(map(str.isdigit, text)) or not any(map(is_unspaced, text)))
 
 
 def shorten(quote: str, found: str) -> str:
-    """Return a quote on one line, of a long one the words around what was found."""
+    """Return a quote on one line; for a long one, the words around what was found."""
     line = _line(quote).strip("|").strip()
     if len(line) <= _LONGEST:
         return line.rstrip(".")

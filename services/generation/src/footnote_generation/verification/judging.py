@@ -1,4 +1,4 @@
-"""What is known of a statement and one source without reading: QUOTED, CELLS, or a value there that differs."""
+"""Judges a statement against one source without a reader: QUOTED, CELLS, or a differing value."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ from footnote_generation.verification.named_places import Named, without_places
 from footnote_generation.verification.normal import tokens
 
 MAX_STATEMENT = 2000
-"""Characters of a statement that are checked; a longer one is not confirmed."""
+"""Maximum characters of a checked statement; a longer one is not confirmed."""
 SURE, WRONG = 1.0, 0.0
-_SHOWN = 80  # characters of what stands at a place
+_SHOWN = 80  # characters shown of a place's text
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict on a statement against one source; `start:end` is what it rests on, or the likest place.
+    """A verdict on a statement against one source; `start:end` is its support, or the most similar place.
 
-    `cell` is the one cell that it is about. `settled` says that no reader is asked about it.
+    `cell` is the single cell concerned. `settled` means that no reader is asked about it.
     """
 
     support: Verdict.ValueType
@@ -81,7 +81,7 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) ->
         return _misplaced(named, evidence)
     for said in ways:
         changed = quoted.altered(tokens(said, evidence.decimal), evidence.index)
-        # A number that the source has too, in another sentence, may be that of something else.
+        # The same number in another sentence of the source may be about something else.
         if changed and (changed[2] not in evidence.numbers or changed[2] in _there(evidence, changed)):
             doubt = Doubt(CLAIM_REASON_OTHER_VALUE, stated=changed[2], found=changed[3])
             return Judgement(VERDICT_UNSUPPORTED, WRONG, *changed[:2], doubt, settled=True)
@@ -92,7 +92,7 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) ->
 
 
 def _ways(statement: str, evidence: Evidence) -> list[str]:
-    """Return a statement as it stands, and without the lead-ins that it begins with."""
+    """Return a statement as written, and without its lead-ins."""
     stated = tokens(statement, evidence.decimal)
     return [statement, *(statement[rest[0].start :] for rest in leads.without(stated, statement, evidence.names))]
 
@@ -102,7 +102,7 @@ def _there(evidence: Evidence, changed: tuple[int, int, str, str]) -> set[str]:
 
 
 def _misplaced(named: Named, evidence: Evidence) -> Judgement:
-    """Return the verdict on a statement that stands in the source, but not at the place that it names."""
+    """Return the verdict on a statement that is in the source, but not at the place that it names."""
     first, last = named.spans[0][0], named.spans[-1][1]
     doubt = Doubt(CLAIM_REASON_OTHER_PLACE, found=_short(evidence.text[first:last]), subject=named.label)
     return Judgement(VERDICT_UNSUPPORTED, WRONG, first, last, doubt, settled=True)

@@ -1,4 +1,4 @@
-"""What statements an answer is laid out in: cells of its tables, items of its lists, clauses between its footnotes."""
+"""The statements in an answer's layout: table cells, list items, clauses between footnotes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from footnote_generation.verification.leads import begins_one
 
 @dataclass(frozen=True, slots=True)
 class PlacedMarker:
-    """A citation marker in the finished text; `words` says that it is part of the sentence, not a bracket after it.
+    """A citation marker in the finished text; `words` means it is part of the sentence, not a bracket after it.
 
-    `place` is where in the source it says that the statement stands, None where it names the source alone.
+    `place` is the stated place in the source, None if it names only the source.
     """
 
     start: int
@@ -28,9 +28,9 @@ class PlacedMarker:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A statement of the answer without the markers before and after it, and the markers that are its own.
+    """A statement of the answer without the markers around it, and its own markers.
 
-    `text` is what it reads without its markers, places named in words included; of a cell with its headers.
+    `text` is without its markers and named places; for a cell, with its headers.
     """
 
     start: int
@@ -38,9 +38,9 @@ class Sentence:
     text: str
     markers: tuple[PlacedMarker, ...]
     heading: bool = False
-    """It only heads others, lists a source, or is code: it states nothing."""
+    """Whether it is only a heading, a source list entry or code, and states nothing."""
     lead: str = ""
-    """The line that introduces the list that it is an item of."""
+    """The line that introduces its list."""
 
 
 _Bound = tuple[int, int]
@@ -48,13 +48,13 @@ _Piece = tuple[int, int, Sequence[PlacedMarker]]
 _RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*+\|?[ \t]*+")
 _PARTED = re.compile(r"\s*+[,;:，；：、—–]")
 _FEWEST_WORDS, _FEWEST_LETTERS = 4, 6
-"""What a clause has at least where it has no number: words, or letters of a script without spaces."""
+"""The minimum of a clause without a number: words, or letters in a script without spaces."""
 _WORD = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(slots=True)
 class Context:
-    """What the lines before one say of it: the header of a table, the introduction of a list."""
+    """What earlier lines add to a line: the header of a table, the introduction of a list."""
 
     header: list[str] = field(default_factory=list)
     introduction: str = ""
@@ -63,7 +63,7 @@ class Context:
 
     @classmethod
     def before(cls, text: str, begin: int, most: int) -> Context:
-        """Return what the lines say that lead up to a place where a line begins."""
+        """Return the context from the lines before the start of a line."""
         found, at = cls(), begin
         lines: list[_Bound] = []
         while at > 0 and len(lines) < most:
@@ -83,9 +83,9 @@ class Context:
         return found
 
     def row(self, text: str, first: int, last: int) -> list[_Bound] | None:
-        """Return the cells of a line of a table without the white space around them, None where it is none.
+        """Return the stripped cells of a table line, None if it is none.
 
-        The header row and the line under it have no cells that state anything.
+        The header row and the line below it have no cells that state anything.
         """
         line = text[first:last]
         if "|" not in line:
@@ -101,7 +101,7 @@ class Context:
         return cells if self._in_table else None
 
     def line(self, plain: str, listed: bool) -> None:
-        """Take a line that is no row: a list's items all have the introduction that stands before the first."""
+        """Take a line that is no row: all items of a list share the introduction before the first."""
         if not listed:
             self.introduction = plain if plain.endswith((":", "：")) else ""
 
@@ -123,9 +123,9 @@ def _cells(text: str, first: int, last: int) -> list[_Bound]:
 def of_row(
     text: str, cells: Sequence[_Bound], header: Sequence[str], markers: Sequence[PlacedMarker]
 ) -> Iterator[Sentence]:
-    """Yield the cells of a row that state something, each with the names of its row and column.
+    """Yield the stating cells of a row, each with the names of its row and column.
 
-    A cell without footnotes has those of the next cell with some: "| 36 months | 18 months [1] |".
+    A cell without footnotes gets those of the next cell with some: "| 36 months | 18 months [1] |".
     """
     own = [[marker for marker in markers if start <= marker.start < end] for start, end in cells]
     named = _plain(_bare(text, cells[0], own[0])) if cells else ""
@@ -161,7 +161,7 @@ def _plain(text: str) -> str:
 
 
 def clauses(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) -> list[_Piece]:
-    """Cut a sentence at its footnotes where a clause ends there: a comma or the like follows, and words of a clause.
+    """Split a sentence at footnotes where a clause ends: a comma or similar sign follows, then words of a clause.
 
     "A costs 5 euros [1], while B costs 7 [2]." is two statements, "A [1] and B [2] are red." is one.
     """
@@ -184,12 +184,12 @@ def clauses(text: str, start: int, end: int, markers: Sequence[PlacedMarker]) ->
     rest = [marker for marker in markers if id(marker) not in known]
     if rest:
         return [*pieces, (at, end, rest)]
-    # What stands after the last footnote has none.
+    # Text after the last footnote has none.
     return [*pieces, (at, end, ())]
 
 
 def _groups(markers: Sequence[PlacedMarker]) -> list[list[PlacedMarker]]:
-    """Return markers that stand side by side together: "[1][2]"."""
+    """Return groups of adjacent markers: "[1][2]"."""
     found: list[list[PlacedMarker]] = []
     for marker in markers:
         if found and marker.start - found[-1][-1].end <= 1:
@@ -200,7 +200,7 @@ def _groups(markers: Sequence[PlacedMarker]) -> list[list[PlacedMarker]]:
 
 
 def _is_clause(text: str) -> bool:
-    """Whether a stretch is long enough to state something, and no beginning of a lead-in: "According to the terms"."""
+    """Return whether a stretch is long enough for a statement, and not an open lead-in: "According to the terms"."""
     words = _WORD.findall(text)
     if not words or begins_one(text):
         return False

@@ -1,4 +1,4 @@
-"""What may stand before a quotation without changing it: "According to the manual,", "However,", by locale."""
+"""Phrases that may precede a quotation without changing it: "According to the manual,", "However,", by locale."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_generation.verification.normal import Token, folded, tokens
 
 _LONGEST = 8
-"""Words of a source's name in a lead-in; letters where they are written without spaces."""
-_MOST = 3  # lead-ins one after the other: "However, according to the manual,"
+"""Maximum words of a source's name in a lead-in; letters in scripts without spaces."""
+_MOST = 3  # consecutive lead-ins: "However, according to the manual,"
 _GAP = "{source}"
 
 
 @cache
 def _frames() -> dict[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]:
-    """Return what stands before and after a source's name in the lead-ins of every locale, by the first token.
+    """Return the text before and after a source's name in every locale's lead-ins, by the first token.
 
     Those that begin with the name itself are under "".
     """
@@ -46,12 +46,12 @@ def _documents() -> frozenset[str]:
 
 @cache
 def glue() -> frozenset[str]:
-    """Return the words that may stand between the headers and the value of a cell, in every locale."""
+    """Return the words allowed between the headers and the value of a cell, in every locale."""
     return frozenset(word.casefold() for code in locales.codes() for word in locales.choose(code).checks.glue)
 
 
 def begins_one(text: str) -> bool:
-    """Whether a text is only the beginning of a lead-in: "According to the warranty terms"."""
+    """Return whether a text is only the beginning of a lead-in: "According to the warranty terms"."""
     found = folded(tokens(text[:200]))
     return bool(found) and any(
         before and found[: len(before)] == before and not after for before, after in _frames().get(found[0], ())
@@ -64,7 +64,7 @@ def names_of(*texts: str) -> frozenset[str]:
 
 
 def without(stated: Sequence[Token], text: str, names: frozenset[str]) -> Iterator[Sequence[Token]]:
-    """Yield a statement's tokens without the lead-ins that it may begin with; `text` is the statement as written."""
+    """Yield a statement's tokens without its possible lead-ins; `text` is the statement as written."""
     rest = stated
     for _ in range(_MOST if stated else 0):
         size = max(_connective(rest), default=0) or _lead(rest, text, names)
@@ -80,7 +80,7 @@ def _connective(stated: Sequence[Token]) -> list[int]:
 
 
 def _lead(stated: Sequence[Token], text: str, names: frozenset[str]) -> int:
-    """Return how many tokens a lead-in takes, 0 for none."""
+    """Return the number of tokens of a lead-in, 0 for none."""
     plain = tuple(token.text.casefold() for token in stated[: 3 * _LONGEST])
     frames = _frames()
     best = 0
@@ -89,7 +89,7 @@ def _lead(stated: Sequence[Token], text: str, names: frozenset[str]) -> int:
             continue
         begin = len(before)
         if before and not after and text[stated[begin - 1].end : stated[begin].start].strip()[:1] in {",", "，"}:
-            best = max(best, begin)  # a footnote stood for the source: "According to [1], …"
+            best = max(best, begin)  # a footnote took the source's place: "According to [1], …"
         for end in range(begin + 1, min(begin + _LONGEST, len(plain) - len(after) - 1) + 1):
             if plain[end : end + len(after)] != after:
                 continue

@@ -1,4 +1,4 @@
-"""A place that an answer names in words ("cell C13 of stock.xlsx"): a statement is checked against it, and no other."""
+"""Checks a statement only against the place that it names in words ("cell C13 of stock.xlsx")."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from footnote_text import locators
 
 from footnote_generation.language.places import Place, find_places, fits, matching
 
-STAND_IN = "document"  # what a place's words are replaced by: a lead-in names a document too
+STAND_IN = "document"  # replaces a place's words, since a lead-in can name a document too
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A place of a source that a statement names: its stretches in the source's text, in order."""
+    """A place of a source that a statement names, as stretches of the source's text, in order."""
 
     spans: tuple[tuple[int, int], ...]
     label: str
@@ -30,7 +30,7 @@ class Named:
 def find(statement: str, place: Place | None, source: Source, locale: str) -> Named | None:
     """Return the place inside a source that a marker (`place`) or else the statement names.
 
-    None for none, and where the source is that place as a whole, so that there is no other in it.
+    Returns None without a place, and if the source as a whole is that place.
     """
     if len(source.anchors) < 2:
         return None
@@ -48,7 +48,7 @@ def find(statement: str, place: Place | None, source: Source, locale: str) -> Na
 
 
 def without_places(statement: str, source: Source) -> str:
-    """Return a statement with one word for each place of the source in it: "as page 3 says" claims no 3."""
+    """Return a statement with one word per named place of the source: "as page 3 says" claims no 3."""
     kept, position = "", 0
     for one in find_places(statement, [source.filename]):
         if (one.page or one.line or one.slide or one.cell or one.sheet or one.filename) and matching(one, [source]):

@@ -1,7 +1,7 @@
-"""Texts as comparable tokens: what differs only in typography is the same.
+"""Texts as comparable tokens, without typographic differences.
 
-White space, quotation marks, dashes, bullets, commas, hyphens at the end of a line, the width of characters and the
-groups of digits make no difference; words, their order, digits, signs of money and percent do.
+White space, quotation marks, dashes, bullets, commas, hyphens at line ends, character width and digit grouping are
+ignored. Words, their order, digits, currency and percent signs count.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TOKEN_BYTES = 120
 
 
 class Token(NamedTuple):
-    """A word, number or sign as it is compared, and where it stands."""
+    """A normalised word, number or sign, and its place."""
 
     text: str
     start: int
@@ -36,7 +36,7 @@ class Token(NamedTuple):
 
 @kept(2 * 2**20, lambda found: _TOKEN_BYTES * len(found))
 def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
-    """Return the tokens of a text; `decimal` is the sign that the text's language puts before fractions."""
+    """Return the tokens of a text; `decimal` is the decimal sign of the text's language."""
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         start, end = match.span()
@@ -55,7 +55,7 @@ def tokens(text: str, decimal: str = ".") -> tuple[Token, ...]:
 
 
 def _number(written: str, decimal: str) -> str:
-    """Return a numeral without its groups and with "." before its fraction, as far as its form shows them."""
+    """Return a numeral without its groups and with "." as decimal sign, as far as its form shows them."""
     bare = _GROUPED.sub("", written)
     group = "," if decimal == "." else "."
     parts = bare.split(group)
@@ -65,5 +65,5 @@ def _number(written: str, decimal: str) -> str:
 
 
 def folded(found: tuple[Token, ...]) -> tuple[str, ...]:
-    """Return the texts of tokens without regard to case."""
+    """Return the texts of tokens, ignoring case."""
     return tuple(token.text.casefold() for token in found)

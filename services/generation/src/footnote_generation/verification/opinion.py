@@ -1,4 +1,4 @@
-"""What a reader's word counts for: only with quotes that stand in the sources, vetoed by numbers and names."""
+"""Weighs a reader's opinion: it counts only with quotes from the sources, and numbers and names can veto it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from footnote_generation.verification import values
 from footnote_generation.verification.evidence import Evidence, roots
 
 CONTRADICTED_AT = 0.8
-"""From here on a reader's contradiction counts; models that only know likeness never reach it."""
+"""A reader's contradiction counts from here on; models that only measure similarity never reach it."""
 PARTLY_AT = 0.5
 _NAME = re.compile(r"(?<=[^\W\d_.!?:;\n\"“„«(] )[^\W\d_][^\W\d_]{2,}")
 _ALL_NOUNS = frozenset({"de"})
-"""Languages that write every noun with a capital: it does not tell a name there."""
+"""Languages that capitalise every noun: a capital does not show a name there."""
 
 
 class Word(Enum):
-    """What a reader says."""
+    """A reader's verdict."""
 
     SUPPORTS = 1
     PARTLY = 2
@@ -33,7 +33,7 @@ class Word(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a reader said of a statement: how sure, the quotes by the source's number, a word that a veto is about."""
+    """A reader's opinion on a statement: its certainty, quotes by source number, and a word for a veto."""
 
     word: Word
     score: float
@@ -43,15 +43,15 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """What a reader is given: a text, and for each stretch of it the source and where it begins there."""
+    """The reader's input: a text, and the source and start of each stretch of it."""
 
     text: str
     pieces: tuple[tuple[int, int, int, int], ...]
-    """Number of the source, where the piece begins in the source, begin and end in the text."""
+    """Source number, start in the source, begin and end in the text."""
 
     @classmethod
     def of(cls, pieces: Sequence[tuple[int, int, str]]) -> Passage:
-        """Join texts, each with its source and where it begins there."""
+        """Join texts, each with its source and its start there."""
         joined, at, found = [], 0, []
         for number, start, text in pieces:
             found.append((number, start, at, at + len(text)))
@@ -60,7 +60,7 @@ class Passage:
         return cls("\n\n".join(joined), tuple(found))
 
     def quoted(self, spans: Sequence[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
-        """Return by source where stretches of the text stand there; all of it where there are none."""
+        """Return by source where stretches of the text are; the whole text if there are none."""
         found: dict[int, list[tuple[int, int]]] = {}
         for number, origin, begin, end in self.pieces:
             for first, last in spans or [(0, len(self.text))]:
@@ -77,12 +77,12 @@ def read(
     evidence: Mapping[int, Evidence],
     reader: SecondOpinion,
 ) -> Read:
-    """Return what opinions on passages come to, the best passage's first; quotes are widened to whole parts."""
+    """Combine opinions on passages, best passage first; quotes are widened to whole parts."""
     enough = reader.enough
     ranked = sorted(zip(passages, opinions, strict=True), key=lambda item: -item[1].supports)
     passage, best = ranked[0]
     if not reader.sees_contradictions:
-        return Read(Word.ALIKE, best.supports, {})  # likeness tells no truth from a falsehood
+        return Read(Word.ALIKE, best.supports, {})  # similarity cannot tell truth from falsehood
     if best.supports >= PARTLY_AT and best.contradicts < CONTRADICTED_AT:
         whole = {number: tuple(evidence[number].around(spans)) for number, spans in passage.quoted(best.spans).items()}
         if not _on_subject(statement, whole, evidence):
@@ -100,7 +100,7 @@ def read(
 def _on_subject(
     statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]
 ) -> bool:
-    """Whether quotes share a word with a statement of their language; one from anywhere says nothing of it."""
+    """Return whether quotes share a word with a statement in their language; others give no evidence for it."""
     wanted = roots(statement)
     if any(tongues.of(statement, one.language) != one.language for one in evidence.values()):
         return True
@@ -112,13 +112,13 @@ def _on_subject(
 
 
 def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]) -> str:
-    """Return a number, date or name of a statement that is not where a reader says it stands, "" where all are."""
+    """Return a number, date or name of a statement that is missing where a reader sees it, "" if all are there."""
     language = tongues.of(statement, evidence[next(iter(quotes))].language)
     given = [one for number in quotes for one in evidence[number].above]
     for number, spans in quotes.items():
         given += find(" \n".join(evidence[number].text[start:end] for start, end in spans), evidence[number].language)
         given += [one for one in evidence[number].scaled if any(s <= one.start < e for s, e in spans)]
-    # Words for small numbers stand in names and ages, and for more than they say: "the two", "a ten-year-old".
+    # Words for small numbers occur in names and ages, and for less exact meanings: "the two", "a ten-year-old".
     if lacking := values.missing([one for one in find(statement, language) if not one.spelled], given):
         return lacking[0].text
     if language in _ALL_NOUNS or any(one.language != language for one in evidence.values()):

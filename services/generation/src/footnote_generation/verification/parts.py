@@ -1,6 +1,6 @@
-"""What can be quoted of a source: its sentences, the items of its lists with their introduction, its short lines.
+"""The quotable parts of a source: its sentences, list items with their introduction, and short lines.
 
-Less than a sentence cannot be: what is left out may deny the rest.
+Nothing less than a sentence is quotable: the text left out may deny the rest.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _AROUND = " \t\"'“”„«»‹›’‘)）」』]*_"
 class Part:
     """A stretch of a source that can be quoted by itself.
 
-    `tokens` are those of its introduction and of itself, `starts` the indices at which a sentence, item or introduction
-    begins, so that a capital says nothing there. `heading` is the one it stands under, as tokens. `next` is the index
-    of the part that follows it in the same paragraph, -1 for none.
+    `tokens` are those of its introduction and its text. `starts` are the indexes at which a sentence, item or
+    introduction begins, where a capital has no meaning. `heading` is the heading above it, as tokens. `next` is the
+    index of the following part in the same paragraph, -1 for none.
     """
 
     tokens: tuple[Token, ...]
@@ -48,9 +48,9 @@ class _Line:
 
 
 def cut(text: str, language: str, decimal: str, headings: Set[str] = frozenset()) -> tuple[Part, ...]:
-    """Return the parts of a source in order; `decimal` is its language's sign before fractions.
+    """Return the parts of a source in order; `decimal` is its language's decimal sign.
 
-    A line that is one of `headings` is a heading like one that Markdown marks.
+    A line in `headings` counts as a heading, like one that Markdown marks.
     """
     found: list[Part] = []
     for start, end, lead, heading, follows in _stretches(text, language, headings):
@@ -85,7 +85,7 @@ _Span = tuple[int, int]
 def _stretches(
     text: str, language: str, headings: Set[str]
 ) -> Iterator[tuple[int, int, _Span | None, _Span | None, bool]]:
-    """Return start, end, introduction, heading of each part, and whether it goes on after the one before."""
+    """Return start, end, introduction and heading of each part, and whether it continues the one before."""
     heading: _Span | None = None
     lead: _Span | None = None
     block: list[_Line] = []
@@ -94,7 +94,7 @@ def _stretches(
         plain = line.text.strip()
         item = _ITEM.match(line.text)
         above = (line.start, line.start + len(line.text)) if plain in headings else _marked(line)
-        # A line that is indented goes on with the item above it.
+        # An indented line continues the item above it.
         goes_on = items and bool(block) and plain and line.text[:1].isspace() and item is None
         if block and not goes_on and (not plain or item or above or items):
             introduced = lead if items else None
@@ -161,10 +161,10 @@ def _of_block(
     whole = len(spans) == 1 and len(block) == 1
     follows = False
     for first, last in spans:
-        # A passage may begin or end in the middle of a sentence: that is none that can be quoted.
+        # A passage may begin or end in mid-sentence; such a fragment is not quotable.
         cut_off = last == len(text.rstrip()) and not text[first:last].rstrip(_AROUND).endswith(_ENDS) and not whole
         begun = first == len(text) - len(text.lstrip()) and text[first : first + 1].islower()
-        # What ends in a colon only introduces: "Do not take Dolofen:".
+        # Text that ends in a colon only introduces: "Do not take Dolofen:".
         quotable = not cut_off and not begun and not text[first:last].endswith((":", "："))
         if quotable:
             yield first, last, None, heading, follows
@@ -173,14 +173,14 @@ def _of_block(
         if (line.start, line.end) not in spans:
             yield line.start, line.end, None, heading, False
     for first, last in spans:
-        # "… in Raum C. Stand 104 …": whether a sentence ends after one capital, nothing tells for sure.
+        # "… in Raum C. Stand 104 …": it is uncertain whether a sentence ends after one capital.
         ends = [match.end() for match in _CAPITAL.finditer(text, first, last)]
         for begin, stop in pairwise([first, *ends, last]) if ends else ():
             yield begin, stop, None, heading, False
 
 
 def _stands_alone(block: Sequence[_Line], at: int) -> bool:
-    """Whether a line of a paragraph is a label with its value, and no piece of a sentence that is wrapped."""
+    """Return whether a line of a paragraph is a label with its value, not part of a wrapped sentence."""
     line = block[at]
     if not _LABELLED.match(line.text) or line.text.lstrip()[:1].islower():
         return False

@@ -1,4 +1,4 @@
-"""QUOTED: a statement that stands in the source whole and in its order, a lead-in of a closed list aside."""
+"""QUOTED: a statement that is in the source whole and in order, except for a lead-in of a closed list."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from footnote_generation.verification.normal import Token
 from footnote_generation.verification.parts import Part
 
-_FEWEST = 2  # tokens of a statement; one word by itself stands everywhere
+_FEWEST = 2  # tokens of a statement; a single word occurs everywhere
 
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """The parts of a source by their first token, in lower case; those under a heading by its first token too."""
+    """The parts of a source by their first token, in lower case; those under a heading also by its first token."""
 
     parts: tuple[Part, ...]
     first: Mapping[str, tuple[int, ...]]
@@ -33,7 +33,7 @@ class Index:
 
 
 def find(statement: Sequence[Token], question: bool, index: Index) -> tuple[int, int] | None:
-    """Return where a statement stands as whole parts of a source that follow one another, None if nowhere."""
+    """Return where a statement is as consecutive whole parts of a source, None if nowhere."""
     if len(statement) < _FEWEST or sum(len(token.text) for token in statement) < 4:
         return None
     head = statement[0].text.casefold()
@@ -57,9 +57,9 @@ def find(statement: Sequence[Token], question: bool, index: Index) -> tuple[int,
 
 
 def altered(statement: Sequence[Token], index: Index) -> tuple[int, int, str, str] | None:
-    """Return the part that a statement repeats but for its numbers: where it stands, a number stated, and that there.
+    """Return the part that a statement repeats except for its numbers: its place, a stated number, and the source's.
 
-    The same numbers in another order, or one that differs; with more changed it may be of something else.
+    Either the numbers are the same in another order, or one differs; with more changes it may be about something else.
     """
     frame = _frame(statement)
     if len(frame) < _FEWEST_ALIKE or frame.count("#") == 0:
@@ -86,7 +86,7 @@ def _numbers(found: Sequence[Token]) -> list[str]:
 
 
 def _chain(statement: Sequence[Token], at: int, number: int, question: bool, parts: Sequence[Part]) -> int | None:
-    """Return where the last of the parts ends that a statement from a token on consists of, None if of none."""
+    """Return where the consecutive parts end that equal a statement from a token on, None if there are none."""
     begin = at
     while number >= 0:
         part = parts[number]

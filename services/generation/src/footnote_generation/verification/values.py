@@ -1,4 +1,4 @@
-"""The numbers and dates of a statement beside those of its sources: which are neither there nor follow from those."""
+"""Finds numbers and dates of a statement that its sources neither contain nor imply."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from footnote_generation.language.quantities import Quantity, same_dimension, sa
 _FACTORS = (2.0, 3.0, 4.0, 7.0, 10.0, 12.0, 24.0, 30.0, 60.0, 100.0, 365.0, 1000.0)
 _TIMES = (2.0, 3.0, 4.0, 10.0)
 _MOST = 60
-"""Numbers of a source that are calculated with; of more, any number follows from some."""
+"""Maximum numbers of a source used in calculations; with more, any number follows from some."""
 
 
 def missing(stated: Sequence[Quantity], given: Sequence[Quantity]) -> list[Quantity]:
-    """Return the stated quantities that no given one may stand for."""
+    """Return the stated quantities that no given one matches."""
     return [one for one in stated if not any(_same(one, other) for other in given)]
 
 
 def absent(stated: Sequence[Quantity], given: Sequence[Quantity], text: str) -> Quantity | None:
-    """Return a value that is neither given nor the result of one step from what is given; `text` is the statement.
+    """Return a value that is neither given nor one calculation step from given ones; `text` is the statement.
 
-    Not dates, years and times of day, which are said of a text from without ("in 2019"), nor numbers that are part of a
-    word or range ("9th-grade", "2018–19"). Of 342 true statements of WiCE, 25 had such a date and 6 such a number.
+    Dates, years and times of day are ignored, since statements add them as context ("in 2019"). Numbers in a word or
+    range ("9th-grade", "2018–19") are ignored too. Of 342 true statements of WiCE, 25 had such a date and 6 such a
+    number.
     """
     for one in missing(stated, given):
         whole = one.dimension == "percent" and 100.0 in one.values
@@ -46,12 +47,12 @@ def _same(stated: Quantity, given: Quantity) -> bool:
         return _part_of_date(stated, given)
     if same_dimension(stated, given):
         return True
-    # "40" of "40 employees" may be counted in what no table of units knows.
+    # The unit of "40 employees" may be in no table of units.
     return {stated.dimension, given.dimension} <= {"year", "clock", "date", "ordinal", ""}
 
 
 def _part_of_date(stated: Quantity, given: Quantity) -> bool:
-    """Whether a year or a day is that of a date: 2024 of "3 March 2024", March 2024 too."""
+    """Return whether a year or a day belongs to a date: 2024 of "3 March 2024", March 2024 too."""
     if given.dimension != "date":
         return False
     dates = {int(value) for value in given.values}
@@ -65,7 +66,7 @@ def _part_of_date(stated: Quantity, given: Quantity) -> bool:
 
 
 def _follows(stated: Quantity, given: Sequence[Quantity]) -> bool:
-    """Whether a value is a sum, difference, product, quotient or share of given ones, or a multiple of one."""
+    """Return whether a value is a sum, difference, product, quotient or share of given ones, or a multiple of one."""
     alike = [one for one in given if one.dimension != "date" and same_dimension(stated, one)]
     numbers = sorted({abs(value) for one in alike for value in one.values})
     if stated.dimension == "date":
@@ -98,13 +99,13 @@ def _follows(stated: Quantity, given: Sequence[Quantity]) -> bool:
 
 
 def _rounded(value: float, number: float) -> bool:
-    """Whether a value is a number rounded to the value's own digits: 1.9 billion of 1,932 million."""
+    """Return whether a value is a number rounded to the value's own digits: 1.9 billion of 1,932 million."""
     digits = len(f"{abs(value):.12g}".replace(".", "").strip("0").split("e")[0])
     return value != 0 and digits <= 3 and float(f"{number:.{max(digits - 1, 0)}e}") == abs(value)
 
 
 def _sum(stated: Quantity, numbers: Iterable[float]) -> bool:
-    """Whether a value is the sum of several neighbouring numbers, as a total is of a column."""
+    """Return whether a value is the sum of several neighbouring numbers, as a total is of a column."""
     listed = list(numbers)
     return any(
         any(_near(value, sum(chosen)) for chosen in combinations(listed, 3)) for value in stated.values
@@ -112,5 +113,5 @@ def _sum(stated: Quantity, numbers: Iterable[float]) -> bool:
 
 
 def _near(value: float, result: float) -> bool:
-    """Whether a result is a value as one would round it."""
+    """Return whether a result is a value after usual rounding."""
     return abs(value - result) <= max(0.006 * abs(result), 1e-9)

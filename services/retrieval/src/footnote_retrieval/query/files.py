@@ -156,9 +156,9 @@ def effort_of_naming(query: str, names: FileNames) -> int:
 def named_files(query: str, names: FileNames) -> list[NamedFile]:
     """Return the files that a question names, in order of appearance: the search is limited to these.
 
-    A file is named by its name with extension ("travel-policy.md"), by its name in quotes, with or without extension,
-    and by its name as it is written where no prose is written like that (with "_": "BOEING_2022_10K"). Case and accents
-    do not matter. Anything else that sounds like a name only raises scores (`affinities`).
+    A question names a file by its name with extension ("travel-policy.md"), or by its name in quotes, with or without
+    extension. The bare name counts if no prose is written like it (with "_": "BOEING_2022_10K"). Case and accents do
+    not matter. Anything else that sounds like a name only raises scores (`affinities`).
     """
     readings = [(_Words.of(_CAMEL.sub(" ", query)), True), (_Words.of(query), False)]
     in_quotes = {_Words.of(_CAMEL.sub(" ", phrase)).words for phrase in quoted(query)}

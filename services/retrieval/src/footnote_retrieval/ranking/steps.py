@@ -1,7 +1,7 @@
 """The ranking as one list of named steps, each from candidates to candidates, run in this order.
 
-A step that changes a score, or keeps a candidate regardless of its score, records that on the candidate with its
-declared kind of adjustment. A search with `explain` returns these. A new step is one function and one line.
+A step that changes a score, or keeps a candidate regardless of its score, records an adjustment of its declared kind. A
+search with `explain` returns these. A new step is one function and one line.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from footnote_retrieval.ranking.level import level
 from footnote_retrieval.ranking.proximity import TOP
 from footnote_retrieval.ranking.repetitions import without_repetitions
 
-# Per character, finding a term in a passage, reading a passage's terms and decoding a row cost less than analysing a
-# question, by about these factors.
+# Costs per character relative to analysing a question: finding a term in a passage, reading a passage's terms, decoding
+# a row.
 _LOOKED, QUICKER = 20_000, 200
 
 Change = Callable[[list[Candidate], Ranking], list[Candidate]]
