@@ -77,7 +77,7 @@ def serve(
 
 
 def _forked(services: tuple[str, ...], number: int) -> list[forked.Forked]:
-    """Return up to this many forked parts; none if forking is not possible or not wanted."""
+    """Return this many forked parts; none if forking is not possible or not wanted."""
     if not number or not forked.can_fork():
         return []
     forked.load(services)

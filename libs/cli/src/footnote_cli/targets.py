@@ -72,7 +72,7 @@ def parse(target: str) -> Target:
 
 
 def split(target: Target, processes: int) -> list[Target]:
-    """Return what each process runs; the vector engine is in the first. ValueError unless it is a whole deployment."""
+    """Return what each process runs; the vector engine is in the first. ValueError for dividing a single stage."""
     if target.services != STAGES and processes > 1:
         raise ValueError("only a whole deployment is divided among processes")
     if processes == 1:

@@ -32,8 +32,8 @@ from footnote_retrieval.ranking.level import level
 from footnote_retrieval.ranking.proximity import TOP
 from footnote_retrieval.ranking.repetitions import without_repetitions
 
-# Costs per character relative to analysing a question: finding a term in a passage, reading a passage's terms, decoding
-# a row.
+# How many times cheaper per character than analysing a question: finding a term in a passage; reading its terms or
+# decoding a row.
 _LOOKED, QUICKER = 20_000, 200
 
 Change = Callable[[list[Candidate], Ranking], list[Candidate]]
