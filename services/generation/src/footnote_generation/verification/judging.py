@@ -110,13 +110,15 @@ def _misplaced(named: Named, evidence: Evidence) -> Judgement:
 
 def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) -> Judgement:
     cell = (found.start, found.end)
+    # The whole line: a row's first header stands before its first cell.
+    start = evidence.text.rfind("\n", 0, found.row_start) + 1
+    end = evidence.text.find("\n", found.row_end)
+    row = (start, end if end >= 0 else len(evidence.text))
     if found.holds:
-        return Judgement(
-            VERDICT_SUPPORTED, SURE, found.row_start, found.row_end, basis=BASIS_CELLS, cell=cell, settled=True
-        )
+        return Judgement(VERDICT_SUPPORTED, SURE, *row, basis=BASIS_CELLS, cell=cell, settled=True)
     held = _short(evidence.text[found.start : found.end])
     doubt = Doubt(reason, stated=found.stated, found=held, subject=subject)  # type: ignore[arg-type]
-    return Judgement(VERDICT_UNSUPPORTED, WRONG, found.row_start, found.row_end, doubt, cell=cell, settled=True)
+    return Judgement(VERDICT_UNSUPPORTED, WRONG, *row, doubt, cell=cell, settled=True)
 
 
 def _short(text: str) -> str:
