@@ -92,8 +92,11 @@ class Writing:
     scales: Mapping[str, float]
     units: Mapping[str, tuple[str, float]]
     ordinal: str
+    begins: frozenset[str]
+    """The first words of numbers that are spelled."""
 
 
+@lru_cache(maxsize=20_000)
 def plain(word: str) -> str:
     """Return a word as the tables have it: in lower case, without a final full stop, with single spaces."""
     return " ".join(fold(word).replace("\u200f", "").strip(" .").split())
@@ -108,10 +111,11 @@ def writing(language: str) -> Writing:
         symbols["decimal"],
         symbols["group"],
         _months(locale),
-        _spelled(locale.language),
+        spelled := _spelled(locale.language),
         _scales(locale),
         _units(locale),
         _ORDINAL.get(locale.language, r"\.(?=\s)"),
+        frozenset(word.split(" ")[0] for word in spelled),
     )
 
 

@@ -213,6 +213,8 @@ def _unit(
 
 
 def _spelled(text: str, tokens: list[_Token], at: int, how: Writing) -> tuple[Quantity, int] | None:
+    if plain(tokens[at].text) not in how.begins:
+        return None
     for last in range(min(at + _SPELLED_TOKENS, len(tokens)) - 1, at - 1, -1):
         if tokens[last].end - tokens[at].start > 40:
             continue

@@ -220,6 +220,8 @@ class Checker:
         if not any(char.isalnum() for char in plain):
             doubt = Doubt(CLAIM_REASON_NOTHING_TO_CHECK)
             return {key: replace(one, doubt=doubt, settled=True) for key, one in known.items()}
+        if all(one.spelled for one in stated):
+            return known  # then the numbers of the sources need not be read
         lacking = values.absent(stated, [value for one in ready for value in one.quantities], plain)
         if lacking is None:
             return known
