@@ -128,8 +128,8 @@ async def test_pages_elsewhere_cannot_load_or_drive_it(http: httpx2.AsyncClient)
     assert (await http.get("/", headers=followed)).status_code == 200
 
 
-def test_the_script_without_the_pdf_viewer_is_small() -> None:
-    scripts = [path for path in (BUILT / "assets").glob("*.js") if not path.name.startswith("pdf")]
+def test_the_script_without_what_is_loaded_later_is_small() -> None:
+    scripts = [path for path in (BUILT / "assets").glob("*.js") if not path.name.startswith(("pdf", "katex"))]
     assert 0 < sum(path.stat().st_size for path in scripts) <= LARGEST_SCRIPT
 
 

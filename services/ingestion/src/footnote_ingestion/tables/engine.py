@@ -36,6 +36,8 @@ _SETTINGS = (
     "SET lock_configuration=true",
 )
 
+_TIMER_STACK = 256 * 1024
+
 
 class Session:
     """A locked engine, created once per process and before the sandbox: at its start it inspects the machine.
@@ -91,7 +93,9 @@ class Engine:
         self._timer: threading.Timer
 
     def __enter__(self) -> Self:
-        # One thread for all statements: each thread maps memory of its own, of which the process may have little.
+        # One thread for all statements, with a small stack: the process may map little memory, and the usual stack of
+        # 8 MiB was refused.
+        threading.stack_size(_TIMER_STACK)
         self._timer = threading.Timer(self._seconds, self._interrupt)
         self._timer.daemon = True
         self._timer.start()

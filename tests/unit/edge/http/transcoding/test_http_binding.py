@@ -85,7 +85,8 @@ SAMPLES = {
 @pytest.mark.parametrize("one", rules(), ids=lambda one: f"{one.verb} {one.method.name}")
 def test_a_query_takes_each_field_by_both_its_names(one: Rule) -> None:
     """By the contract's name and by that of protobuf's JSON, as a body does."""
-    path = dict.fromkeys(one.variables, "p")
+    fields = one.method.input_type.fields_by_name
+    path = {name: SAMPLES.get(fields[name].cpp_type, "1") if name in fields else "p" for name in one.variables}
     for field in one.method.input_type.fields:
         if field.name in path or one.body in ("*", field.name) or field.message_type is not None:
             continue
