@@ -105,6 +105,11 @@ NOT_YET = {
 }
 
 
+def is_computed(case: Case, text: str) -> bool:
+    """Whether an answer is the right total of the values that a reader would otherwise be shown."""
+    return case.kind == "total" and all(map(str.isdigit, case.shows)) and f": {sum(map(int, case.shows))} [" in text
+
+
 def noticed(case: Case, text: str) -> list[str]:
     """Return what an answer should have said of what it is, and did not, or the other way round."""
     finder = locales.choose(case.language).finder.model_dump()
@@ -123,6 +128,6 @@ async def test_the_passage_finder_says_what_it_does_and_shows_all(edge: EdgeClie
     faults: dict[str, list[str]] = {}
     for case in CASES:
         text = await modest_answer(edge, case)
-        if found := missing(case, text) + noticed(case, text):
+        if not is_computed(case, text) and (found := missing(case, text) + noticed(case, text)):
             faults[case.question] = [text, *found]
     assert set(faults) == NOT_YET, faults
