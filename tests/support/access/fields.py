@@ -237,7 +237,7 @@ FILLERS: dict[str, Filler] = {
             "reindex",
             "history", "instructions", "kind", "language", "limit", "max_messages", "max_tokens", "offset", "owner_id",
             "prompt",
-            "query_vector", "rating", "rerank", "resume_token", "retrieval", "settings", "source_type", "states",
+            "query_vector", "rating", "rerank", "resume_token", "retrieval", "revision", "settings", "source_type", "states",
             "tags", "tenant_id", "ttl", "update_time", "use_memory", "visibility", "Collection.id", "VectorRow.id",
             "documents.id", "GetActivity.hours",
         ),
