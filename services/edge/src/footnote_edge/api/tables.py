@@ -10,7 +10,7 @@ from footnote_edge.api.parts import Parts
 
 
 class TablesApi:
-    """RPCs about tables; ingestion decides which documents the caller may read."""
+    """RPCs about tables. Edge checks access to their documents as exactly as for the documents themselves."""
 
     parts: Parts
 
@@ -18,6 +18,7 @@ class TablesApi:
         """List the tables of a document."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence,))
+        await self.parts.documents.get(scope, request.document_id)
         found = await self.parts.stages.ingestion.DescribeTables(
             ingestion.DescribeTablesRequest(scope=scope, document_id=request.document_id), timeout=self._timeout
         )
@@ -32,9 +33,11 @@ class TablesApi:
 
     async def GetTable(self, request: pb.GetTableRequest, context: Call) -> pb.GetTableResponse:
         """Return a table with a page of its rows."""
+        scope = caller()
+        await self.parts.documents.get(scope, request.document_id)
         found = await self.parts.stages.ingestion.ReadTable(
             ingestion.ReadTableRequest(
-                scope=caller(),
+                scope=scope,
                 document_id=request.document_id,
                 number=request.number,
                 page_size=request.page_size,
@@ -48,8 +51,11 @@ class TablesApi:
 
     async def QueryTables(self, request: pb.QueryTablesRequest, context: Call) -> pb.QueryTablesResponse:
         """Run one SELECT over the tables in documents."""
+        scope = caller()
+        for document_id in dict.fromkeys(request.document_ids):
+            await self.parts.documents.get(scope, document_id)
         found = await self.parts.stages.ingestion.QueryTables(
-            ingestion.QueryTablesRequest(scope=caller(), document_ids=request.document_ids, query=request.query),
+            ingestion.QueryTablesRequest(scope=scope, document_ids=request.document_ids, query=request.query),
             timeout=self._timeout,
         )
         return pb.QueryTablesResponse(result=found.result)
