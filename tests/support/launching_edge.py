@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from footnote_database.parts import Parts
 from footnote_edge.app import build
 from footnote_edge.jobs import jobs
 from footnote_kit.testing import serve_app
@@ -30,8 +31,8 @@ async def launch(server: postgres.PostgresServer, back: float, patience: float) 
     os.environ["FOOTNOTE_EDGE_EXECUTOR_ID"] = "edge-0"
     prepare, timer = jobs._prepare, threading.Timer(back, server.start)
 
-    def lost(folder: Path, url: str) -> None:
-        prepare(folder, url)
+    def lost(folder: Path, url: str, parts: Parts | None) -> None:
+        prepare(folder, url, parts)
         server.kill()
         if back:
             timer.start()
