@@ -152,7 +152,7 @@ class Steps:
         A third-party stage may have no tables. Then passages answer the question without a degradation.
         """
         documents = computed.documents_of(found.chunks)
-        if not documents or len(question) > _MOST_COMPUTED:
+        if not documents or len(question) > _MOST_COMPUTED or not computed.may_be_computed(question):
             return TableComputation()
         request = ingestion.ComputeAnswerRequest(
             scope=self._scope, question=question, document_ids=documents, locale=locale
