@@ -165,8 +165,9 @@ def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:
     temporary = str(Path(plan.folder) / "tmp")
     os.environ.update(HOME=temporary, TMPDIR=temporary)
     tempfile.tempdir = None  # so that it is determined again
-    _limit_memory(plan.memory_bytes)
     session = Session(Path(temporary) / "tables", plan.memory_bytes)
+    # After the engine, which reserves some 600 MB of addresses that it does not use: they do not count against a file.
+    _limit_memory(plan.memory_bytes)
     if plan.uid:
         os.chown(session.folder, plan.uid, plan.uid)
     measures = Measures()
