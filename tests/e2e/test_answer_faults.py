@@ -118,7 +118,7 @@ async def test_429_then_success(model: ModelServer, edge: EdgeClient) -> None:
     done = await edge.answer(QUESTION)
     assert done.answer.text == "Employees receive 25 days of paid leave [1]."
     assert done.answer.provider == "openai"
-    assert len(model.seen) == before + 2
+    assert len(model.seen) == before + 3  # refused, answered, and asked to read the statement
     assert not done.degradations
 
 

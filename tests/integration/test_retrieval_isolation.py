@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_FILTER_FIELD_UNKNOWN
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote.types.v1.scope_pb2 import Role, Scope
 from footnote_kit.errors import FootnoteError, NotFound
@@ -134,7 +135,8 @@ async def test_not_one_chunk_from_outside_the_callers_scope(library: Library) ->
                     seen["queried"] += 1
                 else:
                     found = await library.stub.Retrieve(made)
-                    assert not found.degradations
+                    # Random filters may name what no document has, which is said.
+                    assert {one.reason for one in found.degradations} <= {DEGRADATION_REASON_FILTER_FIELD_UNKNOWN}
                     chunks = [c for scored in found.chunks for c in (scored.chunk, *scored.neighbors)]
             except NotFound as error:
                 seen["refused"] += 1
