@@ -105,8 +105,11 @@ class Filled:
         text = "\n\n".join(
             f"The laser of type {number}{part} has a warranty of {part + 12} months." for part in range(60)
         )
+        # Two tables of two rows, so that lists of tables and of rows have a second page.
+        for name in ("Weight", "Price"):
+            text += f"\n\n| Laser | {name} |\n|---|---|\n| Type {number}1 | 12 |\n| Type {number}2 | 14 |\n\nAs sold."
         parts = [
-            doc.UploadDocumentRequest(metadata=doc.UploadMetadata(collection="papers", filename=f"{number}.txt")),
+            doc.UploadDocumentRequest(metadata=doc.UploadMetadata(collection="papers", filename=f"{number}.md")),
             doc.UploadDocumentRequest(data=text.encode()),
         ]
         document = self._say("UploadDocument", iter(parts)).document.id
@@ -134,6 +137,8 @@ class Filled:
             if field.name in self.names and field.type == FieldDescriptor.TYPE_STRING:
                 value = "rows" if "Vector" in method.name and field.name == "collection" else self.names[field.name]
                 put(request, (field,), value)
+        if "number" in method.input_type.fields_by_name:
+            request.number = 1
         return request
 
     def code(self, method: MethodDescriptor, *messages: bytes) -> grpc.StatusCode:
