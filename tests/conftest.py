@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to `make test-all` the second run, on PostgreSQL, of what `make test` runs on SQLite."""
     for item in items:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
-        if any(isinstance(one, str) and one == "postgres" for one in given):  # arrays compare to arrays
+        if any(isinstance(one, str) and one in ("postgres", "postgresql") for one in given):  # arrays compare to arrays
             item.add_marker("full")
 
 

@@ -184,3 +184,11 @@ async def test_a_database_that_is_not_there_is_not_waited_for(server: PostgresSe
     assert time.monotonic() - began < 10
     assert not waits(caught.value)
     await database.close()
+
+
+async def test_a_connection_is_used_again(database: Database) -> None:
+    async def backend() -> int:
+        async with database.read() as connection:
+            return int((await connection.execute(sa.text("SELECT pg_backend_pid()"))).scalar_one())
+
+    assert len({await backend() for _ in range(5)}) == 1

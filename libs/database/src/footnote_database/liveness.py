@@ -6,6 +6,7 @@ the hung server to confirm the cancellation. The next user of the connection the
 
 from typing import Any
 
+from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
 from footnote_kit.logs import get_logger
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
@@ -17,6 +18,8 @@ from footnote_database import failures
 ANSWER_SECONDS = 5.0
 """Time limit for a pooled connection to respond before it is used."""
 _USED = "used"
+_CLOSED = (PostgresError, InterfaceError, InternalClientError, OSError)
+"""What a ping raises on a connection that is closed or about to close."""
 
 _log = get_logger(__name__)
 
@@ -41,12 +44,13 @@ def _ask(connection: Any, record: Any, _proxy: Any) -> None:
         _log.warning("database_silent", seconds=ANSWER_SECONDS)
         connection.driver_connection.terminate()  # a regular close would wait for the same hung server
         raise failures.not_reached() from error
-    except Exception as error:  # the connection is closed or about to close
+    except _CLOSED as error:
         raise InvalidatePoolError from error
 
 
 async def _say(driver: Any) -> None:
-    await driver.execute("", timeout=ANSWER_SECONDS)
+    # asyncpg 0.32 fails on the response to an empty statement.
+    await driver.execute("SELECT 1", timeout=ANSWER_SECONDS)
 
 
 def _late(context: ExceptionContext) -> None:

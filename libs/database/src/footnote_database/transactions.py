@@ -33,7 +33,7 @@ _START_PAUSES = Backoff(0.25, 2.0)
 _MIGRATION_SECONDS = 3600.0
 _CHECK_SECONDS = 5.0
 _RETRY_SECONDS = 2.0
-_LOOKS = 250  # checks for connections in use, at close
+_LOOKS = 150  # checks for connections in use, at close
 _LOOK_SECONDS = 0.02
 
 _log = get_logger(__name__)
@@ -187,11 +187,13 @@ class Database:
         if self._look is not None:
             await asyncio.to_thread(self._look.end)
         pool = self.engine.pool
-        for _ in range(_LOOKS):
-            if not isinstance(pool, QueuePool) or not pool.checkedout():
-                break
-            await asyncio.sleep(_LOOK_SECONDS)
-        await self.engine.dispose()
+        try:
+            for _ in range(_LOOKS):
+                if not isinstance(pool, QueuePool) or not pool.checkedout():
+                    break
+                await asyncio.sleep(_LOOK_SECONDS)
+        finally:
+            await self.engine.dispose()
         await asyncio.sleep(0)  # the driver's sockets close one iteration of the event loop after their connections
 
     def _file(self) -> Path | None:
