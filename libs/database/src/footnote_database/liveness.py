@@ -6,7 +6,6 @@ the hung server to confirm the cancellation. The next user of the connection the
 
 from typing import Any
 
-from asyncpg.exceptions import InterfaceError, InternalClientError, PostgresError
 from footnote_kit.logs import get_logger
 from sqlalchemy import event
 from sqlalchemy.engine import ExceptionContext
@@ -18,8 +17,6 @@ from footnote_database import failures
 ANSWER_SECONDS = 5.0
 """Time limit for a pooled connection to respond before it is used."""
 _USED = "used"
-_CLOSED = (PostgresError, InterfaceError, InternalClientError, OSError)
-"""What a ping raises on a connection that is closed or about to close."""
 
 _log = get_logger(__name__)
 
@@ -44,8 +41,17 @@ def _ask(connection: Any, record: Any, _proxy: Any) -> None:
         _log.warning("database_silent", seconds=ANSWER_SECONDS)
         connection.driver_connection.terminate()  # a regular close would wait for the same hung server
         raise failures.not_reached() from error
-    except _CLOSED as error:
+    except Exception as error:
+        if not isinstance(error, _closed()):
+            raise
         raise InvalidatePoolError from error
+
+
+def _closed() -> tuple[type[Exception], ...]:
+    """Return what a ping raises on a connection that is closed or about to close."""
+    from asyncpg import exceptions  # imported late: installations on SQLite never need it
+
+    return exceptions.PostgresError, exceptions.InterfaceError, exceptions.InternalClientError, OSError
 
 
 async def _say(driver: Any) -> None:
