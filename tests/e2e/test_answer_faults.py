@@ -113,7 +113,11 @@ async def test_cancel_before_the_first_token_closes_the_connection_too(model: Mo
 
 
 async def test_429_then_success(model: ModelServer, edge: EdgeClient) -> None:
-    model.script([Fail(429, {"Retry-After": "0.1"})], [Say(["Employees receive 25 days of paid leave [1]."]), Finish()])
+    model.script(
+        [Fail(429, {"Retry-After": "0.1"})],
+        [Say(["Employees receive 25 days of paid leave [1]."]), Finish()],
+        [Say(['{"verdicts": []}']), Finish()],
+    )
     before = len(model.seen)
     done = await edge.answer(QUESTION)
     assert done.answer.text == "Employees receive 25 days of paid leave [1]."
