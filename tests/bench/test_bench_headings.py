@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import HEADING, BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.shared import shared_dir

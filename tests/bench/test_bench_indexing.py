@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_indexing.app import build
 from footnote_indexing.chunking.drafts import Drafter
 from footnote_kit.collection_settings import resolve
@@ -85,7 +86,7 @@ def paragraph(number: int, words: int = 100) -> str:
     return " ".join(sentences)
 
 
-def documents(chunks: int, offset: int = 0) -> list[list[document_pb2.Block]]:
+def documents(chunks: int, offset: int = 0) -> list[list[parsing_pb2.Block]]:
     """Documents of 250 paragraphs; a paragraph makes a chunk."""
     made = []
     for first in range(offset, offset + chunks, PER_DOCUMENT):
@@ -117,7 +118,7 @@ class Service:
         """Index documents side by side, from the first block sent to the last document published."""
         turns = asyncio.Semaphore(parallel)
 
-        async def one(number: int, blocks: list[document_pb2.Block]) -> int:
+        async def one(number: int, blocks: list[parsing_pb2.Block]) -> int:
             async with turns:
                 document_id = f"{self._name}-{first}-{number}"
                 result = await self._client.index(self._collection_id, document_id, blocks, timeout=1000)
@@ -168,9 +169,9 @@ class BareEngine:
         vector = np.full(384, 1.0 / np.sqrt(384), dtype=np.float32)
         made = []
         for blocks in documents(chunks, first):
-            document = document_pb2.Document(id=f"bare-{first}-{blocks[0].text}", revision=1, tenant_id="t")
+            document = stored_document_pb2.Document(id=f"bare-{first}-{blocks[0].text}", revision=1, tenant_id="t")
             drafter = Drafter(document, resolve(collection_pb2.CollectionSettings(**settings("zero"))), no_vectors)
-            drafts = drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata(language="en"))
+            drafts = drafter.feed(blocks) + drafter.finish(parsing_pb2.ParsedMetadata(language="en"))
             made += [encode_chunk(Row(draft.chunk, "bare:1", vector, draft.lexical_text), 384) for draft in drafts]
         batches = deque(made[start : start + 100] for start in range(0, len(made), 100))
         write = getattr(await self._store._connected(), self.operation)

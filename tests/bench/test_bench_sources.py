@@ -20,7 +20,8 @@ import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
 from footnote.edge.v1.answers_pb2 import SearchRequest
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from support import edge_sources as kept
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client

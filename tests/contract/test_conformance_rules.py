@@ -52,6 +52,6 @@ def test_the_command_says_where_each_rule_stands() -> None:
     assert listed["a-scope-counts-as-it-travels"] == {
         "check": "a-scope-counts-as-it-travels",
         "says": rule,
-        "rules": [{"rule": rule, "stands_at": ["footnote.types.v1.Scope"]}],
+        "rules": [{"rule": rule, "stands_at": ["footnote.stages.v1.Scope"]}],
     }
     assert all(rule["stands_at"] for one in listed.values() for rule in one["rules"])

@@ -113,7 +113,7 @@ def test_scores_mean_one_thing() -> None:
     said = {owner: comment for owner, field, comment in fields() if field.name == "score"}
     assert len(said) >= 5
     assert all("0..1" in comment for comment in said.values()), said
-    assert said["footnote.edge.v1.ScoredChunk"] == said["footnote.types.v1.ScoredChunk"]
+    assert said["footnote.edge.v1.ScoredChunk"] == said["footnote.stages.v1.ScoredChunk"]
 
 
 def test_what_may_be_repeated_under_an_id_takes_one() -> None:

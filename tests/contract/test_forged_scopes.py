@@ -9,8 +9,9 @@ from typing import Any
 
 import grpc
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry_pb
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER
 from footnote_kit import credential
 from footnote_kit.app import App, Runtime
 from footnote_kit.credential import HEADER, MAX_LIFETIME, ServiceCredential

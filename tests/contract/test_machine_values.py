@@ -18,7 +18,7 @@ PROSE = {
     "footnote.types.v1.Degradation.effect": "a sentence for people; the reason beside it is an enum",
     "footnote.types.v1.DocumentOrigin.kind": "the id of a registered kind of source, which packages add to",
     "footnote.edge.v1.Source.kind": "the id of a registered kind of source, which packages add to",
-    "footnote.types.v1.TextBounds.because": "completes the message of an error, whose own reason is an enum",
+    "footnote.stages.v1.TextBounds.because": "completes the message of an error, whose own reason is an enum",
 }
 """Strings with such a name, each with why it is one."""
 WORDS = {

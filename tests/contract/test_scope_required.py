@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from importlib import import_module
 
 import pytest
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
@@ -52,7 +52,7 @@ def test_every_request_has_a_scope_field(stage: str) -> None:
     for method in service.methods:
         field = method.input_type.fields_by_name.get("scope")
         assert field is not None, method.full_name
-        assert field.message_type.full_name == "footnote.types.v1.Scope", method.full_name
+        assert field.message_type.full_name == "footnote.stages.v1.Scope", method.full_name
 
 
 async def test_a_stream_without_any_message_is_refused_in_the_right_words() -> None:

@@ -9,7 +9,8 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_kit import context, credential
 from footnote_kit.credential import HEADER, ServiceCredential
 from footnote_kit.errors import Unauthenticated

@@ -24,7 +24,7 @@ from footnote.edge.v1 import limits_pb2 as lim
 from footnote.edge.v1 import sources_pb2 as src
 from footnote.edge.v1 import vectors_pb2 as vec
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.scope_pb2 import ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_edge.http.transcoding.rules import Rule, rules
 from footnote_kit.edge import METHODS, PATHS, EdgeStub

@@ -20,7 +20,7 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, SearchMemoryRequest
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.gateway.keys import offline
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError

@@ -22,8 +22,8 @@ from footnote.edge.v1.documents_pb2 import (
     UpdateDocumentRequest,
     WatchDocumentRequest,
 )
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1 import document_pb2 as doc
-from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, NotFound, Unavailable
 from support import postgres
 from support.deployment import Deployment

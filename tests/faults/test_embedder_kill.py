@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
-from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH
 from footnote_indexing.app import build
 from footnote_kit.testing import serve_app
 from footnote_providers import registry

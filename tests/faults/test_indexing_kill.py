@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1 import document_pb2
+from footnote.stages.v1 import parsing_pb2, stored_document_pb2
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import stage_channel
 from footnote_store.filters import RowScope
@@ -31,10 +31,10 @@ def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 async def index_until(
-    client: Client, collection_id: str, document_id: str, blocks: list[document_pb2.Block], stored: int
+    client: Client, collection_id: str, document_id: str, blocks: list[parsing_pb2.Block], stored: int
 ) -> None:
     """Index until so many chunks are stored, then return with the call open and the document not sent to its end."""
-    header = document_pb2.Document(
+    header = stored_document_pb2.Document(
         id=document_id, collection_id=collection_id, revision=1, filename=f"{document_id}.md", create_time=UPLOADED
     )
 

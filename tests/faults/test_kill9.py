@@ -16,9 +16,10 @@ from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.documents_pb2 import QueryChunksRequest, WatchDocumentsRequest
 from footnote.indexing.v1.indexing_service_pb2 import GetIndexStatsRequest
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.clients import open_channel
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable

@@ -13,7 +13,7 @@ from pathlib import Path
 import grpc
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
-from footnote.types.v1.document_pb2 import Document
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import serve_app

@@ -8,8 +8,8 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as apb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
 from footnote.generation.v1 import generation_service_pb2 as gpb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import LineLocator, Locator
 from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation

@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import PromptSettings, RerankSettings
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote.types.v1.reasons_pb2 import (

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING
-from footnote.types.v1.scope_pb2 import ROLE_WRITER, Scope
+from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote_indexing.app import build
 from footnote_kit.testing import serve_app
 from footnote_providers.e5 import files

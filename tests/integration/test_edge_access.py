@@ -52,7 +52,7 @@ from footnote.types.v1.collection_pb2 import (
     Grant,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_edge.app import build
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub

@@ -19,7 +19,7 @@ from footnote.edge.v1.answers_pb2 import (
     SearchRequest,
 )
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
 from footnote_edge.gateway.keys import offline

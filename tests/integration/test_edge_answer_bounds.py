@@ -16,7 +16,7 @@ from footnote.edge.v1.conversations_pb2 import (
     RegenerateMessageRequest,
 )
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.app import build
 from footnote_edge.gateway.keys import offline
 from footnote_generation.app import build as build_generation

@@ -14,7 +14,7 @@ from footnote.edge.v1.documents_pb2 import GetDocumentRequest
 from footnote.edge.v1.keys_pb2 import RevokeKeyRequest
 from footnote.edge.v1.system_pb2 import AUTHENTICATION_KEY
 from footnote.types.v1.errors_pb2 import ERROR_REASON_CREDENTIALS_INVALID
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.app import build
 from footnote_edge.audit import bounding, coverage
 from footnote_edge.audit.book import AuditBook

@@ -17,6 +17,7 @@ from footnote.edge.v1.documents_pb2 import (
     UploadMetadata,
     WatchDocumentRequest,
 )
+from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
 from footnote_edge.documents import reconcile
@@ -57,11 +58,11 @@ async def upload(edge: EdgeStub, text: bytes = b"one\ntwo") -> str:
     return str((await edge.UploadDocument(iter(parts))).document.id)
 
 
-async def cancel(edge: EdgeStub, document_id: str) -> doc.Document:
+async def cancel(edge: EdgeStub, document_id: str) -> stored_document_pb2.Document:
     return (await edge.CancelDocument(CancelDocumentRequest(document_id=document_id))).document
 
 
-async def end(edge: EdgeStub, document_id: str) -> doc.Document:
+async def end(edge: EdgeStub, document_id: str) -> stored_document_pb2.Document:
     events = [one async for one in edge.WatchDocument(WatchDocumentRequest(document_id=document_id), timeout=60)]
     return events[-1].document
 

@@ -22,6 +22,7 @@ from footnote.edge.v1.documents_pb2 import (
     WatchDocumentsRequest,
     WatchDocumentsResponse,
 )
+from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
@@ -61,12 +62,12 @@ def upload(text: bytes, name: str = "a.txt", collection: str = "default", **more
     yield UploadDocumentRequest(data=text)
 
 
-def document_of(event: WatchDocumentResponse | WatchDocumentsResponse) -> doc.Document:
+def document_of(event: WatchDocumentResponse | WatchDocumentsResponse) -> stored_document_pb2.Document:
     """Return the document that a watch tells of."""
     return event.changed.document if isinstance(event, WatchDocumentsResponse) else event.document
 
 
-async def settle(edge: EdgeStub, document_id: str) -> doc.Document:
+async def settle(edge: EdgeStub, document_id: str) -> stored_document_pb2.Document:
     """Watch a document to its end and return it."""
     last = None
     async for event in edge.WatchDocument(WatchDocumentRequest(document_id=document_id), timeout=20):

@@ -15,7 +15,7 @@ from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.edge.v1.documents_pb2 import WatchDocumentsRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.app import build
 from footnote_edge.gateway.guard import PUBLIC
 from footnote_edge.gateway.keys import offline

@@ -10,8 +10,8 @@ from typing import Any
 import psycopg
 import pytest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_EDGE, ManifestSource, Source
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest
 from footnote.edge.v1.system_pb2 import GetHealthRequest
-from footnote.types.v1.scope_pb2 import ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_edge.app import build
 from footnote_edge.http.console import pages
 from footnote_edge.http.openapi.document import document

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import openai
 import pytest
-from footnote.types.v1 import chunk_pb2 as chk
+from footnote.stages.v1 import passage_pb2
 from footnote_edge.app import build
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
@@ -260,7 +260,7 @@ async def test_the_wrapper_refuses_an_embedding_beyond_all_numbers(http: httpx2.
 
 
 async def test_the_wrapper_queries_by_metadata(http: httpx2.AsyncClient, world: World) -> None:
-    chunk = chk.Chunk(id="c1", text="the text")
+    chunk = passage_pb2.Chunk(id="c1", text="the text")
     chunk.metadata.update({"section_id": "intro"})
     world.chunks["d"] = [chunk]
     found = await http.get("/collections/kb/documents", params={"where": '{"section_id":"intro"}', "limit": 5000})

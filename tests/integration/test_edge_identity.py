@@ -24,7 +24,7 @@ from footnote.edge.v1.documents_pb2 import (
 )
 from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_edge.app import build
 from footnote_edge.gateway.guard import PUBLIC, ROLES
 from footnote_edge.gateway.keys import offline

@@ -13,7 +13,7 @@ from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentsRequest
 from footnote.edge.v1.keys_pb2 import CreateKeyRequest, Key, ListKeysRequest, RevokeKeyRequest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
 from footnote_edge.gateway.keys import CACHE_SECONDS, offline

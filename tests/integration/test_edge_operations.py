@@ -21,6 +21,7 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadMetadata,
 )
+from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.app import build
@@ -77,7 +78,7 @@ def meta(user: str, role: str = "writer", tenant: str = "default") -> tuple[tupl
     return tuple(headers(user, role, tenant).items())
 
 
-async def upload(edge: EdgeStub, text: str, collection: str, **more: Any) -> doc.Document:
+async def upload(edge: EdgeStub, text: str, collection: str, **more: Any) -> stored_document_pb2.Document:
     def parts() -> Any:
         yield UploadDocumentRequest(metadata=UploadMetadata(collection=collection, filename="a.txt"))
         yield UploadDocumentRequest(data=text.encode())
@@ -91,7 +92,7 @@ async def fill(edge: EdgeStub, world: World, count: int, name: str = "many", **m
     first = await upload(edge, "one", name, **more)
     await world.until(lambda: world.documents[first.id].state == doc.DOCUMENT_STATE_INDEXED)
     for number in range(1, count):
-        copy = world.documents[f"{name}-{number}"] = doc.Document()
+        copy = world.documents[f"{name}-{number}"] = stored_document_pb2.Document()
         copy.CopyFrom(world.documents[first.id])
         copy.id = f"{name}-{number}"
         world.blobs[copy.id] = b"one"

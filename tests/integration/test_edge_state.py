@@ -23,11 +23,12 @@ from footnote.edge.v1.conversations_pb2 import (
     UpdateConversationRequest,
 )
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
+from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FOLLOW_UP
-from footnote.types.v1.scope_pb2 import ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote_edge.app import build
 from footnote_edge.gateway.keys import offline
 from footnote_kit.edge import EdgeStub
@@ -161,7 +162,7 @@ async def test_a_restart_takes_up_what_was_waiting(world: World, tmp_path: Path)
 
 
 async def test_a_document_accepted_without_a_job_is_found_at_the_start(world: World) -> None:
-    stray = doc.Document(
+    stray = stored_document_pb2.Document(
         id="stray", tenant_id="t9", owner_id="u", collection_id="c", state=doc.DOCUMENT_STATE_UPLOADED, revision=1
     )
     world.documents["stray"] = stray

@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 import pytest
 from footnote.edge.v1 import limits_pb2 as pb
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
 from footnote_edge.gateway.keys import offline

@@ -9,9 +9,10 @@ import grpc
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.system_pb2 import GetTraceRequest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role
 from footnote_edge.app import build
 from footnote_edge.gateway.admission import Admission, Size
 from footnote_edge.gateway.guard import PUBLIC, Door

@@ -12,7 +12,7 @@ import pytest
 from footnote.edge.v1 import system_pb2 as pb
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
 from footnote_edge.gateway import metering

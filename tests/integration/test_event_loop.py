@@ -13,8 +13,9 @@ from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationS
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, ChatMessage, Prompt, Source
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.prompt_pb2 import Prompt
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, ChatMessage, Source
 from footnote.types.v1.collection_pb2 import GenerationSettings, RetrievalSettings
 from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation

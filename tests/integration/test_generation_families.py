@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.stages.v1 import prompt_pb2
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_generation.app import build
@@ -64,7 +65,7 @@ def asked(model: str, system: str = "Answer from the sources.", **settings: obje
         question="How many days of leave?",
         sources=[SOURCE],
         locale="en",
-        prompt=types.Prompt(messages=messages),
+        prompt=prompt_pb2.Prompt(messages=messages),
         settings=GenerationSettings(model=model, **{"second_opinion": False, **settings}),  # type: ignore[arg-type]
     )
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.stages.v1 import prompt_pb2
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import TextBounds
 from footnote_generation.app import build
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument
@@ -75,7 +76,7 @@ def plays(model: ModelServer, said: str, reads: Read) -> None:
 
 
 async def ask(stub: GenerationServiceStub, **settings: Any) -> list[pb.GenerateResponse]:
-    prompt = types.Prompt(
+    prompt = prompt_pb2.Prompt(
         messages=[
             types.ChatMessage(role=types.MESSAGE_ROLE_SYSTEM, text="Answer from the sources."),
             types.ChatMessage(role=types.MESSAGE_ROLE_USER, text="What happened?"),

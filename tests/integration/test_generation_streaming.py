@@ -7,6 +7,7 @@ from time import perf_counter
 import pytest
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.stages.v1 import prompt_pb2
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.locator_pb2 import Locator, PageLocator
@@ -65,7 +66,7 @@ def request(**settings: object) -> pb.GenerateRequest:
         question="How many days of leave?",
         sources=SOURCES,
         locale="en",
-        prompt=types.Prompt(
+        prompt=prompt_pb2.Prompt(
             messages=[
                 types.ChatMessage(
                     role=types.MESSAGE_ROLE_SYSTEM,

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, stored_document_pb2
+from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, role_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
 from footnote_kit.errors import (
@@ -167,8 +168,8 @@ async def test_a_stream_that_breaks_off_leaves_nothing_visible(client: Client, s
     assert len(await visible(client, store, "broken")) == whole.chunks_stored
 
 
-def document(document_id: str, collection_id: str) -> document_pb2.Document:
-    return document_pb2.Document(id=document_id, collection_id=collection_id, revision=1, filename="x.md")
+def document(document_id: str, collection_id: str) -> stored_document_pb2.Document:
+    return stored_document_pb2.Document(id=document_id, collection_id=collection_id, revision=1, filename="x.md")
 
 
 async def test_blocks_out_of_place_are_refused(client: Client) -> None:
@@ -243,7 +244,7 @@ async def test_chunks_take_over_what_their_document_says_and_keep_their_vectors(
     before = await store.read("chunks_l2_384", mine, 1000)
     vectors = await store.vectors("chunks_l2_384", [hit.id for hit in before])
     later = timestamp_pb2.Timestamp(seconds=4_000_000_000)
-    document = document_pb2.Document(id="labels-1", collection_id=collection.id, tags=["new"], expire_time=later)
+    document = stored_document_pb2.Document(id="labels-1", collection_id=collection.id, tags=["new"], expire_time=later)
     document.metadata.update({"shelf": 4})
     request = pb.UpdateDocumentChunksRequest(scope=client.scope, document=document)
     assert (await client.stub.UpdateDocumentChunks(request)).chunks_updated == indexed.chunks_stored
@@ -356,7 +357,9 @@ async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collec
     named = {"scope": client.scope, "collection": "both epochs of vectors", "ids": ["one"]}
     await client.stub.DeleteVectors(pb.DeleteVectorsRequest(**named))
     assert await changed() == everything
-    expiring = document_pb2.Document(id="e1", collection_id=made.id, expire_time=timestamp_pb2.Timestamp(seconds=1))
+    expiring = stored_document_pb2.Document(
+        id="e1", collection_id=made.id, expire_time=timestamp_pb2.Timestamp(seconds=1)
+    )
     await client.stub.UpdateDocumentChunks(pb.UpdateDocumentChunksRequest(scope=client.scope, document=expiring))
     assert await changed() == everything
     deleting = pb.DeleteDocumentChunksRequest(scope=client.scope, collection_id=made.id, document_id="e1")
@@ -371,7 +374,7 @@ async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collec
 
 def scope(tenant: str, user: str, admin: bool = False) -> scope_pb2.Scope:
     return scope_pb2.Scope(
-        tenant_id=tenant, user_id=user, roles=[scope_pb2.ROLE_ADMIN if admin else scope_pb2.ROLE_WRITER]
+        tenant_id=tenant, user_id=user, roles=[role_pb2.ROLE_ADMIN if admin else role_pb2.ROLE_WRITER]
     )
 
 
@@ -786,7 +789,7 @@ async def test_collections_of_a_tenant_are_limited_under_concurrency(client: Cli
         collection = collection_pb2.Collection(name=f"limited-{number}")
         return client.stub.CreateCollection(
             pb.CreateCollectionRequest(
-                scope=scope_pb2.Scope(tenant_id="few", user_id="u", roles=[scope_pb2.ROLE_ADMIN]),
+                scope=scope_pb2.Scope(tenant_id="few", user_id="u", roles=[role_pb2.ROLE_ADMIN]),
                 collection=collection,
                 max_tenant_collections=3,
             )

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, stored_document_pb2
+from footnote.types.v1 import answer_pb2, collection_pb2, role_pb2
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
@@ -21,7 +22,7 @@ from support.indexing import Client, requests
 pytestmark = pytest.mark.full
 
 READER, WRITER, ADMIN, SYSTEM = (
-    scope_pb2.ROLE_READER, scope_pb2.ROLE_WRITER, scope_pb2.ROLE_ADMIN, scope_pb2.ROLE_SYSTEM,
+    role_pb2.ROLE_READER, role_pb2.ROLE_WRITER, role_pb2.ROLE_ADMIN, role_pb2.ROLE_SYSTEM,
 )  # fmt: skip
 NONE, READ, WRITE, MANAGE = range(4)
 
@@ -70,7 +71,7 @@ GRANTS = [
 
 
 async def stream(client: Client, name: str) -> None:
-    header = document_pb2.Document(
+    header = stored_document_pb2.Document(
         id=f"d-{client.scope.user_id}-{name}", collection_id=name, revision=1, filename="d.md"
     )
     async for _ in client.stub.IndexDocument(requests(client.scope, header, article(1)), timeout=60):
@@ -122,7 +123,9 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     "UpdateDocumentChunks": (
         WRITE,
         lambda c, n: c.stub.UpdateDocumentChunks(
-            pb.UpdateDocumentChunksRequest(scope=c.scope, document=document_pb2.Document(id="none", collection_id=n))
+            pb.UpdateDocumentChunksRequest(
+                scope=c.scope, document=stored_document_pb2.Document(id="none", collection_id=n)
+            )
         ),
     ),
     "AddVectors": (

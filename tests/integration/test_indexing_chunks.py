@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1 import collection_pb2, scope_pb2
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1 import scope_pb2
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.types.v1 import collection_pb2, role_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument, NotFound
@@ -134,9 +135,9 @@ async def test_chunks_of_others_are_as_if_they_were_not(client: Client, private:
     await client.index(made.id, f"hidden-{private}-1", article(2))
     chunk = (await whole(client, made.id, f"hidden-{private}-1", 10))[0]
     tenant = client.scope.tenant_id
-    strangers = [scope_pb2.Scope(tenant_id="another", user_id=client.scope.user_id, roles=[scope_pb2.ROLE_ADMIN])]
+    strangers = [scope_pb2.Scope(tenant_id="another", user_id=client.scope.user_id, roles=[role_pb2.ROLE_ADMIN])]
     if private:
-        strangers.append(scope_pb2.Scope(tenant_id=tenant, user_id="stranger", roles=[scope_pb2.ROLE_WRITER]))
+        strangers.append(scope_pb2.Scope(tenant_id=tenant, user_id="stranger", roles=[role_pb2.ROLE_WRITER]))
     for stranger in strangers:
         other = Client(client.channel, stranger)
         there = await refused(get(other, chunk.id))

@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
-from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_indexing.chunking import cutting
 from footnote_indexing.chunking.cutting import LONG, TOGETHER, Cutters
 from footnote_indexing.chunking.drafts import Draft
@@ -23,15 +24,15 @@ SETTINGS = collection_pb2.CollectionSettings(
 )
 
 
-def document(number: int = 0) -> document_pb2.Document:
-    return document_pb2.Document(id=f"d{number}", tenant_id="t", collection_id="c", filename="a.txt", revision=1)
+def document(number: int = 0) -> stored_document_pb2.Document:
+    return stored_document_pb2.Document(id=f"d{number}", tenant_id="t", collection_id="c", filename="a.txt", revision=1)
 
 
-def parts(characters: int, word: str = "word") -> list[list[document_pb2.Block]]:
+def parts(characters: int, word: str = "word") -> list[list[parsing_pb2.Block]]:
     blocks = []
     for index in range(characters // 1000):
         text = (f"{word} {index} is here. " * 100)[:1000]
-        blocks.append(document_pb2.Block(text=text))
+        blocks.append(parsing_pb2.Block(text=text))
     return [blocks[start : start + 10] for start in range(0, len(blocks), 10)]
 
 
@@ -42,7 +43,7 @@ def no_vectors(texts: Sequence[str]) -> Any:
 async def cut(cutters: Cutters, number: int, size: int, word: str = "word") -> tuple[list[Draft], Any]:
     async with cutters.cutting(document(number), SETTINGS, no_vectors) as cutter:
         drafts = [draft for blocks in parts(size, word) for draft in await cutter.feed(blocks)]
-        drafts += await cutter.finish(document_pb2.ParsedMetadata(title="Title"))
+        drafts += await cutter.finish(parsing_pb2.ParsedMetadata(title="Title"))
         return drafts, cutter.state
 
 
@@ -77,7 +78,7 @@ async def test_a_killed_process_fails_the_document_and_is_replaced(cutters: Cutt
         await cutter.feed(parts(LONG)[0] * 10)
         os.kill(children()[0], signal.SIGKILL)
         with pytest.raises(Internal, match="died"):
-            await cutter.finish(document_pb2.ParsedMetadata())
+            await cutter.finish(parsing_pb2.ParsedMetadata())
     assert await cut(cutters, 1, 2 * LONG) == await cut(Cutters(0), 1, 2 * LONG)
 
 
@@ -89,7 +90,7 @@ async def test_a_call_that_is_given_up_does_not_shift_the_answers(cutters: Cutte
 
 
 async def test_errors_are_those_of_the_cutter(cutters: Cutters, monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = [document_pb2.Block(text="a" * TOGETHER), document_pb2.Block()]
+    wrong = [parsing_pb2.Block(text="a" * TOGETHER), parsing_pb2.Block()]
     for made in (cutters, Cutters(0)):
         async with made.cutting(document(), SETTINGS, no_vectors) as cutter:
             with pytest.raises(InvalidArgument) as caught:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
-from footnote.types.v1.document_pb2 import Document
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_indexing.app import build
 from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_kit.errors import FootnoteError

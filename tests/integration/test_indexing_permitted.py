@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, Block, ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection, CollectionSettings
-from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH, Block, Document, ParsedMetadata
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_WRITER, Role, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_WRITER, Role
 from footnote_indexing.app import build
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app

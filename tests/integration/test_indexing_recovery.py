@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.inventory import Inventory

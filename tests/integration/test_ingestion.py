@@ -17,10 +17,12 @@ import pypdfium2 as pdfium
 import pytest
 import pytest_asyncio
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_PARAGRAPH
 from footnote.types.v1.document_pb2 import WAITING_REASON_INDEXING_UNAVAILABLE as WAITING
-from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, FailureReason
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM, Scope
+from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings
 from footnote_kit.errors import (

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, Document
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER
 from footnote_ingestion.app import build
 from footnote_kit.authorizer import FRESH_SECONDS
 from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, PermissionDenied, Unavailable

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable

@@ -11,8 +11,9 @@ from uuid import uuid4
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.app import build
 from footnote_ingestion.settings import Settings

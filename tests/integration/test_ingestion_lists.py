@@ -13,8 +13,9 @@ from uuid import uuid4
 
 import pytest
 import pytest_asyncio
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_ingestion.app import build
 from footnote_ingestion.model.values import ORDERS
 from footnote_kit.errors import InvalidArgument

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pypdfium2 as pdfium
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.ingestion_client import assert_spans_exact

@@ -10,14 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.types.v1.document_pb2 import (
-    FAILURE_REASON_CANCELLED,
-    FAILURE_REASON_CORRUPT,
-    Document,
-    DocumentState,
-    Failure,
-    ParsedMetadata,
-)
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import FAILURE_REASON_CANCELLED, FAILURE_REASON_CORRUPT, DocumentState, Failure
 from footnote_ingestion.app import build
 from footnote_kit.document_files import newest
 from footnote_kit.errors import InvalidArgument, NotFound, ResourceExhausted

@@ -11,7 +11,8 @@ import openpyxl
 import pytest
 import pytest_asyncio
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote.types.v1.table_pb2 import COLUMN_TYPE_DATE, COLUMN_TYPE_NUMBER, COLUMN_TYPE_TEXT
 from footnote_ingestion.app import build
 from footnote_ingestion.documents.tables import MOST_DOCUMENTS

@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
-from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, SearchChannel
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.chunk_pb2 import ChunkLevel, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
 from footnote.types.v1.filter_pb2 import Filter
 from footnote.types.v1.reasons_pb2 import (
@@ -25,7 +27,7 @@ from footnote.types.v1.reasons_pb2 import (
     SEARCH_STRATEGY_REASON_QUOTED_TERMS,
     SearchStrategyChoice,
 )
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import position_token

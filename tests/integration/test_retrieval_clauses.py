@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import structlog
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import ChunkingStrategy, EmbeddingSettings, RetrievalSettings, SearchStrategy
 from footnote_kit.degradations import word
 from footnote_kit.testing import SCOPE

@@ -10,9 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_FILTER_FIELD_UNKNOWN
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.errors import FootnoteError, NotFound
 from support.chunks import make_chunk
 from support.engine import running_engine

@@ -19,11 +19,13 @@ from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationS
 from footnote.generation.v1 import generation_service_pb2 as gen
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from footnote.retrieval.v1 import retrieval_service_pb2 as ret
+from footnote.stages.v1 import prompt_pb2
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import bounds_pb2
 from footnote.types.v1 import collection_pb2 as col
-from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel, ScoredChunk
-from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation
 from footnote_indexing.app import build as build_indexing
@@ -263,7 +265,7 @@ async def model() -> AsyncIterator[ModelServer]:
 @of_group("generation")
 async def test_settings_of_generation(setting: Setting, model: ModelServer) -> None:
     source = ans.Source(number=1, chunk_id="c", document_id="d", filename="a.md", text="Employees receive 25 days.")
-    prompt = ans.Prompt(messages=[ans.ChatMessage(role=ans.MESSAGE_ROLE_USER, text="How many days of leave?")])
+    prompt = prompt_pb2.Prompt(messages=[ans.ChatMessage(role=ans.MESSAGE_ROLE_USER, text="How many days of leave?")])
     # A deployment with a model of its own, so that the built-in one is another.
     own = {"FOOTNOTE_OPENAI_BASE_URL": model.url, "FOOTNOTE_OPENAI_API_KEY": "sk-test-key-of-no-value"}
     own["FOOTNOTE_GENERATION_PROVIDER"] = "openai"

@@ -8,11 +8,13 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as aug
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
 from footnote.generation.v1 import generation_service_pb2 as gen
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, ChatMessage, Prompt, Source
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.prompt_pb2 import Prompt
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, ChatMessage, Source
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings, RerankSettings
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation
 from footnote_kit.errors import PermissionDenied

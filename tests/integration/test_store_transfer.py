@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote_kit.errors import FailedPrecondition
 from footnote_store.rows import Row
 from footnote_store.transfer import PAGE, Transfer, as_line, copy, of_line

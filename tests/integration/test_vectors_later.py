@@ -12,9 +12,10 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, Block
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
-from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH, Block, Document
 from footnote_indexing.app import build
 from footnote_kit.errors import Unavailable
 from footnote_kit.testing import SCOPE, serve_app, stage_channel

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from footnote.types.v1 import document_pb2 as d
+from footnote.stages.v1 import parsing_pb2
 
-HEADING, PARAGRAPH = d.BLOCK_KIND_HEADING, d.BLOCK_KIND_PARAGRAPH
-ROW, CODE, ITEM = d.BLOCK_KIND_TABLE_ROW, d.BLOCK_KIND_CODE, d.BLOCK_KIND_LIST_ITEM
+HEADING, PARAGRAPH = parsing_pb2.BLOCK_KIND_HEADING, parsing_pb2.BLOCK_KIND_PARAGRAPH
+ROW, CODE, ITEM = parsing_pb2.BLOCK_KIND_TABLE_ROW, parsing_pb2.BLOCK_KIND_CODE, parsing_pb2.BLOCK_KIND_LIST_ITEM
 
 
-def placed(blocks: Iterable[d.Block]) -> list[d.Block]:
+def placed(blocks: Iterable[parsing_pb2.Block]) -> list[parsing_pb2.Block]:
     """Give every block its span."""
     start, result = 0, []
     for block in blocks:
@@ -20,14 +20,16 @@ def placed(blocks: Iterable[d.Block]) -> list[d.Block]:
     return result
 
 
-def text_of(blocks: Sequence[d.Block]) -> str:
+def text_of(blocks: Sequence[parsing_pb2.Block]) -> str:
     """The document's text."""
     return "".join(block.text + "\n" for block in blocks)
 
 
-def block(kind: d.BlockKind.ValueType, text: str, path: Sequence[str] = (), **more: object) -> d.Block:
+def block(
+    kind: parsing_pb2.BlockKind.ValueType, text: str, path: Sequence[str] = (), **more: object
+) -> parsing_pb2.Block:
     """One block; `page`, `lines` and `cells` set its place."""
-    made = d.Block(kind=kind, text=text)
+    made = parsing_pb2.Block(kind=kind, text=text)
     made.locator.heading_path.extend(path)
     if "level" in more:
         made.level = int(str(more["level"]))
@@ -39,7 +41,7 @@ def block(kind: d.BlockKind.ValueType, text: str, path: Sequence[str] = (), **mo
     return made
 
 
-def article(sections: int = 4, paragraphs: int = 3, seed: str = "Widget") -> list[d.Block]:
+def article(sections: int = 4, paragraphs: int = 3, seed: str = "Widget") -> list[parsing_pb2.Block]:
     """A document with headings and paragraphs whose sentences all differ."""
     blocks = [block(HEADING, f"{seed} handbook", level=1, lines=(1, 1))]
     line = 2

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2
+from footnote.types.v1 import chunk_pb2, collection_pb2
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import Passage, TextWindow
 from footnote_indexing.chunking.model import HARD_LIMIT, Cut
@@ -44,7 +45,7 @@ def settings(**values: object) -> collection_pb2.ChunkingSettings:
 
 
 def cut(
-    blocks: Sequence[document_pb2.Block],
+    blocks: Sequence[parsing_pb2.Block],
     strategy: S.ValueType,
     chunking: collection_pb2.ChunkingSettings,
     batch: int = 10_000,
@@ -94,9 +95,7 @@ def inside_grapheme(text: str, index: int) -> bool:
     return bool(unicodedata.combining(after)) or after in "\ufe0f\u200d" or (before == "\u200d" and after > "\u2000")
 
 
-def check(
-    blocks: Sequence[document_pb2.Block], made: Sequence[Made], chunking: collection_pb2.ChunkingSettings
-) -> None:
+def check(blocks: Sequence[parsing_pb2.Block], made: Sequence[Made], chunking: collection_pb2.ChunkingSettings) -> None:
     """Assert everything that holds for whatever chunker and document."""
     text = text_of(blocks)
     spans = []
@@ -119,7 +118,7 @@ def check(
     check_rows(blocks, made)
 
 
-def check_size(blocks: Sequence[document_pb2.Block], item: Made, chunking: collection_pb2.ChunkingSettings) -> None:
+def check_size(blocks: Sequence[parsing_pb2.Block], item: Made, chunking: collection_pb2.ChunkingSettings) -> None:
     limit = {
         chunk_pb2.CHUNK_LEVEL_STANDARD: chunking.size,
         chunk_pb2.CHUNK_LEVEL_PARENT: chunking.parent_size,
@@ -128,7 +127,7 @@ def check_size(blocks: Sequence[document_pb2.Block], item: Made, chunking: colle
     in_tokens = chunking.unit == collection_pb2.SIZE_UNIT_TOKENS
     size = tokens.count(item.passage.text) if in_tokens else len(item.passage.text)
     if size > limit:
-        rows = {block.text.strip() for block in blocks if block.kind == document_pb2.BLOCK_KIND_TABLE_ROW}
+        rows = {block.text.strip() for block in blocks if block.kind == parsing_pb2.BLOCK_KIND_TABLE_ROW}
         assert item.passage.text in rows, (size, limit)
         assert len(item.passage.text) <= HARD_LIMIT
 
@@ -151,9 +150,9 @@ def check_cover(text: str, spans: Sequence[tuple[int, int]]) -> None:
     assert not text[position:].strip(), text[position:][:80]
 
 
-def check_rows(blocks: Sequence[document_pb2.Block], made: Sequence[Made]) -> None:
+def check_rows(blocks: Sequence[parsing_pb2.Block], made: Sequence[Made]) -> None:
     for block in blocks:
-        if block.kind != document_pb2.BLOCK_KIND_TABLE_ROW or len(block.text) > HARD_LIMIT:
+        if block.kind != parsing_pb2.BLOCK_KIND_TABLE_ROW or len(block.text) > HARD_LIMIT:
             continue
         first = block.locator.span.start + len(block.text) - len(block.text.lstrip())
         last = block.locator.span.start + len(block.text.rstrip())

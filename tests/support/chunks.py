@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_store.ids import chunk_id
 from footnote_store.rows import Hit, Row, encode_chunk
 from footnote_text.lexical import lexical_text

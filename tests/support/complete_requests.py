@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.field_behavior import is_required
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message

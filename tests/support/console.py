@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_WRITER
 from footnote_edge.gateway.keys import offline
 
 from support.deployment import ROOT, Deployment

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from footnote.types.v1.document_pb2 import BLOCK_KIND_TABLE_ROW, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_TABLE_ROW, Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from fpdf import FPDF

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import grpc
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
 from grpc_health.v1 import health_pb2

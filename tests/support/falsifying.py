@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 import grpc
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_conformance.refusals import refusal_of
 from footnote_conformance.target import SECONDS, Stage
 from footnote_kit.ending import Ending

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import AsyncIterator
 from typing import Any
 
-from footnote.types.v1 import document_pb2
+from footnote.stages.v1 import stored_document_pb2
 from footnote_kit import errors
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
@@ -61,7 +61,7 @@ class HostileEdge(ScriptedEdge):
         @functools.wraps(method)
         async def answer(request: Any, context: Any) -> AsyncIterator[Any]:
             async for item in method(request, context):
-                failed = getattr(item, "document", document_pb2.Document()).failure.message
+                failed = getattr(item, "document", stored_document_pb2.Document()).failure.message
                 yield infest(item) if failed or method.__name__ != "WatchDocument" else item
 
         return answer

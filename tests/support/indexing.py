@@ -8,7 +8,8 @@ import grpc
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
-from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
+from footnote.stages.v1 import parsing_pb2, scope_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_kit.testing import SCOPE
 
 
@@ -39,13 +40,13 @@ class Client:
         self,
         collection_id: str,
         document_id: str,
-        blocks: Sequence[document_pb2.Block],
+        blocks: Sequence[parsing_pb2.Block],
         revision: int = 1,
         timeout: float = 120,
         **more: object,
     ) -> pb.IndexResult:
         """Index one revision and return the result."""
-        header = document_pb2.Document(
+        header = stored_document_pb2.Document(
             id=document_id, collection_id=collection_id, revision=revision, filename=f"{document_id}.md", **more
         )
         result = None
@@ -62,10 +63,10 @@ class Client:
 
 
 async def requests(
-    scope: scope_pb2.Scope, header: document_pb2.Document, blocks: Sequence[document_pb2.Block], batch: int = 50
+    scope: scope_pb2.Scope, header: stored_document_pb2.Document, blocks: Sequence[parsing_pb2.Block], batch: int = 50
 ) -> AsyncIterator[pb.IndexDocumentRequest]:
     """The messages that index a document."""
     yield pb.IndexDocumentRequest(scope=scope, header=pb.IndexDocumentHeader(document=header))
     for start in range(0, len(blocks), batch):
         yield pb.IndexDocumentRequest(blocks=pb.BlockBatch(blocks=blocks[start : start + batch]))
-    yield pb.IndexDocumentRequest(metadata=document_pb2.ParsedMetadata(language="en", block_count=len(blocks)))
+    yield pb.IndexDocumentRequest(metadata=parsing_pb2.ParsedMetadata(language="en", block_count=len(blocks)))

@@ -8,8 +8,11 @@ from typing import Any
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
-from footnote.types.v1.document_pb2 import Block, Document, DocumentFile, ParsedMetadata
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DocumentFile
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.testing import Served
 
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])

@@ -13,9 +13,11 @@ from footnote.indexing.v1.indexing_service_pb2_grpc import (
     add_IndexingServiceServicer_to_server,
 )
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
-from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, Visibility
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.app import App
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app

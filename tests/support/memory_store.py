@@ -9,8 +9,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MemoryMessage
-from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_store.fields import kind_of
 from footnote_store.filters import TRUE, RowScope, quote
 from footnote_store.rows import (

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.credential import CLOCK_SKEW, MAX_LIFETIME, ServiceCredential
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "service-proof-vectors.tsv"

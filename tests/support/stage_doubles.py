@@ -23,13 +23,13 @@ from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ing_upkee
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2_grpc as ing_upkeep_grpc
 from footnote.retrieval.v1 import retrieval_service_pb2 as ret
 from footnote.retrieval.v1 import retrieval_service_pb2_grpc as ret_grpc
+from footnote.stages.v1 import parsing_pb2, passage_pb2, prompt_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2 as ans
-from footnote.types.v1 import chunk_pb2 as chk
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1 import provider_pb2 as prov
 from footnote.types.v1 import reasons_pb2
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, access_of, check, collection_missing, is_system, may_read
 from footnote_kit.app import App
 from footnote_kit.collection_settings import resolve
@@ -52,15 +52,15 @@ from support.authority import authorized
 class World:
     """What the doubles hold, and how they misbehave: `failures[method]` is raised by that method while it is set."""
 
-    documents: dict[str, doc.Document] = field(default_factory=dict)
+    documents: dict[str, stored_document_pb2.Document] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
-    deleting: dict[str, doc.Document] = field(default_factory=dict)
+    deleting: dict[str, stored_document_pb2.Document] = field(default_factory=dict)
     relabelled: set[str] = field(default_factory=set)
     blobs: dict[str, bytes] = field(default_factory=dict)
     uploaded: dict[tuple[str, str, str], str] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
-    chunks: dict[str, list[chk.Chunk]] = field(default_factory=dict)
+    chunks: dict[str, list[passage_pb2.Chunk]] = field(default_factory=dict)
     messages: list[ans.MemoryMessage] = field(default_factory=list)
     recalled: list[ans.MemoryMessage] = field(default_factory=list)
     failures: dict[str, FootnoteError] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
                 lacking = [tag for tag in first.metadata.tags if tag not in known.tags]
                 known.tags.extend(lacking)
                 return ing.UploadDocumentResponse(document=known, duplicate=True, merged=bool(lacking))
-        document = doc.Document(
+        document = stored_document_pb2.Document(
             id=uuid4().hex,
             collection_id=first.metadata.collection_id,
             tenant_id=first.scope.tenant_id,
@@ -284,8 +284,12 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
             yield ing.ParseDocumentResponse(pages=ing.PagesRead(read=number, total=len(lines)))
             await asyncio.sleep(0.3)
         for line in lines:
-            yield ing.ParseDocumentResponse(blocks=[doc.Block(kind=doc.BLOCK_KIND_PARAGRAPH, text=line)])
-        yield ing.ParseDocumentResponse(metadata=doc.ParsedMetadata(title=document.filename, char_count=len(text)))
+            yield ing.ParseDocumentResponse(
+                blocks=[parsing_pb2.Block(kind=parsing_pb2.BLOCK_KIND_PARAGRAPH, text=line)]
+            )
+        yield ing.ParseDocumentResponse(
+            metadata=parsing_pb2.ParsedMetadata(title=document.filename, char_count=len(text))
+        )
 
     async def UpdateDocumentState(self, request: Any, context: Any) -> ing.UpdateDocumentStateResponse:
         await self.world.enter("UpdateDocumentState", request)
@@ -319,13 +323,13 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         self._touch(document)
         return ing.UpdateDocumentStateResponse(document=document)
 
-    def _find(self, scope: Any, document_id: str) -> doc.Document:
+    def _find(self, scope: Any, document_id: str) -> stored_document_pb2.Document:
         document = self.world.documents.get(document_id)
         if document is None or document.tenant_id != scope.tenant_id:
             raise NotFound(f"Document '{document_id}' not found", reason="DOCUMENT_NOT_FOUND")
         return document
 
-    def _touch(self, document: doc.Document) -> None:
+    def _touch(self, document: stored_document_pb2.Document) -> None:
         document.update_time.FromDatetime(datetime.now(UTC))
         document.etag = uuid4().hex
 
@@ -399,11 +403,11 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         document = first.header.document
         if document.collection_id not in self.world.collections:
             raise NotFound("The collection is gone", reason="COLLECTION_NOT_FOUND")
-        chunks: list[chk.Chunk] = []
+        chunks: list[passage_pb2.Chunk] = []
         async for message in request_iterator:
             for block in message.blocks.blocks:
                 chunks.append(
-                    chk.Chunk(
+                    passage_pb2.Chunk(
                         id=f"{document.id}:{document.revision}:{len(chunks)}",
                         tenant_id=document.tenant_id,
                         collection_id=document.collection_id,
@@ -559,7 +563,7 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
         await self.world.enter("Retrieve", request)
         words = set(request.query.lower().strip("?").split())
         found = [
-            chk.ScoredChunk(chunk=chunk, score=0.9)
+            passage_pb2.ScoredChunk(chunk=chunk, score=0.9)
             for chunks in self.world.chunks.values()
             for chunk in chunks
             if self._sees(request.scope, chunk) and words & set(chunk.text.lower().strip(".").split())
@@ -577,7 +581,7 @@ class Retrieval(ret_grpc.RetrievalServiceServicer):
         await self.world.enter("ResolveRetrieval", request)
         return ret.ResolveSettingsResponse(retrieval=resolve(col.RetrievalSettings(), request.retrieval))
 
-    def _sees(self, scope: Any, chunk: chk.Chunk) -> bool:
+    def _sees(self, scope: Any, chunk: passage_pb2.Chunk) -> bool:
         collection = self.world.collections.get(chunk.collection_id)
         return chunk.tenant_id == scope.tenant_id and (collection is None or may_read(scope, collection))
 
@@ -621,7 +625,7 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
             )
             for number, scored in enumerate(request.chunks, 1)
         ]
-        prompt = ans.Prompt(
+        prompt = prompt_pb2.Prompt(
             messages=[ans.ChatMessage(role=ans.MESSAGE_ROLE_USER, text=request.question)],
             locale="en",
             hash="h",

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from footnote.types.v1.document_pb2 import BLOCK_KIND_TABLE_ROW, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_TABLE_ROW, Block
 
 _LONGEST_VALUE = 24
 LABELS = Path(__file__).with_name("table_labels.json")

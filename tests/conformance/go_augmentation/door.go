@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	types "augmentation/gen/footnote/types/v1"
+	stages "augmentation/gen/footnote/stages/v1"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -27,7 +27,7 @@ func newDoor(stage, secrets string) door {
 	return made
 }
 
-type scoped interface{ GetScope() *types.Scope }
+type scoped interface{ GetScope() *stages.Scope }
 
 func (d door) intercept(ctx context.Context, request any, call *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	message, ok := request.(scoped)
@@ -51,7 +51,7 @@ func (d door) intercept(ctx context.Context, request any, call *grpc.UnaryServer
 }
 
 // verify returns the scope that the one proof of a call is for.
-func (d door) verify(ctx context.Context, method string) (*types.Scope, error) {
+func (d door) verify(ctx context.Context, method string) (*stages.Scope, error) {
 	incoming, _ := metadata.FromIncomingContext(ctx)
 	proofs := incoming.Get(proofHeader)
 	if len(proofs) != 1 {
@@ -61,7 +61,7 @@ func (d door) verify(ctx context.Context, method string) (*types.Scope, error) {
 	if err != nil {
 		return nil, refusal(unauthenticated, "SCOPE_INVALID", err.Error())
 	}
-	proven := &types.Scope{}
+	proven := &stages.Scope{}
 	if proto.Unmarshal(content, proven) != nil {
 		return nil, refusal(unauthenticated, "SCOPE_INVALID", "The scope in the proof cannot be read")
 	}
@@ -69,9 +69,9 @@ func (d door) verify(ctx context.Context, method string) (*types.Scope, error) {
 }
 
 // sameWhereKnown compares two scopes without the fields of later versions.
-func sameWhereKnown(message, proven *types.Scope) bool {
+func sameWhereKnown(message, proven *stages.Scope) bool {
 	if message == nil {
-		message = &types.Scope{}
+		message = &stages.Scope{}
 	}
 	one, other := proto.Clone(message), proto.Clone(proven)
 	one.ProtoReflect().SetUnknown(nil)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	pb "augmentation/gen/footnote/augmentation/v1"
+	stages "augmentation/gen/footnote/stages/v1"
 	types "augmentation/gen/footnote/types/v1"
 
 	"google.golang.org/grpc/codes"
@@ -41,7 +42,7 @@ func (stage) BuildPrompt(_ context.Context, request *pb.BuildPromptRequest) (*pb
 	for _, message := range messages {
 		plan.PromptTokens += int32(tokens(message.Text))
 	}
-	prompt := &types.Prompt{Messages: messages, Locale: "en", TemplateVersion: "go/en/1", Hash: hash(messages)}
+	prompt := &stages.Prompt{Messages: messages, Locale: "en", TemplateVersion: "go/en/1", Hash: hash(messages)}
 	return &pb.BuildPromptResponse{
 		Prompt: prompt, Sources: sources, TokenPlan: plan, PromptSettings: settings, RerankSettings: rerank,
 	}, nil
@@ -102,10 +103,10 @@ func resolved(given *types.PromptSettings, rerank *types.RerankSettings) (*types
 }
 
 // fit numbers the candidates that the budget has room for, those of named documents first, and says what became of each.
-func fit(candidates []*types.ScoredChunk, named []string, budget int) ([]*types.Source, *types.TokenPlan) {
+func fit(candidates []*stages.ScoredChunk, named []string, budget int) ([]*types.Source, *types.TokenPlan) {
 	plan := &types.TokenPlan{Budget: int32(budget), Tokenizer: "estimate"}
 	order := slices.Clone(candidates)
-	slices.SortStableFunc(order, func(left, right *types.ScoredChunk) int {
+	slices.SortStableFunc(order, func(left, right *stages.ScoredChunk) int {
 		return wanted(named, right) - wanted(named, left)
 	})
 	var sources []*types.Source
@@ -134,14 +135,14 @@ func fit(candidates []*types.ScoredChunk, named []string, budget int) ([]*types.
 	return sources, plan
 }
 
-func wanted(named []string, candidate *types.ScoredChunk) int {
+func wanted(named []string, candidate *stages.ScoredChunk) int {
 	if slices.Contains(named, candidate.GetChunk().GetDocumentId()) {
 		return 1
 	}
 	return 0
 }
 
-func sourceOf(candidate *types.ScoredChunk, number int) *types.Source {
+func sourceOf(candidate *stages.ScoredChunk, number int) *types.Source {
 	chunk := candidate.GetChunk()
 	return &types.Source{
 		Number: int32(number), ChunkId: chunk.Id, DocumentId: chunk.DocumentId, Revision: chunk.Revision,

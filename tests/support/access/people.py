@@ -1,6 +1,6 @@
 """Who calls, what the contracts let each of them do, and the keys that they call with.
 
-The rules are written from `protos/footnote/types/v1/{scope,collection}.proto`, never from the code that keeps them.
+The rules are written from `protos/footnote/types/v1/{role,collection}.proto`, never from the code that keeps them.
 """
 
 import json

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_edge.gateway.keys import offline
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import conversations_pb2 as talk
 from footnote.edge.v1 import keys_pb2 as keys
-from footnote.types.v1.scope_pb2 import ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_kit.degradations import word
 
 from support.harness import world as model

@@ -9,7 +9,8 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from typing import Any
 
-from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2
+from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
@@ -274,8 +275,8 @@ def _streamed(content: str) -> object:
 
 
 def _chunked(content: str, strategy: Any) -> object:
-    kind = document_pb2.BLOCK_KIND_TABLE_ROW if strategy == collection_pb2.CHUNKING_STRATEGY_TABLE else 0
-    block = document_pb2.Block(kind=kind or document_pb2.BLOCK_KIND_PARAGRAPH, text=content)
+    kind = parsing_pb2.BLOCK_KIND_TABLE_ROW if strategy == collection_pb2.CHUNKING_STRATEGY_TABLE else 0
+    block = parsing_pb2.Block(kind=kind or parsing_pb2.BLOCK_KIND_PARAGRAPH, text=content)
     settings = resolve(collection_pb2.ChunkingSettings())
     window = TextWindow()
     chunker = make_chunker(strategy, settings, lambda texts: embed(texts, 64))

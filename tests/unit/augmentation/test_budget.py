@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import TOKEN_DECISION_CUT, TOKEN_DECISION_DROPPED, TOKEN_DECISION_KEPT
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_OVER_BUDGET
 from footnote_augmentation.build import Assembled, Assembly, build

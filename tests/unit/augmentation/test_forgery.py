@@ -4,8 +4,8 @@ import re
 import unicodedata
 
 import pytest
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER, ChatMessage, MemoryMessage
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import LineLocator, Locator, PageLocator, SheetLocator, SlideLocator
 from footnote_augmentation.build import Assembly, build
 from footnote_augmentation.neutralise import neutralise

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_WIDENED
 from footnote_augmentation.build import Assembled, Assembly, build

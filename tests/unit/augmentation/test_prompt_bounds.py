@@ -1,12 +1,12 @@
 """What a prompt holds where documents cannot be looked at, where a window is small, and where turns are missing."""
 
 import pytest
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
     MESSAGE_ROLE_USER,
     ChatMessage,
 )
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote_augmentation import plan
 from footnote_augmentation.build import Assembly, build
 from footnote_augmentation.history import window

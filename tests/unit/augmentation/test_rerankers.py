@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 import uvicorn
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_RERANK
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import CHUNKING_STRATEGY_TABLE, CollectionSettings
-from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
 from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_indexing.chunking.drafts import Drafter
 from footnote_ingestion.parsers.base import BlockWriter, Limits

@@ -1,8 +1,8 @@
 # ruff: noqa: E501 - tables of cases
 """The scenarios of the source documents that end in a prompt: context injection (A), context augmentation (C), topics (D)."""
 
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_EMPTY, TOKEN_REASON_NEAR_DUPLICATE
 from footnote_augmentation.build import Assembled, Assembly, build

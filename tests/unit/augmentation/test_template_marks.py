@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_TURN
 from footnote_augmentation.build import Assembly, build
 from footnote_augmentation.neutralise import neutralise

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import grpc
 import pytest
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_cli.main import app
 from footnote_kit import secret_file
 from footnote_kit.credential import ServiceCredential, new_secret

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import GetCollectionResponse, ResolveCollectionsResponse
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_edge.collections import bounds as module
 from footnote_edge.collections.bounds import UNKNOWN, Bounds
 from footnote_kit.epochs import Epoch, EpochReader

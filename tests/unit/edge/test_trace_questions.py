@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import TraceQuestionRow
 from footnote_edge.system import trace_questions

@@ -3,6 +3,7 @@
 from itertools import product
 
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
     ACCESS_UNSPECIFIED,
@@ -13,7 +14,7 @@ from footnote.types.v1.collection_pb2 import (
     Collection,
     Grant,
 )
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER
 from footnote_kit import access
 from footnote_kit.access import Access
 from footnote_kit.errors import NotFound, PermissionDenied

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsResponse, CollectionAccess
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_kit import authorizer as module
 from footnote_kit.access import Access
 from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Asking, Authorizer

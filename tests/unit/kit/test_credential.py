@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import context, secret_file
 from footnote_kit.clients import open_channel
 from footnote_kit.credential import ServiceCredential, new_secret

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from footnote.indexing.v1.indexing_service_pb2 import ListCollectionsRequest
 from footnote.ingestion.v1.ingestion_service_pb2 import ListDocumentsRequest
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.paging import DEFAULT_SIZE, LARGEST_SIZE, Kind, Page, _print, fitting, micros, moment, sequence, text
 from hypothesis import given

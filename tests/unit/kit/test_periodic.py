@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import structlog
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit import periodic as module
 from footnote_kit.context import bind_service, current_scope, current_service, request_id
 from footnote_kit.errors import Unavailable

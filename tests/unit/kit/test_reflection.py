@@ -50,7 +50,7 @@ async def test_what_is_not_there_is_not_found() -> None:
 
 
 def test_comments_by_name() -> None:
-    assert reflection.comment("footnote.types.v1.Scope.tenant_id").startswith("The isolation boundary.")
+    assert reflection.comment("footnote.stages.v1.Scope.tenant_id").startswith("The isolation boundary.")
     assert reflection.comment("footnote.types.v1.ROLE_READER") == ""
     assert reflection.comment("footnote.types.v1.Role.ROLE_READER") == "May search, ask and read documents."
     for method in METHODS:

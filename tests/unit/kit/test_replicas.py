@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from footnote.augmentation.v1 import augmentation_service_pb2 as aug
 from footnote.augmentation.v1 import augmentation_service_pb2_grpc as aug_grpc
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_kit import replicas
 from footnote_kit.app import App, Runtime
 from footnote_kit.clients import open_channel

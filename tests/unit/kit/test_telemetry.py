@@ -4,9 +4,10 @@ from typing import Any
 
 import grpc
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, TraceSpan
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER
 from footnote_kit import context, names, telemetry
 from footnote_kit.app import App
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied

@@ -9,7 +9,7 @@ from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.types.v1 import collection_pb2
-from footnote.types.v1.scope_pb2 import ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_kit import validation
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument

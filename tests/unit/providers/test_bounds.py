@@ -5,9 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings, GenerationSettings
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, ProviderChoice, TextBounds
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Role, Scope
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, Role
 from footnote_kit.errors import PermissionDenied
 from footnote_providers.egress.bounds import of_collection, together
 from footnote_providers.egress.egress import Egress, Use

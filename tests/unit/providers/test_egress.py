@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import (
     EmbeddingSettings,
     GenerationSettings,
@@ -15,8 +17,8 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
     StringList,
 )
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, ProviderChoice, TextBounds
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role, Scope
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.provider_calls import callers_own
 from footnote_providers import registry

@@ -13,7 +13,7 @@ from typing import Any
 import grpc
 import pytest
 from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsResponse
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
 from footnote_retrieval.adapters import collections

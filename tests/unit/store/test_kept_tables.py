@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote.types.v1.table_pb2 import Cell, Table, TableColumn
 from footnote_edge.documents.public import chunk_of

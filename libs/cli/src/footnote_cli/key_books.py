@@ -15,7 +15,7 @@ from footnote.edge.v1.keys_pb2 import (
     ListKeysRequest,
     RevokeKeyRequest,
 )
-from footnote.types.v1.scope_pb2 import Role
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit import private
 from footnote_kit.errors import FootnoteError
 from google.protobuf.timestamp_pb2 import Timestamp

@@ -8,7 +8,7 @@ from typing import Any
 import footnote
 from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 
-_SHARED = "footnote.types.v1"
+_SHARED = ("footnote.stages.v1", "footnote.types.v1")
 _IMAGE = "contracts.binpb"
 # Field numbers in the descriptor messages, which are the steps of a location's path.
 _INSIDE: dict[str, dict[int, str]] = {
@@ -20,7 +20,7 @@ _INSIDE: dict[str, dict[int, str]] = {
 
 
 def places_of(stage: str, rule: str) -> list[str]:
-    """Return the elements whose comments have a sentence, in the stage's contract and the shared types.
+    """Return the elements whose comments have a sentence, in the stage's contract and the types that it shares.
 
     A sentence that stands at several is named with its element before it: "RetrieveResponse.chunks: Best first."
     """
@@ -35,7 +35,7 @@ def comments(stage: str) -> Mapping[str, str]:
     """Return the comments that bind a stage, each on one line, by the full name of their element."""
     image = FileDescriptorSet.FromString((files(footnote) / _IMAGE).read_bytes())
     found: dict[str, str] = {}
-    for package in (f"footnote.{stage}.v1", _SHARED):
+    for package in (f"footnote.{stage}.v1", *_SHARED):
         for file in image.file:
             if file.package == package:
                 found.update(_comments(file))

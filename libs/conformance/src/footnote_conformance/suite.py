@@ -35,7 +35,7 @@ class Check:
 
     name: str
     rules: tuple[str, ...]
-    """Word for word as a comment of the stage's contract, or of the shared types, has them (`rules.place_of`)."""
+    """Word for word as a comment of the stage's contract, or of types that it shares, has them (`rules.place_of`)."""
     run: Callable[[Target], Awaitable[None]]
 
     @property

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 import grpc
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.credential import HEADER, ServiceCredential
 from footnote_kit.ending import Ending
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor

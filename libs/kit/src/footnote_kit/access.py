@@ -7,17 +7,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE, VISIBILITY_PRIVATE, VISIBILITY_UNSPECIFIED, Collection, Grant
 from footnote.types.v1.collection_pb2 import VISIBILITY_SHARED as SHARED
-from footnote.types.v1.scope_pb2 import (
-    ROLE_ADMIN,
-    ROLE_READER,
-    ROLE_SYSTEM,
-    ROLE_UNSPECIFIED,
-    ROLE_WRITER,
-    Role,
-    Scope,
-)
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER, Role
 
 from footnote_kit.errors import NotFound, PermissionDenied
 

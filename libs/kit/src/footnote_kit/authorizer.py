@@ -14,8 +14,8 @@ from typing import Any
 
 from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest, CollectionAccess
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import ACCESS_WRITE
-from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker

@@ -12,9 +12,10 @@ from importlib import import_module
 from typing import Any
 
 import grpc
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 from grpc_health.v1 import health_pb2, health_pb2_grpc

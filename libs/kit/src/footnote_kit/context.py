@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from uuid import uuid4
 
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from opentelemetry import context as otel_context
 from opentelemetry import trace
 

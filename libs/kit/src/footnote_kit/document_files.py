@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from footnote.types.v1.document_pb2 import Document
+from footnote.stages.v1.stored_document_pb2 import Document
 
 FIELDS = ("filename", "mime_type", "document_type", "size_bytes", "sha256")
 """The file fields that Document and DocumentFile have in common."""

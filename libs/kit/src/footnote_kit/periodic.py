@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 
 from footnote_kit import transient_errors
 from footnote_kit.context import current_service, detached

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 
 from footnote_kit import context as call_context
 from footnote_kit.credential import HEADER, MARGIN, ServiceCredential

@@ -4,7 +4,7 @@ from typing import Any
 
 from footnote.telemetry.v1 import telemetry_service_pb2 as pb
 from footnote.telemetry.v1 import telemetry_service_pb2_grpc as pb_grpc
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_SYSTEM
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from opentelemetry.sdk.trace import ReadableSpan
 
 from footnote_kit import telemetry

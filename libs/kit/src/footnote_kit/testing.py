@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import grpc
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import Role
 
 from footnote_kit.app import App, Runtime
 from footnote_kit.clients import KitChannel, open_channel

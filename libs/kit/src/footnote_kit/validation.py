@@ -26,7 +26,7 @@ _LIST = "footnote.types.v1.StringList"
 """A list as a value; the bounds of such a field apply to the list inside it."""
 REFUSED_ELSEWHERE = frozenset(
     {
-        "footnote.types.v1.Scope",  # UNAUTHENTICATED, SCOPE_MISSING
+        "footnote.stages.v1.Scope",  # UNAUTHENTICATED, SCOPE_MISSING
         "footnote.types.v1.Comparison",  # INVALID_FILTER
         "footnote.telemetry.v1.GetTraceRequest",
         "footnote.types.v1.VectorRow",

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from weakref import WeakKeyDictionary
 
+from footnote.stages.v1 import text_bounds_pb2
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.registration import Kind as Registered
@@ -67,7 +68,7 @@ def with_defaults(
     return chosen
 
 
-def meaning(choice: provider_pb2.ProviderChoice) -> tuple[str, str]:
+def meaning(choice: text_bounds_pb2.ProviderChoice) -> tuple[str, str]:
     """Return the provider and model that a collection's setting resolves to."""
     chosen = with_defaults(collection_pb2.EmbeddingSettings(provider=choice.provider, model=choice.model))
     return chosen.provider, chosen.model

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 
 from footnote_store.expr import And, Compare, Exists, Expr, In, Not, Or, Scalar
 from footnote_store.fields import (

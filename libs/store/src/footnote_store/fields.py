@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct, Value

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 # For type checkers only: the launcher imports this module and needs no database client.
 if TYPE_CHECKING:
     import numpy as np
+    from footnote.stages.v1.passage_pb2 import Chunk
     from footnote.types.v1.answer_pb2 import MemoryMessage
-    from footnote.types.v1.chunk_pb2 import Chunk
     from numpy.typing import NDArray
 
     from footnote_store.rows import Hit, MessageRow, Row, Vector

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MemoryMessage
-from footnote.types.v1.chunk_pb2 import Chunk, ChunkLevel
+from footnote.types.v1.chunk_pb2 import ChunkLevel
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import DecodeError
 from numpy.typing import NDArray

@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MemoryMessage
-from footnote.types.v1.chunk_pb2 import Chunk
 from footnote_kit.errors import InvalidArgument
 from numpy.typing import NDArray
 from pymilvus import AsyncMilvusClient, MilvusClient

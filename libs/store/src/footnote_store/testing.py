@@ -16,8 +16,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from uuid import uuid4
 
 import numpy as np
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, MemoryMessage
-from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, CHUNK_LEVEL_STANDARD, Chunk
+from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, CHUNK_LEVEL_STANDARD
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_text.lexical import lexical_text
 from numpy.typing import NDArray

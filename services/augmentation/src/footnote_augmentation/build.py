@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.prompt_pb2 import Prompt
 from footnote.types.v1.answer_pb2 import (
     TOKEN_DECISION_CUT,
     TOKEN_DECISION_DROPPED,
     TOKEN_DECISION_KEPT,
     ChatMessage,
-    Prompt,
     Source,
     TokenPlan,
     TokenPlanEntry,
 )
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
 from footnote_text import locators, tables, tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.locator_pb2 import Anchor, TextSpan
 from footnote.types.v1.table_pb2 import Table
 from footnote_text import locators

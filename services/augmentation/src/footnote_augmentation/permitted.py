@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import RerankSettings
-from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.settings_words import read
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress

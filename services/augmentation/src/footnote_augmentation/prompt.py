@@ -8,12 +8,8 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from footnote.types.v1.answer_pb2 import (
-    MESSAGE_ROLE_SYSTEM,
-    MESSAGE_ROLE_USER,
-    ChatMessage,
-    Prompt,
-)
+from footnote.stages.v1.prompt_pb2 import Prompt
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage
 from footnote_text.locales import Locale
 
 from footnote_augmentation.neutralise import neutralise

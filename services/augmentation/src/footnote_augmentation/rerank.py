@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_AUGMENTATION, Degradation
-from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_RERANK
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import FootnoteError, InvalidArgument

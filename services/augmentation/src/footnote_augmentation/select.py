@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.reasons_pb2 import (
     TOKEN_REASON_EMPTY,
     TOKEN_REASON_GIVEN_TWICE,

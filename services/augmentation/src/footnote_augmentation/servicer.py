@@ -8,9 +8,10 @@ from typing import Any
 
 from footnote.augmentation.v1 import augmentation_service_pb2 as pb
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceServicer
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, PIPELINE_STAGE_AUGMENTATION, Degradation
 from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings, RerankSettings
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER, TextBounds
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
 from footnote_kit import provider_calls, telemetry
 from footnote_kit.call import Call

@@ -10,6 +10,7 @@ from typing import Any
 
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
     MESSAGE_ROLE_ASSISTANT,
@@ -24,7 +25,7 @@ from footnote.types.v1.answer_pb2 import (
     Verdict,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL, TextBounds
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote_kit import names, provider_calls, telemetry
 from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from footnote.types.v1 import chunk_pb2
+from footnote.stages.v1 import passage_pb2
 from footnote_providers.base import Vectors
 from footnote_store.rows import Hit, MessageRow, Row
 
@@ -29,7 +29,7 @@ class ChunkStore(Protocol):
 
     async def query(
         self, space: str, expr: str, limit: int, offset: int = ..., timeout: float = ...
-    ) -> list[chunk_pb2.Chunk]:
+    ) -> list[passage_pb2.Chunk]:
         """Read chunks in the order of their ids."""
         ...
 

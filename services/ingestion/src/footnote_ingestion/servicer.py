@@ -12,8 +12,10 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceServicer
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
-from footnote.types.v1.document_pb2 import Document, DocumentState, ParsedMetadata
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit import request_ids
 from footnote_kit.access import is_system
 from footnote_kit.call import Call

@@ -9,10 +9,10 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import Degradation, MemoryMessage, MessageRole
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Guard
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from footnote.types.v1.chunk_pb2 import Chunk
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page, fitting
 from footnote_store.filters import Expr, compile_expr, conjunction, quote

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
+from footnote.stages.v1.passage_pb2 import ScoredChunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import Degradation, PipelineStage, StageTiming
-from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk, SearchChannel
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment, SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
-from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import ScoreAdjustmentKind, SearchStrategyChoice
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import degradations
 from footnote_kit.degradations import Reason
 from footnote_store.filters import ALL, Expr, RowScope

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MemoryMessage
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_providers.base import Cosines
 from footnote_store.filters import TRUE, RowScope
 from footnote_store.rows import Hit, Vector

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
 from footnote_cli.admin import machine
 from footnote_cli.admin.doctor import examine, repair
 from footnote_cli.admin.findings import Finding

@@ -4,11 +4,8 @@ import pytest
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
-from footnote.types.v1.answer_pb2 import (
-    Answer,
-    Prompt,
-    Source,
-)
+from footnote.stages.v1.prompt_pb2 import Prompt
+from footnote.types.v1.answer_pb2 import Answer, Source
 from footnote.types.v1.collection_pb2 import (
     Collection,
     CollectionSettings,

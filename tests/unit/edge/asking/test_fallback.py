@@ -1,4 +1,4 @@
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote_edge.asking.fallback import prompt_of, sources_of
 
 

@@ -8,9 +8,9 @@ from typing import Any, cast
 
 import pytest
 from footnote.generation.v1.generation_service_pb2 import ResolveSettingsRequest, ResolveSettingsResponse
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import windows as module
 from footnote_edge.asking.windows import Windows

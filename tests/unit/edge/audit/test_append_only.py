@@ -8,7 +8,7 @@ from typing import Any
 
 import footnote_edge
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_READER
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit.book import ALL_TENANTS, AuditBook, Filters

@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.edge.v1 import chunks_pb2, documents_pb2
-from footnote.types.v1 import chunk_pb2, document_pb2
+from footnote.stages.v1 import passage_pb2, stored_document_pb2
 from footnote_edge.documents.public import chunk_of, document_of, scored_of
 from footnote_kit.origins import with_origin
 from google.protobuf.json_format import MessageToDict
@@ -28,13 +28,13 @@ ORIGIN = {
 
 
 def document() -> tuple[Message, Message]:
-    row = filled(document_pb2.Document)
+    row = filled(stored_document_pb2.Document)
     row.metadata.CopyFrom(with_origin(row.metadata, ORIGIN))
     return row, document_of(row, "the collection's name")
 
 
 def chunk() -> tuple[Message, Message]:
-    row = filled(chunk_pb2.Chunk)
+    row = filled(passage_pb2.Chunk)
     row.metadata.CopyFrom(with_origin(row.metadata, ORIGIN))
     return row, chunk_of(row)
 
@@ -62,7 +62,7 @@ def test_what_is_the_stages_own_is_not_shown(make) -> None:  # type: ignore[no-u
 
 
 def test_a_scored_chunk_keeps_its_scores_and_neighbours() -> None:
-    row = filled(chunk_pb2.ScoredChunk)
+    row = filled(passage_pb2.ScoredChunk)
     public = scored_of(row)
     assert {field.name for field, _ in public.ListFields()} == {one.name for one in public.DESCRIPTOR.fields}
     assert [one.id for one in public.neighbors] == [one.id for one in row.neighbors]
@@ -71,7 +71,7 @@ def test_a_scored_chunk_keeps_its_scores_and_neighbours() -> None:
 
 def test_no_public_message_holds_a_row() -> None:
     """A row in a public message would show a caller what is the stages' own."""
-    rows = {"footnote.types.v1.Document", "footnote.types.v1.Chunk", "footnote.types.v1.ScoredChunk"}
+    rows = {"footnote.stages.v1.Document", "footnote.stages.v1.Chunk", "footnote.stages.v1.ScoredChunk"}
     for module in (documents_pb2, chunks_pb2):
         for message in module.DESCRIPTOR.message_types_by_name.values():
             used = {field.message_type.full_name for field in message.fields if field.message_type}

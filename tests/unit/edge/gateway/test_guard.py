@@ -1,7 +1,8 @@
 """Roles: what is not a role that we know is none."""
 
 import pytest
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_UNSPECIFIED, ROLE_WRITER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_UNSPECIFIED, ROLE_WRITER
 from footnote_edge.gateway.guard import ROLES, allows
 
 

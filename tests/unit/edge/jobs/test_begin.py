@@ -5,13 +5,9 @@ from typing import Any
 
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.types.v1.document_pb2 import (
-    DOCUMENT_STATE_ERROR,
-    DOCUMENT_STATE_PROCESSING,
-    DOCUMENT_STATE_UPLOADED,
-    Document,
-)
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.putting_off import PuttingOff

@@ -1,6 +1,7 @@
 import asyncio
 
-from footnote.types.v1.document_pb2 import Document, Progress
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import Progress
 from footnote_edge.jobs.progress import ProgressBus
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, Citation, Source
 from footnote_generation.adapters.extractive.compose import draft
 from footnote_generation.verification.checker import Checker
@@ -24,16 +25,16 @@ ROWS = (
 def source(tmp_path: Path) -> Source:
     path = tmp_path / "stock.csv"
     path.write_text(ROWS)
-    blocks: list[document_pb2.Block] = []
+    blocks: list[parsing_pb2.Block] = []
     CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
     settings = collection_pb2.CollectionSettings()
     settings.chunking.strategy, settings.chunking.size = collection_pb2.CHUNKING_STRATEGY_TABLE, 1000
-    drafter = Drafter(document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
-    (chunk,) = (one.chunk for one in drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata()))
+    drafter = Drafter(stored_document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    (chunk,) = (one.chunk for one in drafter.feed(blocks) + drafter.finish(parsing_pb2.ParsedMetadata()))
     return of(chunk)
 
 
-def of(chunk: chunk_pb2.Chunk) -> Source:
+def of(chunk: passage_pb2.Chunk) -> Source:
     return Source(
         number=1, filename="stock.csv", text=chunk.text, locator=chunk.locator, anchors=chunk.anchors,
         tables=chunk.tables, score=0.9,

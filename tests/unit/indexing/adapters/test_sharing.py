@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_indexing.adapters import sharing
 from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import MIGRATIONS, Database

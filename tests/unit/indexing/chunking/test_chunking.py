@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2
+from footnote.types.v1 import collection_pb2
 from footnote.types.v1.document_pb2 import ChunkingChoice as Why
 from footnote_indexing.chunking import auto
 from footnote_indexing.chunking.assemble import TextWindow
@@ -41,7 +42,7 @@ WRITTEN = {"en": "Sentences in English, short ones. E.g. this one costs $3.50! I
 WRITTEN |= {"zh": CHINESE, "de": GERMAN, "th": THAI}
 
 
-def handbook(text: str, repeats: int) -> list[document_pb2.Block]:
+def handbook(text: str, repeats: int) -> list[parsing_pb2.Block]:
     """A document with every kind of block around one text."""
     blocks = [block(HEADING, "A", level=1, page=1)]
     for section in range(3):
@@ -106,7 +107,7 @@ TEXT = st.lists(st.tuples(st.one_of(WORD, WORD, ODD), GAP), min_size=1, max_size
 
 
 @st.composite
-def documents(draw: st.DrawFn) -> list[document_pb2.Block]:
+def documents(draw: st.DrawFn) -> list[parsing_pb2.Block]:
     """Documents of any blocks over text that is hard to cut."""
     kinds = st.sampled_from([HEADING, PARAGRAPH, PARAGRAPH, PARAGRAPH, ITEM, CODE, ROW])
     made = []
@@ -134,7 +135,7 @@ def documents(draw: st.DrawFn) -> list[document_pb2.Block]:
     levels=st.booleans(),
 )
 def test_properties_hold_for_text_that_is_hard_to_cut(
-    blocks: list[document_pb2.Block], strategy: S.ValueType, size: int, overlap: int, unit: int, levels: bool
+    blocks: list[parsing_pb2.Block], strategy: S.ValueType, size: int, overlap: int, unit: int, levels: bool
 ) -> None:
     chunking = settings(
         strategy=strategy, size=size, overlap_percent=overlap, unit=unit, parent_child=levels, parent_size=2 * size,
@@ -143,7 +144,7 @@ def test_properties_hold_for_text_that_is_hard_to_cut(
     check(blocks, cut(blocks, strategy, chunking, batch=3), chunking)
 
 
-def corpus(folder: Path, name: str) -> list[document_pb2.Block]:
+def corpus(folder: Path, name: str) -> list[parsing_pb2.Block]:
     """A long real document made of a retrieval set's titles and passages."""
     blocks = []
     for line in (folder / name / "corpus.jsonl").read_text("utf-8").splitlines()[:150]:
@@ -152,14 +153,14 @@ def corpus(folder: Path, name: str) -> list[document_pb2.Block]:
     return placed(blocks)
 
 
-def heading_and_paragraph(title: str, text: str) -> Iterable[document_pb2.Block]:
+def heading_and_paragraph(title: str, text: str) -> Iterable[parsing_pb2.Block]:
     if title.strip():
         yield block(HEADING, title.strip(), level=1)
     if text.strip():
         yield block(PARAGRAPH, text.strip(), [title.strip()])
 
 
-def chinese(folder: Path) -> list[document_pb2.Block]:
+def chinese(folder: Path) -> list[parsing_pb2.Block]:
     blocks = []
     for line in (folder / "rejection-zh" / "zh_fact.jsonl").read_text("utf-8").splitlines()[:40]:
         item = json.loads(line)
@@ -167,7 +168,7 @@ def chinese(folder: Path) -> list[document_pb2.Block]:
     return placed(blocks)
 
 
-def hebrew(folder: Path) -> list[document_pb2.Block]:
+def hebrew(folder: Path) -> list[parsing_pb2.Block]:
     import base64
 
     raw = (folder / "files/office/unst__hebrew-text-base64-iso88598i.txt").read_bytes()
@@ -294,7 +295,7 @@ def test_a_paragraph_cut_in_two_says_its_own_lines() -> None:
         ([PARAGRAPH], (S.CHUNKING_STRATEGY_FIXED_WINDOW, Why.CHUNKING_CHOICE_NO_STRUCTURE)),
     ],
 )
-def test_auto_says_what_it_chose_and_why(kinds: list[document_pb2.BlockKind.ValueType], expected: Chosen) -> None:
+def test_auto_says_what_it_chose_and_why(kinds: list[parsing_pb2.BlockKind.ValueType], expected: Chosen) -> None:
     window = TextWindow()
     blocks = window.place(placed([block(kind, "Some words here.") for kind in kinds]))
     assert auto.choose(blocks) == expected

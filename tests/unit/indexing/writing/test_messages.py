@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MemoryMessage
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_indexing.writing.messages import Messages
 from footnote_kit.errors import Unavailable
 from footnote_store.rows import MessageRow

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import WAITING_REASON_STORE_UNAVAILABLE as WAITING
-from footnote.types.v1.document_pb2 import Document, DocumentState, Failure, ParsedMetadata
+from footnote.types.v1.document_pb2 import DocumentState, Failure
 from footnote_ingestion.model.lifecycle import ERROR, INDEXED, PROCESSING, UNSPECIFIED, UPLOADED, Move, apply
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument
 

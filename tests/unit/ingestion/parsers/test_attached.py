@@ -9,7 +9,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_FURNITURE, Block
 from footnote_ingestion.parsers import attached, parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from fpdf import FPDF

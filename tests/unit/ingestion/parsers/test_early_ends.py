@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block, ReadingWarning
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote.types.v1.document_pb2 import ReadingWarning
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.mail import EmlParser
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER

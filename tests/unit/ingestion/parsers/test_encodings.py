@@ -6,12 +6,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import (
-    WARNING_KIND_BYTES_REPLACED,
-    WARNING_KIND_ENCODING_GUESSED,
-    Block,
-    ReadingWarning,
-)
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote.types.v1.document_pb2 import WARNING_KIND_BYTES_REPLACED, WARNING_KIND_ENCODING_GUESSED, ReadingWarning
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.sniff import sniff

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import HEADING, NOTE, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import PASSWORD_PROTECTED, ParseError
 from footnote_ingestion.parsers.office.epub import EpubParser

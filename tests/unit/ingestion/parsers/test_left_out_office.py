@@ -12,7 +12,7 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import parse_xml
-from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, BLOCK_KIND_NOTE, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_FURNITURE, BLOCK_KIND_NOTE, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from openpyxl.chart import BarChart, Reference

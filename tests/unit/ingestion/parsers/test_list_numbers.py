@@ -13,7 +13,7 @@ import pytest
 from docx.opc.packuri import PackURI
 from docx.opc.part import Part
 from docx.oxml import parse_xml
-from footnote.types.v1.document_pb2 import BLOCK_KIND_HEADING, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_HEADING, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.office.numbering import Numbers

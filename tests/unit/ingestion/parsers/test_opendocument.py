@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import NOTE, PARAGRAPH, BlockWriter, Limits
 

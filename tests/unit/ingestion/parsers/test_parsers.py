@@ -9,7 +9,7 @@ from pathlib import Path
 import docx
 import pptx
 import pytest
-from footnote.types.v1.document_pb2 import Block, ParsedMetadata
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.types.v1.locator_pb2 import LineLocator
 from footnote_ingestion.parsers import parser_for, supported
 from footnote_ingestion.parsers.base import (

@@ -12,7 +12,7 @@ import fpdf
 import openpyxl
 import pptx
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError

@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import (
     FURNITURE,
     HEADING,

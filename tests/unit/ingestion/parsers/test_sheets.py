@@ -10,7 +10,7 @@ from pathlib import Path
 
 import openpyxl
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import HEADING, PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.sheets.parser import CsvParser, WorkbookParser, delimiter

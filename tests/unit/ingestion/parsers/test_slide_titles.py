@@ -5,7 +5,7 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from footnote.types.v1.document_pb2 import BLOCK_KIND_HEADING, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_HEADING, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_CODE, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_CODE, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import MAX_BLOCK, BlockWriter, Limits
 from footnote_ingestion.parsers.sniff import sniff

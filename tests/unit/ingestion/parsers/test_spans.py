@@ -11,7 +11,7 @@ import docx
 import openpyxl
 import pptx
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.sniff import sniff

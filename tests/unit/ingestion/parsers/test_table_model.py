@@ -10,7 +10,8 @@ import docx
 import openpyxl
 import pptx
 import pytest
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import Source
 from footnote_indexing.chunking.drafts import Drafter
 from footnote_ingestion.parsers import parser_for
@@ -22,21 +23,21 @@ HEAD = ("Part", "Stock", "Price (EUR)", "Checked")
 BODY = (("Bolt; long", "1500", "0.75", "2024-03-31"), ("Nut: small", "80", "12.5", "2024-04-01"))
 
 
-def parsed(path: Path) -> list[document_pb2.Block]:
-    blocks: list[document_pb2.Block] = []
+def parsed(path: Path) -> list[parsing_pb2.Block]:
+    blocks: list[parsing_pb2.Block] = []
     parser = parser_for({"htm": "html"}.get(path.suffix[1:], path.suffix[1:]))
     parser.parse(path, BlockWriter(blocks.append, Limits()), Limits())
     assert_spans_exact(blocks)
     return blocks
 
 
-def chunks(blocks: list[document_pb2.Block], size: int = 1000) -> list[chunk_pb2.Chunk]:
+def chunks(blocks: list[parsing_pb2.Block], size: int = 1000) -> list[passage_pb2.Chunk]:
     settings = collection_pb2.CollectionSettings()
     settings.chunking.strategy = collection_pb2.CHUNKING_STRATEGY_TABLE
     settings.chunking.size = size
-    drafter = Drafter(document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
-    drafts = drafter.feed(blocks) + drafter.finish(document_pb2.ParsedMetadata())
-    return [chunk_pb2.Chunk.FromString(draft.chunk.SerializeToString()) for draft in drafts]
+    drafter = Drafter(stored_document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    drafts = drafter.feed(blocks) + drafter.finish(parsing_pb2.ParsedMetadata())
+    return [passage_pb2.Chunk.FromString(draft.chunk.SerializeToString()) for draft in drafts]
 
 
 def kept(path: Path, size: int = 1000) -> list[Row]:

@@ -7,7 +7,7 @@ from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_FURNITURE, Block
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from support.ingestion_client import assert_spans_exact

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, RetrievalSettings, SearchStrategy
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Unavailable
 from footnote_retrieval.adapters.embedding import ProviderEmbedder
 from footnote_retrieval.model import SearchRequest, SearchResult

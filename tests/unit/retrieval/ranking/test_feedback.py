@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_providers.base import Cosines
 from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from footnote.types.v1.scope_pb2 import Role
+from footnote.types.v1.role_pb2 import Role
 
 from footnote_cli import key_books
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, edge_address

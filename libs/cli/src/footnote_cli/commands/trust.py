@@ -69,7 +69,8 @@ def stage_token(
 
 def _proof(stage: str, tenant: str, user: str, roles: Sequence[str], method: str, folder: Path) -> tuple[str, str]:
     """Return a scope as JSON and the header that proves it; CommandError without a secret."""
-    from footnote.types.v1.scope_pb2 import Role, Scope
+    from footnote.stages.v1.scope_pb2 import Scope
+    from footnote.types.v1.role_pb2 import Role
     from footnote_kit.credential import HEADER
     from google.protobuf.json_format import MessageToJson
 

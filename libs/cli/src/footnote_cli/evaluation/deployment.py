@@ -13,9 +13,11 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
+from footnote.stages.v1.parsing_pb2 import Block, BlockKind, ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection, RetrievalSettings
-from footnote.types.v1.document_pb2 import Block, BlockKind, Document, ParsedMetadata
-from footnote.types.v1.scope_pb2 import Role, Scope
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.degradations import word
 from footnote_kit.settings import KitSettings
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import ClaimReason
 from footnote_kit.degradations import word
 from footnote_kit.settings import KitSettings

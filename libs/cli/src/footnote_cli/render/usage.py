@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from footnote.edge.v1 import system_pb2
 from footnote.edge.v1.system_pb2 import GetUsageResponse, TenantLimits, UsageCounts, UserUsage, WhoAmIResponse
-from footnote.types.v1.scope_pb2 import Role
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.printable import printable_line
 from rich.text import Text
 

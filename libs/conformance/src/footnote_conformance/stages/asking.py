@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.suite import Failed, expect

@@ -3,6 +3,7 @@
 import string
 from typing import Any
 
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
     MESSAGE_ROLE_SYSTEM,
@@ -12,7 +13,6 @@ from footnote.types.v1.answer_pb2 import (
     TOKEN_DECISION_KEPT,
     ChatMessage,
 )
-from footnote.types.v1.chunk_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.collection_pb2 import PromptSettings, RerankSettings
 from footnote.types.v1.locator_pb2 import LineLocator, Locator
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_EMPTY, TOKEN_REASON_GIVEN_TWICE, TOKEN_REASON_UNSPECIFIED

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import grpc
+from footnote.stages.v1.prompt_pb2 import Prompt
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED,
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
@@ -12,7 +13,6 @@ from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_USER,
     VERDICT_UNSPECIFIED,
     ChatMessage,
-    Prompt,
     Source,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages import common

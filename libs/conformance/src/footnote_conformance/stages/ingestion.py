@@ -4,14 +4,10 @@ import hashlib
 from typing import Any
 
 from footnote.ingestion.v1.ingestion_service_pb2 import ReplaceMetadata, UploadMetadata
-from footnote.types.v1.document_pb2 import (
-    BLOCK_KIND_HEADING,
-    DOCUMENT_STATE_INDEXED,
-    DOCUMENT_STATE_PROCESSING,
-    DOCUMENT_STATE_UPLOADED,
-    Document,
-)
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_HEADING
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_conformance.refusals import Refusal

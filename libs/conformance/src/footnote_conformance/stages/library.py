@@ -4,9 +4,10 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_HEADING, BLOCK_KIND_PARAGRAPH, Block, ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import BLOCK_KIND_HEADING, BLOCK_KIND_PARAGRAPH, Block, Document, ParsedMetadata
-from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.suite import expect

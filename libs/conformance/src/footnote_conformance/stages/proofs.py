@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_kit.credential import CLOCK_SKEW, EVERY_METHOD, HEADER, MAX_LIFETIME, ServiceCredential
 from google.protobuf.descriptor import MethodDescriptor
 

@@ -2,14 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.provider_pb2 import (
-    PROVIDER_KIND_EMBEDDING,
-    PROVIDER_KIND_MODEL,
-    PROVIDER_KIND_RERANKER,
-    ProviderChoice,
-    TextBounds,
-)
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_MODEL, PROVIDER_KIND_RERANKER
 
 _MOST_NAMED = 3
 

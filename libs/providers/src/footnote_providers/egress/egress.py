@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from footnote.types.v1.provider_pb2 import ProviderChoice, ProviderKind, TextBounds
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
+from footnote.types.v1.provider_pb2 import ProviderKind
 from footnote_kit.errors import FailedPrecondition, FootnoteError, PermissionDenied
 
 from footnote_providers.egress.locality import stays_here

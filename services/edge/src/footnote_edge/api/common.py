@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.context import current_scope, time_remaining
 from footnote_kit.errors import InvalidArgument, Unauthenticated
 

@@ -22,7 +22,7 @@ from footnote.edge.v1.conversations_pb2 import (
     UpdateConversationRequest,
     UpdateConversationResponse,
 )
-from footnote.types.v1.provider_pb2 import TextBounds
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page, moment, sequence, text

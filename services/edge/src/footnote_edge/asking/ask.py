@@ -15,6 +15,8 @@ from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, 
 from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_INTERRUPTED,
     PIPELINE_STAGE_AUGMENTATION,
@@ -32,9 +34,7 @@ from footnote.types.v1.collection_pb2 import (
     PromptSettings,
     RerankSettings,
 )
-from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, NotFound
 from footnote_kit.telemetry import counter, current_trace_id

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ConversationMessage, EditMessageRequest, RegenerateMessageRequest
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.collection_settings import overlay
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import InvalidArgument

@@ -1,9 +1,9 @@
 """Selects the memory messages that the question's model may read."""
 
 from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_providers.egress.bounds import together
 
 from footnote_edge.asking.recall import without

@@ -6,6 +6,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from footnote.ingestion.v1.computation_pb2 import ComputedCells, TableComputation
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     BASIS_COMPUTED,
     FINISH_REASON_ANSWERED,
@@ -17,9 +19,7 @@ from footnote.types.v1.answer_pb2 import (
     Reliability,
     Source,
 )
-from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
-from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locators import label

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, NotFound, Unauthenticated
 
 from footnote_edge.conversations.origins import Origin

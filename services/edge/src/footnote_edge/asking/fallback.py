@@ -3,14 +3,9 @@
 import hashlib
 from collections.abc import Sequence
 
-from footnote.types.v1.answer_pb2 import (
-    MESSAGE_ROLE_SYSTEM,
-    MESSAGE_ROLE_USER,
-    ChatMessage,
-    Prompt,
-    Source,
-)
-from footnote.types.v1.chunk_pb2 import ScoredChunk
+from footnote.stages.v1.passage_pb2 import ScoredChunk
+from footnote.stages.v1.prompt_pb2 import Prompt
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Source
 from footnote_text import locators, tokens
 
 TEMPLATE = "minimal/en/2"

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent
 from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from sqlalchemy.exc import IntegrityError

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, NotFound
 
 from footnote_edge.asking.answering import QuestionTimings

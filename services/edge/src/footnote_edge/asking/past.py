@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, ChatMessage
-from footnote.types.v1.scope_pb2 import Scope
 
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.origins import Origin, hash_of

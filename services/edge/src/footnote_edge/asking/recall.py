@@ -4,14 +4,14 @@ import time
 from collections.abc import Collection, Sequence
 
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_ASSISTANT,
     PIPELINE_STAGE_EDGE,
     PIPELINE_STAGE_RETRIEVAL,
     MemoryMessage,
 )
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.degradations import degradation, word
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger

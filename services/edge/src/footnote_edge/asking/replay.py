@@ -8,6 +8,7 @@ from footnote.augmentation.v1.augmentation_service_pb2 import PlanQueryResponse
 from footnote.edge.v1.answers_pb2 import AnswerDifference, AskCompleted, AskRequest
 from footnote.edge.v1.answers_pb2 import AnswerDifferenceKind as Kind
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     AnswerManifest,
@@ -15,7 +16,6 @@ from footnote.types.v1.answer_pb2 import (
     FinishReason,
     ManifestSource,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, Internal
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from footnote.edge.v1.answers_pb2 import AskRequest
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress

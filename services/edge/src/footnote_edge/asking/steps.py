@@ -9,7 +9,11 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.ingestion.v1.computation_pb2 import TableComputation
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.stages.v1.passage_pb2 import ScoredChunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import (
     DEGRADATION_REASON_STORE_UNAVAILABLE,
     PIPELINE_STAGE_AUGMENTATION,
@@ -22,9 +26,7 @@ from footnote.types.v1.answer_pb2 import (
     Citation,
     Source,
 )
-from footnote.types.v1.chunk_pb2 import ScoredChunk
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import TextBounds
 from footnote.types.v1.reasons_pb2 import (
     QUERY_REWRITING_NONE,
     QUERY_STRATEGY_FIRST_MESSAGE,
@@ -32,8 +34,6 @@ from footnote.types.v1.reasons_pb2 import (
     QUERY_STRATEGY_UNPLANNED,
     QueryStrategy,
 )
-from footnote.types.v1.scope_pb2 import Scope
-from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.logs import get_logger

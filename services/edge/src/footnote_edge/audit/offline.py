@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.parts import Parts
 from footnote_kit.paging import Page, long_sequence
 

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from footnote.edge.v1 import collections_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, check_create
 from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader

@@ -6,7 +6,7 @@ from typing import Any
 
 from cachetools import LRUCache
 from footnote.indexing.v1.indexing_service_pb2 import AuthorizeCollectionsRequest
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.logs import get_logger

@@ -5,10 +5,10 @@ Jobs run under the service's own account; for them this is the only check.
 
 from collections.abc import Awaitable, Callable, Iterable
 
-from footnote.types.v1.chunk_pb2 import Chunk
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import (
     Access,
     check,

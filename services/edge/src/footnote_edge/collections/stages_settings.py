@@ -7,8 +7,8 @@ from typing import Any
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.bounds import of_collection

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, NotFound
 from sqlalchemy import delete, insert, or_, select, update
 

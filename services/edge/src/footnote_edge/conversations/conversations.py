@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.conversations_pb2 import Conversation
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.paging import Page, fitting

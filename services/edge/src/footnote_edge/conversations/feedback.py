@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import RATING_DOWN, RATING_UNSPECIFIED, Feedback, Rating
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument

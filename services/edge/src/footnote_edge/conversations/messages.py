@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_INTERRUPTED,
     FINISH_REASON_NO_RELEVANT_CONTENT,
@@ -15,7 +16,6 @@ from footnote.types.v1.answer_pb2 import (
     MESSAGE_ROLE_USER,
     MemoryMessage,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.paging import Page, fitting

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from sqlalchemy import delete, exists, select, update
 from sqlalchemy.exc import IntegrityError

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Sequence
 
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.paging import Page, Position

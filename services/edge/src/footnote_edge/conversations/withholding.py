@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import (
     DEGRADATION_REASON_SOURCES_WITHHELD,
     MESSAGE_ROLE_ASSISTANT,
     PIPELINE_STAGE_EDGE,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.degradations import degradation
 from footnote_kit.errors import NotFound, Unavailable

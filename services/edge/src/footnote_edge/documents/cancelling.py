@@ -1,13 +1,13 @@
 """Cancels the processing of a document's newest revision, whichever replica runs its job."""
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
     FAILURE_REASON_CANCELLED,
-    Document,
     DocumentState,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger

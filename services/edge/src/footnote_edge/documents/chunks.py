@@ -2,8 +2,8 @@
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.types.v1.chunk_pb2 import Chunk
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import document_missing
 from footnote_kit.errors import InvalidArgument, NotFound
 

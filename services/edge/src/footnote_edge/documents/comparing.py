@@ -12,8 +12,10 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, Document
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced

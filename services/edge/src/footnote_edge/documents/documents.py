@@ -4,16 +4,16 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
-    Document,
     DocumentState,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger

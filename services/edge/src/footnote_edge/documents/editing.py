@@ -2,8 +2,8 @@
 
 from footnote.edge.v1 import documents_pb2 as edge
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.origins import KEY, refuse_reserved

@@ -3,7 +3,8 @@
 from functools import partial
 
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced

@@ -7,9 +7,10 @@ from uuid import uuid4
 from footnote.edge.v1 import operations_pb2 as pb
 from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_database.times import utc
 from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 
 from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
 from footnote.edge.v1.documents_pb2 import Document
-from footnote.types.v1 import chunk_pb2 as rows
-from footnote.types.v1 import document_pb2 as documents
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1 import passage_pb2, stored_document_pb2
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.origins import origin_of, without_origin
 from footnote_kit.text_work import beside
 from google.protobuf.message import Message
@@ -32,36 +31,36 @@ class Public:
     def __init__(self, names: CollectionNames) -> None:
         self._names = names
 
-    async def document(self, scope: Scope, row: documents.Document) -> Document:
+    async def document(self, scope: Scope, row: stored_document_pb2.Document) -> Document:
         """Return a document in its public form."""
         return document_of(row, await self._names.one(scope, row.collection_id))
 
-    async def documents(self, scope: Scope, found: Sequence[documents.Document]) -> list[Document]:
+    async def documents(self, scope: Scope, found: Sequence[stored_document_pb2.Document]) -> list[Document]:
         """Return documents in their public form."""
         names = await self._names.several(scope, {row.collection_id for row in found})
         return await beside(EFFORT * len(found), _documents, found, names)
 
-    async def chunks(self, found: Sequence[rows.Chunk]) -> list[Chunk]:
+    async def chunks(self, found: Sequence[passage_pb2.Chunk]) -> list[Chunk]:
         """Return chunks in their public form."""
         return await beside(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
 
-    async def scored(self, found: Sequence[rows.ScoredChunk]) -> list[ScoredChunk]:
+    async def scored(self, found: Sequence[passage_pb2.ScoredChunk]) -> list[ScoredChunk]:
         """Return search results in their public form."""
         effort = EFFORT * sum(1 + len(row.neighbors) for row in found)
         return await beside(effort, lambda: [scored_of(row) for row in found])
 
 
-def document_of(row: documents.Document, collection: str) -> Document:
+def document_of(row: stored_document_pb2.Document, collection: str) -> Document:
     """Return a document in its public form; `collection` is the name of its collection."""
     return _from_source(_copied(row, Document(chunk_count=row.chunks_stored, collection=collection)))
 
 
-def chunk_of(row: rows.Chunk) -> Chunk:
+def chunk_of(row: passage_pb2.Chunk) -> Chunk:
     """Return a chunk in its public form."""
     return _from_source(_copied(row, Chunk()))
 
 
-def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
+def scored_of(row: passage_pb2.ScoredChunk) -> ScoredChunk:
     """Return a search result in its public form."""
     return ScoredChunk(
         chunk=chunk_of(row.chunk),
@@ -72,7 +71,7 @@ def scored_of(row: rows.ScoredChunk) -> ScoredChunk:
     )
 
 
-def _documents(found: Sequence[documents.Document], names: Mapping[str, str]) -> list[Document]:
+def _documents(found: Sequence[stored_document_pb2.Document], names: Mapping[str, str]) -> list[Document]:
     return [document_of(row, names.get(row.collection_id, "")) for row in found]
 
 
@@ -107,6 +106,8 @@ def _common(row: type[Message], public: type[Message], apart: frozenset[str]) ->
 
 
 _COMMON = {
-    Document.DESCRIPTOR.full_name: _common(documents.Document, Document, frozenset((_CHUNKS, _COLLECTION, _SOURCE))),
-    Chunk.DESCRIPTOR.full_name: _common(rows.Chunk, Chunk, frozenset((_SOURCE,))),
+    Document.DESCRIPTOR.full_name: _common(
+        stored_document_pb2.Document, Document, frozenset((_CHUNKS, _COLLECTION, _SOURCE))
+    ),
+    Chunk.DESCRIPTOR.full_name: _common(passage_pb2.Chunk, Chunk, frozenset((_SOURCE,))),
 }

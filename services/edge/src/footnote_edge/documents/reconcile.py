@@ -6,8 +6,8 @@ from functools import partial
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced

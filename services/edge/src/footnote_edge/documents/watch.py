@@ -7,9 +7,10 @@ import time
 from collections.abc import AsyncGenerator
 
 from footnote.edge.v1 import documents_pb2 as pb
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import PROGRESS_PHASE_DONE, PROGRESS_PHASE_QUEUED, Document, Progress
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_DONE, PROGRESS_PHASE_QUEUED, Progress
 from footnote_kit.access import Access
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import micros, position_of, position_token

@@ -5,7 +5,7 @@ import os
 import secrets
 from pathlib import Path
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.keys import ApiKeys

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, aclosing, nullcontext
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role
 from footnote_kit.context import bind_scope
 from footnote_kit.edge import METHODS, SERVICES
 from footnote_kit.errors import PermissionDenied

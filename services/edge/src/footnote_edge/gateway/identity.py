@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.identifiers import GROUP, GROUP_RULE, MOST_GROUPS, NAME, RULE
 

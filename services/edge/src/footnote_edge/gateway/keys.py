@@ -12,7 +12,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cachetools import LRUCache
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role
 from footnote_database.parts import Parts
 from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, Unauthenticated

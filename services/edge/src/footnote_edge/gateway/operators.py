@@ -1,6 +1,6 @@
 """Operators: administrators of the configured tenant, or all administrators where authentication is off."""
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN
+from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.errors import PermissionDenied
 
 from footnote_edge.gateway.principals import Identity, Proof

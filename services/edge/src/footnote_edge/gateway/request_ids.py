@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID, uuid4, uuid5
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.request_ids import check

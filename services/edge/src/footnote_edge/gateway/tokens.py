@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import jwt
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.errors import Unauthenticated, Unavailable
 from footnote_kit.identifiers import GROUP, MOST_GROUPS, NAME
 from footnote_kit.logs import get_logger

@@ -7,7 +7,7 @@ from functools import partial
 from footnote.edge.v1.operations_pb2 import OPERATION_STATE_CANCELLED, OPERATION_STATE_SUCCEEDED
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import AlreadyExists, NotFound
 
 from footnote_edge.adapters.stages import Stages

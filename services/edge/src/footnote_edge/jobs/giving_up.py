@@ -2,8 +2,9 @@
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, Document, Failure
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, Failure
 from footnote_kit.errors import FailedPrecondition
 
 from footnote_edge.adapters.stages import Stages

@@ -14,8 +14,9 @@ from typing import Any
 from uuid import uuid4
 
 from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, Queue, SetWorkflowID
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED, Document
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
 from footnote_database import soundness
 from footnote_database.keeping import Library
 from footnote_database.parts import Part, Parts

@@ -15,7 +15,7 @@ from footnote.edge.v1.operations_pb2 import (
     OperationKind,
     OperationState,
 )
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.access import sees_all
 from footnote_kit.errors import NotFound

@@ -10,7 +10,7 @@ from footnote.edge.v1.operations_pb2 import (
     OPERATION_KIND_REINDEX_DOCUMENTS,
     OPERATION_STATE_FAILED,
 )
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit import names
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError, Internal

@@ -11,6 +11,9 @@ from contextlib import suppress
 from cachetools import LRUCache
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
@@ -20,13 +23,10 @@ from footnote.types.v1.document_pb2 import (
     FAILURE_REASON_STORE_FAILED,
     PROGRESS_PHASE_INDEXING,
     PROGRESS_PHASE_PARSING,
-    Document,
     Failure,
-    ParsedMetadata,
     Progress,
     WaitingReason,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit import transient_errors
 from footnote_kit.document_files import newest
 from footnote_kit.errors import (

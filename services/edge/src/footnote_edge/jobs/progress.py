@@ -5,7 +5,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Document, Progress
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Progress
 
 
 class Watcher:

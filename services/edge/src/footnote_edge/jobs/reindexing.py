@@ -8,16 +8,16 @@ from functools import partial
 from dbos import DBOS
 from footnote.edge.v1.operations_pb2 import OPERATION_STATE_CANCELLED, OPERATION_STATE_SUCCEEDED
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_ERROR,
     DOCUMENT_STATE_INDEXED,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UPLOADED,
     FAILURE_REASON_CANCELLED,
-    Document,
     Failure,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 

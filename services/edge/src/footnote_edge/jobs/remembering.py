@@ -7,7 +7,8 @@ conversation, no other code would retry.
 import time
 from datetime import UTC, datetime, timedelta
 
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.logs import get_logger
 
 from footnote_edge.conversations.conversations import Conversations

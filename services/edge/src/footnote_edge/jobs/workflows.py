@@ -13,8 +13,9 @@ from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import ROLE_SYSTEM, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import names
 from footnote_kit.context import detached
 from footnote_kit.fair_slots import FairSlots

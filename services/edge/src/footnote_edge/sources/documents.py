@@ -10,9 +10,9 @@ from pathlib import Path
 
 from footnote.edge.v1.documents_pb2 import ReplaceMetadata, UploadMetadata
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import InvalidArgument, ResourceExhausted
 from footnote_kit.origins import with_origin
 from google.protobuf.field_mask_pb2 import FieldMask

@@ -22,7 +22,7 @@ from footnote.edge.v1.operations_pb2 import (
     OPERATION_STATE_SUCCEEDED,
 )
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto

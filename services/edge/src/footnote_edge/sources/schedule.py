@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 from footnote.edge.v1 import sources_pb2 as pb
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_SOURCE, Operation
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, fitting, moment, text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import uuid4
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger

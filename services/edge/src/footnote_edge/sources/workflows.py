@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from dbos import DBOS
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_DELETE_SOURCE, OPERATION_KIND_SYNC_SOURCE
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.context import detached
 from footnote_kit.telemetry import span
 

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
-from footnote.types.v1.scope_pb2 import ROLE_READER, Scope
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.process_load import ProcessLoads

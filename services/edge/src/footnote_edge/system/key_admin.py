@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import ROLE_ADMIN, ROLE_READER, Role, Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, Role
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, moment, text
 

@@ -6,6 +6,7 @@ from typing import Any
 from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.provider_pb2 import (
     PROVIDER_KIND_EMBEDDING,
     PROVIDER_KIND_MODEL,
@@ -16,7 +17,6 @@ from footnote.types.v1.provider_pb2 import (
     ProviderHealth,
     ProviderKind,
 )
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from google.protobuf.struct_pb2 import Struct

@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.telemetry_service import TelemetryServicer
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.paging import Page
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_providers.egress.policy import Kind
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import sqlalchemy as sa
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import now_ms
 
 from footnote_indexing.adapters.database import Database

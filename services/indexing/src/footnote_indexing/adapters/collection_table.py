@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, Grant
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_database.times import now_ms
 from footnote_kit.access import collection_missing
 from footnote_kit.errors import Aborted, AlreadyExists, ResourceExhausted

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import sqlalchemy as sa
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
     VISIBILITY_PRIVATE,
@@ -10,7 +11,7 @@ from footnote.types.v1.collection_pb2 import (
     Collection,
     Grant,
 )
-from footnote.types.v1.scope_pb2 import ROLE_UNSPECIFIED, Scope
+from footnote.types.v1.role_pb2 import ROLE_UNSPECIFIED
 from footnote_kit.access import OPEN_TO_ALL, is_for, is_system, role_of, sees_all
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.identifiers import GROUP, GROUP_RULE, NAME, RULE

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
 
-from footnote.types.v1 import document_pb2, locator_pb2, table_pb2
+from footnote.stages.v1 import parsing_pb2
+from footnote.types.v1 import locator_pb2, table_pb2
 from footnote_kit.errors import InvalidArgument
 from footnote_text import tables as cells
 from footnote_text.locators import narrow
@@ -35,7 +36,7 @@ class TextWindow:
         self._end = 0
         self._table: table_pb2.Table | None = None
 
-    def place(self, blocks: Iterable[document_pb2.Block]) -> list[PlacedBlock]:
+    def place(self, blocks: Iterable[parsing_pb2.Block]) -> list[PlacedBlock]:
         """Assign places to the next blocks; InvalidArgument if a block states another place."""
         placed = []
         for block in blocks:
@@ -53,7 +54,7 @@ class TextWindow:
         self._blocks.extend(placed)
         return placed
 
-    def _table_of(self, block: document_pb2.Block) -> table_pb2.Table | None:
+    def _table_of(self, block: parsing_pb2.Block) -> table_pb2.Table | None:
         """Return the table description of a row: its own, or that of the row before it in the same table."""
         if not block.table:
             return None

@@ -14,7 +14,8 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_kit.children import child_environment
 from footnote_kit.errors import Internal
 from footnote_kit.logs import get_logger
@@ -51,7 +52,7 @@ class Cutters:
     @contextlib.asynccontextmanager
     async def cutting(
         self,
-        document: document_pb2.Document,
+        document: stored_document_pb2.Document,
         settings: collection_pb2.CollectionSettings,
         sentence_vectors: SentenceVectors,
     ) -> AsyncIterator[Cutter]:
@@ -80,7 +81,7 @@ class Cutter:
         self._drafter = drafter
         self._process = process
         self._number = number
-        self._held: list[Sequence[document_pb2.Block]] = []
+        self._held: list[Sequence[parsing_pb2.Block]] = []
         self._held_characters = 0
         self._away = False
         self._known_there = False
@@ -93,7 +94,7 @@ class Cutter:
             return self._state
         return self._drafter.chosen, self._drafter.language, self._drafter.ordinal, self._drafter.characters
 
-    async def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
+    async def feed(self, blocks: Sequence[parsing_pb2.Block]) -> list[Draft]:
         """Take the next blocks; return completed chunks. Raises InvalidArgument for blocks out of place."""
         if self._process is None:
             return await asyncio.to_thread(self._drafter.feed, blocks)
@@ -101,7 +102,7 @@ class Cutter:
         self._held_characters += sum(len(block.text) for block in blocks)
         return [] if self._held_characters < TOGETHER else await self._cut([])
 
-    async def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
+    async def finish(self, parsed: parsing_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks."""
         if self._process is not None and (self._away or self._held_characters >= LONG):
             return await self._cut([("finish", parsed.SerializeToString())])
@@ -136,7 +137,7 @@ class Cutter:
 
 
 def _drafts(cut: list[tuple[bytes, str, str]]) -> list[Draft]:
-    return [Draft(chunk_pb2.Chunk.FromString(chunk), embedded, lexical) for chunk, embedded, lexical in cut]
+    return [Draft(passage_pb2.Chunk.FromString(chunk), embedded, lexical) for chunk, embedded, lexical in cut]
 
 
 class _Process:

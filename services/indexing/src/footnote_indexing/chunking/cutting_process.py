@@ -17,7 +17,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, BinaryIO, NoReturn
 
-from footnote.types.v1 import collection_pb2, document_pb2
+from footnote.stages.v1 import parsing_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import FootnoteError
 
 from footnote_indexing.chunking.drafts import Draft, Drafter
@@ -55,7 +56,7 @@ def _answer(drafters: dict[int, Drafter], number: int, steps: Sequence[tuple[str
             if what == "open":
                 document, settings = value
                 drafters[number] = Drafter(
-                    document_pb2.Document.FromString(document),
+                    stored_document_pb2.Document.FromString(document),
                     collection_pb2.CollectionSettings.FromString(settings),
                     _no_vectors,
                 )
@@ -65,9 +66,9 @@ def _answer(drafters: dict[int, Drafter], number: int, steps: Sequence[tuple[str
                 continue
             drafter = drafters[number]
             if what == "feed":
-                drafts += drafter.feed([document_pb2.Block.FromString(block) for block in value])
+                drafts += drafter.feed([parsing_pb2.Block.FromString(block) for block in value])
             else:
-                drafts += drafter.finish(document_pb2.ParsedMetadata.FromString(value))
+                drafts += drafter.finish(parsing_pb2.ParsedMetadata.FromString(value))
                 del drafters[number]
             state = (drafter.chosen, drafter.language, drafter.ordinal, drafter.characters)
         cut = [(draft.chunk.SerializeToString(), draft.embedded_text, draft.lexical_text) for draft in drafts]

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2
 from footnote_store.ids import chunk_id
 from footnote_text import language, tokens
@@ -29,7 +30,7 @@ _MOST_BYTES = 45_000
 class Draft:
     """A chunk with the text to embed ("" for a parent, which is not embedded) and its search terms."""
 
-    chunk: chunk_pb2.Chunk
+    chunk: passage_pb2.Chunk
     embedded_text: str
     lexical_text: str
 
@@ -39,7 +40,7 @@ class Drafter:
 
     def __init__(
         self,
-        document: document_pb2.Document,
+        document: stored_document_pb2.Document,
         settings: collection_pb2.CollectionSettings,
         sentence_vectors: SentenceVectors,
     ) -> None:
@@ -53,7 +54,7 @@ class Drafter:
         self._title = document.title
         self._heading = ""
         self._languages = _LanguageTracker(document.language)
-        self._base: chunk_pb2.Chunk | None = None
+        self._base: passage_pb2.Chunk | None = None
         self._parent_id = ""
         self.ordinal = 0
         self.characters = 0
@@ -64,7 +65,7 @@ class Drafter:
         """The language of most of the text, "" if unsure."""
         return self._languages.main()
 
-    def feed(self, blocks: Sequence[document_pb2.Block]) -> list[Draft]:
+    def feed(self, blocks: Sequence[parsing_pb2.Block]) -> list[Draft]:
         """Take the next blocks; return completed chunks. Raises InvalidArgument for blocks out of place."""
         placed = self._window.place(blocks)
         self.characters += sum(len(block.text) for block in placed)
@@ -77,7 +78,7 @@ class Drafter:
             return []
         return self._begin()
 
-    def finish(self, parsed: document_pb2.ParsedMetadata) -> list[Draft]:
+    def finish(self, parsed: parsing_pb2.ParsedMetadata) -> list[Draft]:
         """Return the last chunks; title and language found by parsing fill empty fields."""
         drafts: list[Draft] = []
         if self._chunker is None:
@@ -108,7 +109,7 @@ class Drafter:
     def _one(self, cut: Cut) -> Draft:
         assert self._base is not None
         passage = self._window.passage(cut)
-        chunk = chunk_pb2.Chunk()
+        chunk = passage_pb2.Chunk()
         chunk.CopyFrom(self._base)
         chunk.id = chunk_id(self._document.id, self._document.revision, self.ordinal)
         chunk.ordinal = self.ordinal
@@ -161,10 +162,10 @@ class _LanguageTracker:
 
 
 def _base(
-    document: document_pb2.Document, title: str, strategy: collection_pb2.ChunkingStrategy.ValueType
-) -> chunk_pb2.Chunk:
+    document: stored_document_pb2.Document, title: str, strategy: collection_pb2.ChunkingStrategy.ValueType
+) -> passage_pb2.Chunk:
     """Return the fields that all chunks of a revision share."""
-    chunk = chunk_pb2.Chunk(
+    chunk = passage_pb2.Chunk(
         tenant_id=document.tenant_id,
         owner_id=document.owner_id,
         collection_id=document.collection_id,
@@ -188,7 +189,7 @@ def _base(
     return chunk
 
 
-def _bound(chunk: chunk_pb2.Chunk) -> None:
+def _bound(chunk: passage_pb2.Chunk) -> None:
     """Drop the anchors' headings, then the anchors, of a chunk whose cells would exceed the store's limit."""
     if chunk.ByteSize() - len(chunk.text) <= _MOST_BYTES:
         return
@@ -199,7 +200,7 @@ def _bound(chunk: chunk_pb2.Chunk) -> None:
         chunk.ClearField("tables")
 
 
-def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:
+def embedded_text(chunk: passage_pb2.Chunk, with_header: bool) -> str:
     """Return a chunk's text for embedding and word search; `with_header` puts "title › headings" before it."""
     if not with_header:
         return chunk.text
@@ -211,7 +212,7 @@ def embedded_text(chunk: chunk_pb2.Chunk, with_header: bool) -> str:
     return f"{_SEPARATOR.join(parts)}\n{chunk.text}" if parts else chunk.text
 
 
-def fingerprint(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> str:
+def fingerprint(document: stored_document_pb2.Document, settings: collection_pb2.CollectionSettings) -> str:
     """Return the digest that shows whether an earlier attempt cut and embedded the revision in the same way."""
     digest = hashlib.sha256(b"footnote-1")
     digest.update(document.sha256.encode())

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeAlias
 
+from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, table_pb2
 from footnote_providers.base import Vectors
 from footnote_text import tokens
@@ -28,7 +29,7 @@ Region: TypeAlias = tuple[str, str, int]
 class PlacedBlock:
     """A block, or a part of one, with its place in the document's text (code points, end exclusive)."""
 
-    block: document_pb2.Block
+    block: parsing_pb2.Block
     start: int
     text: str
     offset: int = 0
@@ -44,22 +45,22 @@ class PlacedBlock:
     @property
     def is_heading(self) -> bool:
         """Whether the block is a heading."""
-        return self.block.kind == document_pb2.BLOCK_KIND_HEADING
+        return self.block.kind == parsing_pb2.BLOCK_KIND_HEADING
 
     @property
     def is_row(self) -> bool:
         """Whether the block is a row of a table."""
-        return self.block.kind == document_pb2.BLOCK_KIND_TABLE_ROW
+        return self.block.kind == parsing_pb2.BLOCK_KIND_TABLE_ROW
 
     @property
     def is_furniture(self) -> bool:
         """Whether the block runs in page margins: it has its place in the text but is in no chunk."""
-        return self.block.kind == document_pb2.BLOCK_KIND_FURNITURE
+        return self.block.kind == parsing_pb2.BLOCK_KIND_FURNITURE
 
     @property
     def is_code(self) -> bool:
         """Whether its line breaks matter."""
-        return self.block.kind == document_pb2.BLOCK_KIND_CODE
+        return self.block.kind == parsing_pb2.BLOCK_KIND_CODE
 
     def region(self) -> Region:
         """Return the region that a chunk holding this block must stay inside."""

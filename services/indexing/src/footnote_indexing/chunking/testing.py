@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from footnote.types.v1 import document_pb2
+from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT
 
 from footnote_indexing.chunking.model import Chunker, Cut, PlacedBlock
 
-_HEADING, _PARAGRAPH = document_pb2.BLOCK_KIND_HEADING, document_pb2.BLOCK_KIND_PARAGRAPH
-_ROW, _CODE = document_pb2.BLOCK_KIND_TABLE_ROW, document_pb2.BLOCK_KIND_CODE
-_KINDS: tuple[tuple[document_pb2.BlockKind.ValueType, str], ...] = (
+_HEADING, _PARAGRAPH = parsing_pb2.BLOCK_KIND_HEADING, parsing_pb2.BLOCK_KIND_PARAGRAPH
+_ROW, _CODE = parsing_pb2.BLOCK_KIND_TABLE_ROW, parsing_pb2.BLOCK_KIND_CODE
+_KINDS: tuple[tuple[parsing_pb2.BlockKind.ValueType, str], ...] = (
     (_HEADING, "Instruments"),
     (
         _PARAGRAPH,
@@ -36,7 +36,7 @@ def blocks(repeats: int = 3) -> list[PlacedBlock]:
     found: list[PlacedBlock] = []
     start = 0
     for kind, text in _KINDS * repeats:
-        block = document_pb2.Block(kind=kind, text=text, level=int(kind == _HEADING), table=int(kind == _ROW))
+        block = parsing_pb2.Block(kind=kind, text=text, level=int(kind == _HEADING), table=int(kind == _ROW))
         block.locator.lines.first_line = block.locator.lines.last_line = len(found) + 1
         block.locator.span.start, block.locator.span.end = start, start + len(text)
         found.append(PlacedBlock(block, start, text))

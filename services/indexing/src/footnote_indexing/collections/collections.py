@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
-from footnote.types.v1 import collection_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import FailedPrecondition, InvalidArgument

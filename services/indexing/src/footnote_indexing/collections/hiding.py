@@ -1,6 +1,6 @@
 """Hides collections that are about to be deleted from all callers except the services, and restores them."""
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import Access, collection_missing, is_system
 
 from footnote_indexing.adapters.collection_table import CollectionTable

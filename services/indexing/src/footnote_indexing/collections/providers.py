@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
 
-from footnote.types.v1 import collection_pb2, provider_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, text_bounds_pb2
+from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.registration import Registration
 from footnote_providers import registry
@@ -51,7 +52,7 @@ class Providers:
     def descriptors(self, scope: scope_pb2.Scope) -> list[provider_pb2.Provider]:
         """Return the registered embedding providers and the store in use."""
         embedders = registry.descriptors()
-        begun = self._permitted.for_new(scope, provider_pb2.TextBounds())
+        begun = self._permitted.for_new(scope, text_bounds_pb2.TextBounds())
         for one in embedders:
             if one.id == begun.provider:
                 one.is_default, one.note = True, begun.words
@@ -87,7 +88,7 @@ class Providers:
             model, dimensions, rest = _split(settings)
             chosen = collection_pb2.EmbeddingSettings(provider=provider_id, model=model, dimensions=dimensions)
             json_format.ParseDict(dict(rest), chosen.settings)
-            self._permitted.check_embedding(scope, chosen, provider_pb2.TextBounds())
+            self._permitted.check_embedding(scope, chosen, text_bounds_pb2.TextBounds())
             async with registry.lease(chosen) as provider:
                 health = await provider.health()
         except FootnoteError as error:

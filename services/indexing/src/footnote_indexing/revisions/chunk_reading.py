@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from footnote.types.v1.chunk_pb2 import Chunk
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import chunk_missing
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.paging import PAGE_BYTES, Page, fitting

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
+from footnote.stages.v1 import parsing_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_database.times import now_ms
 from footnote_kit import names
@@ -42,13 +43,15 @@ class Result:
         return answer_pb2.Usage(embedding_tokens=self.tally.tokens, estimated=True)
 
 
-Part = Sequence[document_pb2.Block] | document_pb2.ParsedMetadata
+Part = Sequence[parsing_pb2.Block] | parsing_pb2.ParsedMetadata
 """What arrives after the header: blocks, and finally the parser's findings."""
 
 
-def dated(document: document_pb2.Document, settings: collection_pb2.CollectionSettings) -> document_pb2.Document:
+def dated(
+    document: stored_document_pb2.Document, settings: collection_pb2.CollectionSettings
+) -> stored_document_pb2.Document:
     """Return the document with its expiry: its own, else upload time plus the collection's time to live."""
-    copy = document_pb2.Document()
+    copy = stored_document_pb2.Document()
     copy.CopyFrom(document)
     if not copy.HasField("create_time"):
         copy.create_time.FromMilliseconds(now_ms())
@@ -64,7 +67,7 @@ class DocumentIndexing:
     def __init__(
         self,
         found: Found,
-        document: document_pb2.Document,
+        document: stored_document_pb2.Document,
         writers: Sequence[RevisionWriter],
         vectorizer: Vectorizer,
         settings: Settings,
@@ -150,11 +153,11 @@ class DocumentIndexing:
     async def _read(self, parts: AsyncIterator[Part], cutter: Cutter) -> None:
         """Cut the arriving blocks into batches of drafts."""
         waiting: list[Draft] = []
-        parsed: document_pb2.ParsedMetadata | None = None
+        parsed: parsing_pb2.ParsedMetadata | None = None
         async for part in parts:
             if parsed is not None:
                 raise InvalidArgument.field("payload", "must not go on after the metadata")
-            if isinstance(part, document_pb2.ParsedMetadata):
+            if isinstance(part, parsing_pb2.ParsedMetadata):
                 parsed = part
                 waiting += await cutter.finish(part)
             else:

@@ -3,7 +3,8 @@
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from footnote.types.v1 import collection_pb2, document_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, stored_document_pb2
+from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
@@ -82,7 +83,7 @@ class Indexing:
         self._turns = turns
 
     async def index(
-        self, scope: scope_pb2.Scope, document: document_pb2.Document, parts: AsyncIterator[Part]
+        self, scope: scope_pb2.Scope, document: stored_document_pb2.Document, parts: AsyncIterator[Part]
     ) -> AsyncIterator[document_pb2.Progress | Result]:
         """Index one revision; yields progress and finally the result."""
         _check(document)
@@ -263,7 +264,7 @@ class Indexing:
         return stats
 
 
-def _check(document: document_pb2.Document) -> None:
+def _check(document: stored_document_pb2.Document) -> None:
     for name in ("id", "collection_id"):
         if not getattr(document, name):
             raise InvalidArgument.field(f"header.document.{name}", "is required")

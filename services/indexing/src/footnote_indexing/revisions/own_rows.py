@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from footnote.types.v1 import scope_pb2
+from footnote.stages.v1 import scope_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, NotFound, Unavailable

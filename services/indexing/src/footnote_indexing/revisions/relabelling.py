@@ -1,8 +1,9 @@
 """Updates the tags, metadata and expiry of a document's chunks; texts and vectors stay."""
 
-from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT, Chunk
-from footnote.types.v1.document_pb2 import Document
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.passage_pb2 import Chunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument
 from footnote_store.ports import Store

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from time import monotonic
 
+from footnote.stages.v1 import passage_pb2
 from footnote.types.v1 import chunk_pb2
 from footnote_kit.errors import Unavailable
 from footnote_providers.base import Vectors
@@ -211,6 +212,6 @@ class RevisionWriter:
             offset += _PAGE
 
 
-def fingerprint_of(chunk: chunk_pb2.Chunk) -> bytes:
+def fingerprint_of(chunk: passage_pb2.Chunk) -> bytes:
     """Return a digest of a whole chunk."""
     return sha256(chunk.SerializeToString(deterministic=True)).digest()

@@ -6,7 +6,8 @@ from contextlib import suppress
 from uuid import uuid4
 
 import numpy as np
-from footnote.types.v1 import chunk_pb2, collection_pb2, document_pb2, scope_pb2
+from footnote.stages.v1 import passage_pb2, scope_pb2, stored_document_pb2
+from footnote.types.v1 import chunk_pb2, collection_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
@@ -221,8 +222,8 @@ def _stored(
 
 
 def _row(scope: scope_pb2.Scope, found: Found, key: RevisionKey, id_: str, row: VectorRow, vector: Vectors) -> Row:
-    described = dated(document_pb2.Document(), found.counting)
-    chunk = chunk_pb2.Chunk(
+    described = dated(stored_document_pb2.Document(), found.counting)
+    chunk = passage_pb2.Chunk(
         id=chunk_id(key.document_id, key.revision, 0), tenant_id=scope.tenant_id, owner_id=scope.user_id,
         collection_id=found.collection.id, document_id=id_, revision=key.revision, text=row.text,
         filename=id_, source_type="vectors", level=chunk_pb2.CHUNK_LEVEL_STANDARD, metadata=row.metadata,

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from weakref import WeakValueDictionary
 
-from footnote.types.v1 import answer_pb2, collection_pb2, provider_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, text_bounds_pb2
+from footnote.types.v1 import answer_pb2, collection_pb2
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.egress import UNBOUND
@@ -34,7 +35,7 @@ class Messages:
         self,
         scope: scope_pb2.Scope,
         messages: Sequence[answer_pb2.MemoryMessage],
-        bounds: provider_pb2.TextBounds = UNBOUND,
+        bounds: text_bounds_pb2.TextBounds = UNBOUND,
     ) -> int:
         """Embed and store messages within these bounds; blank ones are left out. Returns how many were stored."""
         if len(messages) > _MOST:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from footnote.types.v1 import collection_pb2, provider_pb2, scope_pb2
+from footnote.stages.v1 import scope_pb2, text_bounds_pb2
+from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import FailedPrecondition, PermissionDenied
 from footnote_providers import registry
 from footnote_providers.automatic import Choice
@@ -20,9 +21,9 @@ _BUILTIN_RERANKERS = ("lexical", "mmr")
 _NO_RERANKER = ("", "none")
 
 
-def bounds_of(collection: collection_pb2.Collection) -> provider_pb2.TextBounds:
+def bounds_of(collection: collection_pb2.Collection) -> text_bounds_pb2.TextBounds:
     """Return the bounds on the texts of one collection."""
-    return provider_pb2.TextBounds(
+    return text_bounds_pb2.TextBounds(
         local_only=collection.settings.local_only,
         because=f"the collection '{collection.name}'",
         collections=[part for part in (collection.name, collection.id) if part],
@@ -37,12 +38,12 @@ class Permitted:
         self._vectorizers = vectorizers
 
     def check_embedding(
-        self, scope: scope_pb2.Scope, embedding: collection_pb2.EmbeddingSettings, bounds: provider_pb2.TextBounds
+        self, scope: scope_pb2.Scope, embedding: collection_pb2.EmbeddingSettings, bounds: text_bounds_pb2.TextBounds
     ) -> None:
         """Raise unless these settings may embed texts with these bounds; called before every document and message."""
         self._egress.check(registry.use_of(self._vectorizers.chosen(embedding), self._egress), scope, bounds)
 
-    def for_new(self, scope: scope_pb2.Scope, bounds: provider_pb2.TextBounds) -> Choice:
+    def for_new(self, scope: scope_pb2.Scope, bounds: text_bounds_pb2.TextBounds) -> Choice:
         """Return the embedding settings of a caller's new collection if the request names no embedder."""
 
         def allowed(provider: str) -> bool:
@@ -83,7 +84,7 @@ class Permitted:
         scope: scope_pb2.Scope,
         new: collection_pb2.EmbeddingSettings,
         old: collection_pb2.EmbeddingSettings | None,
-        bounds: provider_pb2.TextBounds,
+        bounds: text_bounds_pb2.TextBounds,
     ) -> None:
         limits.check_provider(new.provider, new.model, new.settings, "collection.settings.embedding")
         if brings_own(new):
@@ -102,7 +103,7 @@ class Permitted:
         scope: scope_pb2.Scope,
         new: collection_pb2.GenerationSettings,
         old: collection_pb2.GenerationSettings,
-        bounds: provider_pb2.TextBounds,
+        bounds: text_bounds_pb2.TextBounds,
     ) -> None:
         if (new.provider, new.model) in (("", ""), (old.provider, old.model)):
             return
@@ -113,7 +114,7 @@ class Permitted:
         self._egress.check_choice(use, scope, [], bounds)
 
     def _check_reranker(
-        self, scope: scope_pb2.Scope, new: collection_pb2.RerankSettings, bounds: provider_pb2.TextBounds
+        self, scope: scope_pb2.Scope, new: collection_pb2.RerankSettings, bounds: text_bounds_pb2.TextBounds
     ) -> None:
         if new.provider in _NO_RERANKER and not new.model:
             return

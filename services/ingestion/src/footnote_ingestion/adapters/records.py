@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from footnote.stages.v1.parsing_pb2 import Structure
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote.types.v1.document_pb2 import (
     ChunkingChoice,
-    Document,
     DocumentState,
     Failure,
     FailureReason,
-    Structure,
     WaitingReason,
     WarningKind,
 )

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
 
-from footnote.types.v1.document_pb2 import Document, DocumentFile
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DocumentFile
 from footnote_database.cancel_safe import outcome
 from footnote_kit.access import Access
 from footnote_kit.document_files import newest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 

@@ -13,8 +13,9 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, as
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from footnote.types.v1.document_pb2 import Block, Document, ParsedMetadata
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit import names
 from footnote_kit.access import Access
 from footnote_kit.document_files import newest

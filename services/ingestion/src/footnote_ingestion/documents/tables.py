@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.telemetry import span

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from footnote.types.v1.document_pb2 import Document, DocumentFile
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DocumentFile
 from footnote_kit.document_files import FIELDS, take_replacement
 from footnote_kit.errors import NotFound
 

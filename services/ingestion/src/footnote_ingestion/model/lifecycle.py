@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import ChunkingStrategy
 from footnote.types.v1.document_pb2 import (
     FAILURE_REASON_CANCELLED,
     ChunkingChoice,
-    Document,
     DocumentState,
     Failure,
-    ParsedMetadata,
     WaitingReason,
 )
 from footnote_kit.errors import Aborted, FailedPrecondition, InvalidArgument

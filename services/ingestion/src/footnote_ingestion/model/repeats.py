@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from footnote.types.v1.document_pb2 import Document
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from footnote.types.v1.document_pb2 import Document, DocumentState
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit.paging import Kind, Page, micros, text
 
 # A stored file without a document may be deleted after this time: its upload has ended or died by then.

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from footnote.types.v1.document_pb2 import Block, BlockKind, Structure, WarningKind
+from footnote.stages.v1.parsing_pb2 import Block, BlockKind, Structure
+from footnote.types.v1.document_pb2 import WarningKind
 from footnote.types.v1.locator_pb2 import (
     Anchor,
     LineLocator,

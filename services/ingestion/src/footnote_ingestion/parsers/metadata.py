@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
-from footnote.types.v1.document_pb2 import ParsedMetadata, ReadingWarning
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.types.v1.document_pb2 import ReadingWarning
 from footnote_text.keywords import keywords
 from footnote_text.language import detect
 

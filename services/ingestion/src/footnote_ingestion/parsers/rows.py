@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator
 from footnote.types.v1.table_pb2 import Cell, Table, TableColumn
 from footnote_text.a1 import column_letters, range_name

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from footnote.types.v1.document_pb2 import Block, BlockKind
+from footnote.stages.v1.parsing_pb2 import Block, BlockKind
 
 from footnote_ingestion.parsers.base import FURNITURE, HEADING, MAX_BLOCK, BlockWriter, Limits, Parser, Properties
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError

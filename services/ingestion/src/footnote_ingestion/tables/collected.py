@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.table_pb2 import (
     COLUMN_TYPE_BOOLEAN,
     COLUMN_TYPE_DATE,

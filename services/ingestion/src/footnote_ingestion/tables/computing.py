@@ -13,13 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
-from footnote.types.v1.table_pb2 import (
-    COLUMN_TYPE_NUMBER,
-    COLUMN_TYPE_TEXT,
-    ComputedCells,
-    TableComputation,
-    TableDescription,
-)
+from footnote.ingestion.v1.computation_pb2 import ComputedCells, TableComputation
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, COLUMN_TYPE_TEXT, TableDescription
 from footnote_text import locales
 from footnote_text.a1 import column_letters
 from footnote_text.language import detect

@@ -17,7 +17,7 @@ from footnote.ingestion.v1.ingestion_service_pb2 import (
     QueryTablesResponse,
     ReadTableResponse,
 )
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.table_pb2 import QueryResult, TableDescription
 
 from footnote_ingestion.parsers import parser_for

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_text.language import detect
 
 from footnote_ingestion.parsers import added, parser_for

@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 
 from footnote_ingestion.parsers.base import Limits
 

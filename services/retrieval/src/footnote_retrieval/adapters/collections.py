@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 import grpc
 from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsRequest, ResolveCollectionsResponse
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
-from footnote.types.v1.scope_pb2 import Scope
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
 from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epochs import EpochReader

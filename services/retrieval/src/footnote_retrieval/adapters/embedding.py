@@ -7,9 +7,9 @@ import hashlib
 from contextlib import suppress
 
 from cachetools import LRUCache
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
-from footnote.types.v1.provider_pb2 import ProviderChoice, TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_providers import registry

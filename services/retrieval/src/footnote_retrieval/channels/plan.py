@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.provider_pb2 import TextBounds
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_store.filters import ALL, And, any_of, both, compile_expr
 
 from footnote_retrieval.model import Group, SearchRequest

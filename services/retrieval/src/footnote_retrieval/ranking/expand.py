@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import ScoreAdjustment, ScoredChunk
+from footnote.types.v1.chunk_pb2 import ScoreAdjustment
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PARENT
 from footnote_kit.errors import FootnoteError
 from footnote_store.filters import conjunction, quote

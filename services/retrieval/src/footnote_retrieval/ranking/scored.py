@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import ChannelScore, ScoredChunk, SearchChannel
+from footnote.types.v1.chunk_pb2 import ChannelScore, SearchChannel
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 

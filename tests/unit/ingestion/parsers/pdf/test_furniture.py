@@ -7,7 +7,8 @@ from pathlib import Path
 
 import fpdf
 import pytest
-from footnote.types.v1.document_pb2 import WARNING_KIND_PAGE_FURNITURE, Block, ParsedMetadata
+from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
+from footnote.types.v1.document_pb2 import WARNING_KIND_PAGE_FURNITURE
 from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.pdf.parser import PdfParser

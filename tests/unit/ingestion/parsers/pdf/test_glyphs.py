@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import WARNING_KIND_UNREADABLE_TEXT, Block, ReadingWarning
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote.types.v1.document_pb2 import WARNING_KIND_UNREADABLE_TEXT, ReadingWarning
 from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.pdf.parser import PdfParser

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_FURNITURE, WARNING_KIND_CONTENT_LEFT_OUT, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_FURNITURE, Block
+from footnote.types.v1.document_pb2 import WARNING_KIND_CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.pdf.parser import PdfParser

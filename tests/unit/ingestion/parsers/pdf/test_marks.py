@@ -6,7 +6,8 @@ import io
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_NOTE, BLOCK_KIND_TABLE_ROW, WARNING_KIND_CONTENT_LEFT_OUT, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_NOTE, BLOCK_KIND_TABLE_ROW, Block
+from footnote.types.v1.document_pb2 import WARNING_KIND_CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.pdf.parser import PdfParser

@@ -12,11 +12,8 @@ from pathlib import Path
 import psutil
 import pypdfium2 as pdfium
 import pytest
-from footnote.types.v1.document_pb2 import (
-    WARNING_KIND_PAGES_WITHOUT_TEXT,
-    WARNING_KIND_TEXT_RECOGNISED,
-    Block,
-)
+from footnote.stages.v1.parsing_pb2 import Block
+from footnote.types.v1.document_pb2 import WARNING_KIND_PAGES_WITHOUT_TEXT, WARNING_KIND_TEXT_RECOGNISED
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError

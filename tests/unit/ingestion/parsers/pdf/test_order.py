@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.lines import Line
 from footnote_ingestion.parsers.pdf.order import in_order

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_HEADING, Block
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_HEADING, Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.headings import HeadingFinder
 from footnote_ingestion.parsers.pdf.lines import Line

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import PARAGRAPH, TABLE_ROW, BlockWriter, Limits
 from footnote_ingestion.parsers.pdf.bidi import logical
 from footnote_ingestion.parsers.pdf.parser import PdfParser

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import BLOCK_KIND_PARAGRAPH, BLOCK_KIND_TABLE_ROW
+from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, BLOCK_KIND_TABLE_ROW
 from fpdf import FPDF
 from support.drawn_tables import Draw, columns, read, rows, ruled
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import openpyxl
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import Cut
 from footnote_ingestion.parsers.base import BlockWriter, Limits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import Block
+from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.sheets.parser import WorkbookParser, beside_cells
 from support.ingestion_client import assert_spans_exact

@@ -6,7 +6,7 @@ import html
 import json
 from typing import Any
 
-from footnote.types.v1.scope_pb2 import Role
+from footnote.types.v1.role_pb2 import Role
 from footnote_kit.field_behavior import is_required
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response

@@ -12,7 +12,7 @@ from functools import partial
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
-from footnote.types.v1.document_pb2 import BlockKind
+from footnote.stages.v1.parsing_pb2 import BlockKind
 from footnote.types.v1.locator_pb2 import Box, PageLocator
 
 from footnote_ingestion.parsers.base import NOTE, TABLE_ROW, BlockWriter
