@@ -196,3 +196,29 @@ def test_rows_that_hold_something_are_still_limited(tmp_path: Path) -> None:
     with pytest.raises(ParseError) as caught:
         parser_for("xlsx").parse(path, BlockWriter(lambda _: None, Limits()), Limits(rows=50))
     assert caught.value.reason == "TOO_LARGE"
+
+
+def binary_workbook(sheet: bytes) -> bytes:
+    """Return an xlsb with one sheet of these records."""
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    name = b"\x01\0\0\0S\0"
+    bundle = bytes(4) + b"\x01\0\0\0" + b"\x04\0\0\0r\0I\0d\x001\0" + name
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as package:
+        package.writestr("[Content_Types].xml", "<Types/>")
+        records = b"\x83\x01\0" + b"\x8f\x01\0" + b"\x9c\x01" + bytes([len(bundle)]) + bundle + b"\x90\x01\0\x84\x01\0"
+        package.writestr("xl/workbook.bin", records)
+        package.writestr(
+            "xl/_rels/workbook.bin.rels",
+            f'<Relationships xmlns="{relations}"><Relationship Id="rId1" Type="worksheet" '
+            'Target="worksheets/sheet1.bin"/></Relationships>',
+        )
+        package.writestr("xl/worksheets/sheet1.bin", sheet)
+    return made.getvalue()
+
+
+def test_a_binary_workbook_that_stops_its_library_is_refused_with_the_cause(tmp_path: Path) -> None:
+    short = b"\x81\x01\0" + b"\x94\x01\x07" + bytes(7)  # the library reads sixteen bytes of this record
+    with pytest.raises(ParseError, match="The sheet 'S' cannot be read: the library for workbooks stopped") as raised:
+        texts(tmp_path, "prices.xlsb", binary_workbook(short))
+    assert (raised.value.reason, raised.value.hint) == ("UNSUPPORTED", "Save the workbook as xlsx and upload that.")

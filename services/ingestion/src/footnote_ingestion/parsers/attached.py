@@ -39,11 +39,12 @@ class Attached:
         """
         out = self._out
         out.add(NOTE, f"Attachment: {name}")
+        under = [*out.heading_path(), name]
         self._files += 1
         self._bytes += len(data)
         spent = self._bytes > _MOST_BYTES or time.process_time() > self._until
         if self._files > _MOST_FILES or self._depth >= _MOST_DEPTH or spent:
-            out.warn(CONTENT_LEFT_OUT, _BEYOND)
+            out.warn(CONTENT_LEFT_OUT, _BEYOND, under=under)
             return
         before = out.block_count
         self._depth += 1
@@ -51,14 +52,14 @@ class Attached:
             with out.within(name), tempfile.TemporaryDirectory() as folder:
                 self._parse(Path(folder) / "attached", name, data)
         except ParseError as error:
-            out.warn(CONTENT_LEFT_OUT, _LOCKED if error.reason == PASSWORD_PROTECTED else _NOT_READ)
+            out.warn(CONTENT_LEFT_OUT, _LOCKED if error.reason == PASSWORD_PROTECTED else _NOT_READ, under=under)
         except MemoryError:
             raise
         except Exception:  # a library failed on unexpected input: that file is lost, not the mail
-            out.warn(CONTENT_LEFT_OUT, _NOT_READ)
+            out.warn(CONTENT_LEFT_OUT, _NOT_READ, under=under)
         else:
             if out.block_count == before:
-                out.warn(CONTENT_LEFT_OUT, _NOT_READ)
+                out.warn(CONTENT_LEFT_OUT, _NOT_READ, under=under)
         finally:
             self._depth -= 1
 

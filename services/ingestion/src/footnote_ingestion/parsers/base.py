@@ -25,7 +25,7 @@ from footnote.types.v1.table_pb2 import Table
 from footnote_text.scripts import HAN, KANA
 
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
-from footnote_ingestion.parsers.noticed import Noticed
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, PICTURES_NOT_READ, Noticed
 from footnote_ingestion.parsers.numbers import Numbers
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
@@ -206,10 +206,23 @@ class BlockWriter:
         words: str,
         count: int = 1,
         places: Iterable[Place | None] = (),
+        *,
+        under: Sequence[str] | None = None,
     ) -> None:
-        """Record what is left out, guessed or unreadable; `{count}` in `words` stands for the final count."""
+        """Record what is left out, guessed or unreadable; `{count}` in `words` stands for the final count.
+
+        Formats without places give the headings that it stands `under` instead.
+        """
         path = [name for _, name in self._above]
-        self.noticed.add(kind, words, count, (locate(place, path) for place in places if place is not None))
+        located = [locate(place, path) for place in places if place is not None]
+        if under and not located:
+            located = [locate(None, under)]
+        self.noticed.add(kind, words, count, located)
+
+    def pictures(self, count: int, place: Place | None = None) -> None:
+        """Warn of pictures that are not read, at `place` or under the headings of the next block."""
+        if count:
+            self.warn(CONTENT_LEFT_OUT, PICTURES_NOT_READ, count, [place], under=self.heading_path())
 
     def new_table(self) -> int:
         """Return the number for the rows of a new table."""

@@ -6,9 +6,10 @@ import email
 import email.policy
 import email.utils
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from functools import partial
 from pathlib import Path
 
 import olefile  # type: ignore[import-untyped]
@@ -24,8 +25,10 @@ from footnote_ingestion.parsers.texts.plain import write_text
 from footnote_ingestion.parsers.texts.rtf import write_rtf
 from footnote_ingestion.parsers.texts.rtf_compressed import decompress
 
+_Write = Callable[[BlockWriter], None]
 _HEADERS = ("From", "To", "Cc", "Date")
 _LINE_END = re.compile(r"[\r\n]+")
+_WORD, _ADDRESS = re.compile(r"\w+"), re.compile(r"https?://\S++")
 _LONGEST_HEADER = 16_384
 """In characters: the standard library takes quadratic time in a header's length."""
 _MAX_PARTS = 200
@@ -96,10 +99,15 @@ class MsgParser(ReadsAttached):
             _write_head(
                 out, subject, (("From", sender), ("To", _text(ole, _TO)), ("Cc", _text(ole, _CC)), ("Date", date))
             )
-            if body.strip():
-                write_text(body, out, with_lines=False)
-            elif html:
-                write_html(decode(html, out), out)
+            as_plain: _Write = partial(write_text, body, with_lines=False)
+
+            def as_html(to: BlockWriter) -> None:
+                write_html(decode(html, to), to)
+
+            if html and (not body.strip() or _html_says_more(as_plain, as_html, out)):
+                as_html(out)
+            elif body.strip():
+                as_plain(out)
             elif ole.exists(_RTF):
                 _write_rtf(ole.openstream(_RTF).read(), out)
             for folder, name in zip(folders, map(inline, attached), strict=True):
@@ -170,7 +178,7 @@ def _write_message(message: EmailMessage, out: BlockWriter, count: _Count) -> No
             words = f"{{count}} addresses or words of headers longer than {_LONGEST_HEADER} characters are not read"
             out.warn(CONTENT_LEFT_OUT, words, max(rest.count(","), 1))
     _write_head(out, _header(message, "Subject"), ((name, _header(message, name)) for name in _HEADERS))
-    bodies = _bodies(message)
+    bodies = _bodies(message, out)
     for part in bodies:
         _write_part(part, out)
     _write_beside(message, bodies, out, count)
@@ -208,15 +216,45 @@ def _write_beside(part: EmailMessage, bodies: list[EmailMessage], out: BlockWrit
         out.warn(CONTENT_LEFT_OUT, "{count} parts are not read")
 
 
-def _bodies(message: EmailMessage) -> list[EmailMessage]:
-    """Return the parts to read as the body: the plain one if present, else the HTML one."""
-    try:
-        body = message.get_body(preferencelist=("plain", "html"))
-    except (AttributeError, KeyError, ValueError):
-        body = None
-    if body is not None:
-        return [body]  # type: ignore[list-item]
+def _bodies(message: EmailMessage, out: BlockWriter) -> list[EmailMessage]:
+    """Return the parts to read as the body: of plain text and HTML, the one that says more."""
+    plain, html = _body(message, "plain"), _body(message, "html")
+    if plain is not None and html is not None and _say_the_same(message, plain, html):
+        return [html if _html_says_more(partial(_write_part, plain), partial(_write_part, html), out) else plain]
+    if body := plain or html:
+        return [body]
     return [part for part in message.walk() if part.get_content_maintype() == "text"][:1]
+
+
+def _say_the_same(message: EmailMessage, *parts: EmailMessage) -> bool:
+    """Return whether parts are forms of one body, not parts after one another."""
+    forms = [one for one in message.walk() if one.get_content_type() == "multipart/alternative"]
+    return any(all(part in one.walk() for part in parts) for one in forms)
+
+
+def _body(message: EmailMessage, form: str) -> EmailMessage | None:
+    try:
+        return message.get_body(preferencelist=(form,))  # type: ignore[return-value]
+    except (AttributeError, KeyError, ValueError):
+        return None
+
+
+def _html_says_more(plain: _Write, html: _Write, out: BlockWriter) -> bool:
+    """Return whether a body in HTML has more words of its own than in plain text; warn of those of the other one."""
+    of_plain, of_html = _words(plain), _words(html)
+    of_html_alone, of_plain_alone = len(of_html - of_plain), len(of_plain - of_html)
+    chosen = of_html_alone > of_plain_alone
+    lost, form = (of_plain_alone, "plain text") if chosen else (of_html_alone, "HTML")
+    if lost:
+        out.warn(CONTENT_LEFT_OUT, f"{{count}} words stand only in the {form} of a message and are not read", lost)
+    return chosen
+
+
+def _words(write: _Write) -> set[str]:
+    """Return the words that a reader of a body sees, in lower case; addresses of the web are none."""
+    texts: list[str] = []
+    write(BlockWriter(lambda block: texts.append(block.text), Limits()))
+    return set(_WORD.findall(_ADDRESS.sub(" ", " ".join(texts)).lower()))
 
 
 def _write_part(part: EmailMessage, out: BlockWriter) -> None:

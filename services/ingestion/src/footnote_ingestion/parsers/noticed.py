@@ -18,6 +18,8 @@ TEXT_RECOGNISED = WarningKind.WARNING_KIND_TEXT_RECOGNISED
 DAMAGED = WarningKind.WARNING_KIND_DAMAGED
 CONTENT_LEFT_OUT = WarningKind.WARNING_KIND_CONTENT_LEFT_OUT
 
+PICTURES_NOT_READ = "{count} pictures are not read, but for their alternative texts"
+
 MOST_PLACES = 10
 MOST_WARNINGS = 50
 """Limit on different warnings of a file; further ones are counted in one that says so."""
@@ -41,7 +43,7 @@ class Noticed:
         for place in places:
             if len(found.places) >= MOST_PLACES:
                 break
-            if place is not None and place.WhichOneof("place") is not None:
+            if place is not None and (place.WhichOneof("place") is not None or place.heading_path):
                 found.places.append(place)
 
     def warnings(self) -> list[ReadingWarning]:

@@ -52,6 +52,7 @@ for _kind in ("ms-word.document.macroEnabled", "openxmlformats-officedocument.wo
     PartFactory.part_type_for[f"application/vnd.{_kind}.main+xml"] = DocumentPart
 _MARGIN_PARTS = ("/header", "/footer")
 _PICTURE = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}docPr"
+_IMAGES = ("{http://schemas.openxmlformats.org/drawingml/2006/main}blip", "{urn:schemas-microsoft-com:vml}imagedata")
 _OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _CHANGES = tuple(f"{_W}{name}" for name in ("ins", "del", "moveFrom", "moveTo"))
@@ -97,6 +98,7 @@ def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
         except etree.XMLSyntaxError:
             out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
             continue
+        out.pictures(_pictures(root))
         if kind in _MARGIN_PARTS:
             margins.setdefault(inline(joined(_text(root))))
         else:
@@ -234,12 +236,19 @@ class _Walker:
             self._out.heading(text, level)
         else:
             self._out.add(LIST_ITEM if listed else PARAGRAPH, text)
-        for drawing in element.iter(f"{_W}drawing"):
-            self._drawing(drawing)
-        if objects := sum(1 for _ in element.iter(_OBJECT)):
-            self._out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", objects)
-        for box in element.iter(f"{_W}txbxContent"):
-            if not any(parent.tag == _FALLBACK for parent in box.iterancestors()):
+        self._drawn(element)
+
+    def _drawn(self, paragraph: etree._Element) -> None:
+        """Write what is drawn in a paragraph, and warn of pictures and objects; boxes of text have their own."""
+        out = self._out
+        for drawing in paragraph.iter(f"{_W}drawing"):
+            if next(drawing.iterancestors(f"{_W}p")) is paragraph:
+                self._drawing(drawing)
+        out.pictures(_pictures(paragraph, of=paragraph))
+        if objects := sum(1 for _ in paragraph.iter(_OBJECT)):
+            out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", objects, under=out.heading_path())
+        for box in paragraph.iter(f"{_W}txbxContent"):
+            if next(box.iterancestors(f"{_W}p")) is paragraph and not _is_fallback(box):
                 self.children(box)
 
     def _drawing(self, element: etree._Element) -> None:
@@ -273,9 +282,30 @@ class _Walker:
                 break
             marked += 1
         write_table(joined_down(lines), self._out, None, marked if marked < len(lines) else 0)
+        for paragraph in element.iter(f"{_W}p"):
+            if next(paragraph.iterancestors(_TABLE, f"{_W}txbxContent")) is element:
+                self._drawn(paragraph)
         for inner in element.iter(_TABLE):
             if inner is not element and next(inner.iterancestors(_TABLE)) is element:
                 self._table(inner)
+
+
+def _is_fallback(element: etree._Element) -> bool:
+    """Return whether an element is the form for programs that do not know the other one, which says the same."""
+    return next(element.iterancestors(_FALLBACK), None) is not None
+
+
+def _pictures(root: etree._Element, of: etree._Element | None = None) -> int:
+    """Return the number of pictures under an element, those that stand for objects left out.
+
+    Given a paragraph, those in boxes of text are not counted: the boxes have paragraphs of their own.
+    """
+    found = 0
+    for image in root.iter(*_IMAGES):
+        owner = next(image.iterancestors(f"{_W}p", f"{_W}object"), None)
+        stands_for_object = owner is not None and owner.tag == f"{_W}object"
+        found += not stands_for_object and not _is_fallback(image) and (of is None or owner is of)
+    return found
 
 
 def _rows(parent: etree._Element) -> Iterator[etree._Element]:

@@ -19,6 +19,8 @@ from footnote_ingestion.parsers.texts.encoding import decode
 
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
 _WORD_97 = 0x00C1
+_BEFORE_97 = (b"\xdc\xa5", b"\xdb\xa5")
+"""First bytes of Word 6, 95 and 2."""
 _COMPRESSED = 0x40000000
 _FIELD = re.compile("\x13[^\x13\x14\x15]*\x14?|[\x13\x14\x15]")
 # PowerPoint record types.
@@ -113,16 +115,20 @@ def _decoded(value: object) -> str:
 def _word_header(ole: olefile.OleFileIO) -> bytes:
     """Return the WordDocument stream; refuses encrypted files and older versions."""
     data: bytes = ole.openstream("WordDocument").read()
+    if data[:2] in _BEFORE_97:
+        raise _too_old()
     if len(data) < 0x1AA or data[:2] != b"\xec\xa5":
         raise ParseError(CORRUPT, "The Word document is damaged and cannot be opened.")
     version, flags = struct.unpack_from("<H", data, 2)[0], struct.unpack_from("<H", data, 10)[0]
     if flags & _ENCRYPTED:
         raise ParseError(PASSWORD_PROTECTED, "The Word document opens only with a password.")
     if version < _WORD_97:
-        raise ParseError(
-            UNSUPPORTED, "The document is of a Word version before 97.", "Save it as docx and upload that."
-        )
+        raise _too_old()
     return data
+
+
+def _too_old() -> ParseError:
+    return ParseError(UNSUPPORTED, "The document is in a format from before 1997.", "Save it as docx and upload that.")
 
 
 def _word_text(ole: olefile.OleFileIO) -> tuple[str, int]:

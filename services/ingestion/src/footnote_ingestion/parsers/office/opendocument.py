@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import SlideLocator
@@ -35,6 +35,9 @@ _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
 _ANNOTATION = f"{_OFFICE}annotation"
 _SKIP = (f"{_TEXT}tracked-changes", _ANNOTATION, f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
 _OBJECTS = (f"{_DRAW}object", f"{_DRAW}object-ole")
+_ALTERNATIVES = tuple(
+    f"{{urn:oasis:names:tc:opendocument:xmlns:svg-compatible:1.0}}{name}" for name in ("title", "desc")
+)
 _MARGINS = tuple(
     f"{_STYLE}{name}" for name in ("header", "header-left", "header-first", "footer", "footer-left", "footer-first")
 )
@@ -65,13 +68,9 @@ class OpenDocumentParser:
             place = SlideLocator(slide=number, title=title[:300])
             out.heading(title, 1, place)
             _Walker(out, place).children(slide)
-            if objects := sum(1 for _ in slide.iter(*_OBJECTS)):
-                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects, [place])
             out.pages(number, len(slides))
         if not slides:
             _Walker(out, None).children(body)
-            if objects := sum(1 for _ in body.iter(*_OBJECTS)):
-                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects)
             _write_margins(path, out)
         if deleted := sum(1 for _ in body.iter(f"{_TEXT}deletion")):
             out.warn(OTHER, "{count} tracked deletions are read as if they were accepted", deleted)
@@ -187,14 +186,29 @@ class _Walker:
                 self._items -= 1
             elif tag == f"{_TABLE}table":
                 self._table(element)
+            elif tag == f"{_DRAW}frame":
+                self.children(element)
+                for text in element.iterchildren(*_ALTERNATIVES):
+                    self._out.add(NOTE, inline(text.text or ""), self._place)
+                self._drawn([element])
             elif tag == f"{_PRESENTATION}notes":
                 for paragraph in element.iter(f"{_TEXT}p"):
                     self._out.add(NOTE, inline("".join(_text(paragraph))), self._place)
             else:
                 self.children(element)
 
+    def _drawn(self, frames: Iterable[etree._Element]) -> None:
+        """Warn of the pictures and objects in frames."""
+        out = self._out
+        for frame in frames:
+            if objects := sum(1 for _ in frame.iterchildren(*_OBJECTS)):
+                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects, [self._place], under=out.heading_path())
+            else:
+                out.pictures(has_picture(frame), self._place)
+
     def _notes(self, element: etree._Element) -> None:
-        """Write the notes and comments in an element."""
+        """Write the notes and comments in an element, and warn of what is drawn in it."""
+        self._drawn(element.iter(f"{_DRAW}frame"))
         for note in element.iter(f"{_TEXT}note-body", _ANNOTATION):
             if note.tag == _ANNOTATION:
                 self._remark(note)
@@ -213,6 +227,11 @@ class _Walker:
         marked = len(head.findall(f"{_TABLE}table-row")) if head is not None else 0
         write_table(rows, self._out, self._place, marked if marked < len(rows) else 0)
         self._notes(element)
+
+
+def has_picture(frame: etree._Element) -> bool:
+    """Return whether a frame shows a picture that does not stand for an object."""
+    return frame.find(f"{_DRAW}image") is not None and all(frame.find(tag) is None for tag in _OBJECTS)
 
 
 def _is_title(element: etree._Element) -> bool:

@@ -28,7 +28,9 @@ from footnote_ingestion.parsers.office.package import (
 from footnote_ingestion.parsers.office.remarks import remarks
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_NAMED = "{http://schemas.openxmlformats.org/presentationml/2006/main}cNvPr"
+_IMAGE = f"{_A}blip"
+_P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
+_NAMED = f"{_P}cNvPr"
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 
@@ -82,6 +84,7 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     out.reset_headings()
     if title:
         out.heading(title, 1, place)
+    out.pictures(len(slide.element.findall(f"{_P}cSld/{_P}bg//{_IMAGE}")), place)
     _shapes(slide.shapes, place, out, title_shape.shape_id if title_shape is not None else None)
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
@@ -124,6 +127,9 @@ def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
                 out.add(LIST_ITEM, text, place)
         else:
             out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", 1, [place])
+        return
+    if not hasattr(shape, "shapes"):  # those of a group are counted one by one
+        out.pictures(sum(1 for _ in shape._element.iter(_IMAGE)), place)
 
 
 def _write_texts(texts: list[tuple[int, str]], place: SlideLocator, out: BlockWriter) -> None:

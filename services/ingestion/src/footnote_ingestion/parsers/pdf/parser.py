@@ -34,6 +34,7 @@ from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
+from footnote_ingestion.parsers.pdf.on_pages import unread_pictures
 from footnote_ingestion.parsers.pdf.order import in_order
 from footnote_ingestion.parsers.pdf.raised import part_raised, set_in
 from footnote_ingestion.parsers.pdf.rulings import rulings
@@ -248,6 +249,8 @@ def _read(
                     annotated.append(index + 1)
                 if _is_picture(page, lines):
                     pictures.add(index + 1)
+                elif lines:
+                    out.pictures(unread_pictures(page, lines), PageLocator(page=index + 1))
             finally:
                 page.close()
         except pdfium.PdfiumError:

@@ -32,6 +32,8 @@ class Beside:
     """Number of hidden rows and columns."""
     drawn: int = 0
     """Number of charts and embedded objects."""
+    pictures: list[str] = field(default_factory=list)
+    """Cells of the anchors of pictures, "" for none."""
     comments: list[tuple[str, str]] = field(default_factory=list)
     """Cells with their comments."""
     texts: list[tuple[str, str]] = field(default_factory=list)

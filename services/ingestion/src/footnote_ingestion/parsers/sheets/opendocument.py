@@ -16,6 +16,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
+from footnote_ingestion.parsers.office.opendocument import has_picture
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.declared import table_of
@@ -97,6 +98,7 @@ class OdsCells:
                 elif element.tag == _SHAPES:
                     if event == "end":
                         sheet.beside.texts += [("", text) for text in _shape_texts(element)]
+                        sheet.beside.pictures += [""] * _pictures(element)
                         element.clear()
                 elif element.tag in _DRAWN:
                     sheet.beside.drawn += event == "end"
@@ -147,6 +149,7 @@ def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
         beside.merged.append(((row, column), (row + down - 1, column + right - 1)))
     if len(cell) and any(child.tag.startswith(_DRAW) for child in cell.iterchildren(tag=etree.Element)):
         beside.texts += [(cell_name(row, column), text) for text in _shape_texts(cell)]
+        beside.pictures += [cell_name(row, column)] * _pictures(cell)
     for remark in cell.iterchildren(f"{_OFFICE}annotation"):
         text, author = _text(remark), inline(remark.findtext(_AUTHOR) or "")
         if text and len(beside.comments) < _MOST_COMMENTS:
@@ -161,6 +164,10 @@ def _shape_texts(element: etree._Element) -> list[str]:
             lines = ("".join(line.itertext()) for line in shape.iter(f"{_TEXT}p"))
             found.append(inline(" ".join(lines)))
     return [text for text in found if text][:_MOST_COMMENTS]
+
+
+def _pictures(element: etree._Element) -> int:
+    return sum(map(has_picture, element.iter(f"{_DRAW}frame")))
 
 
 def _text(element: etree._Element) -> str:

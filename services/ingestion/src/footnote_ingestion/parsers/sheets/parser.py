@@ -14,7 +14,7 @@ from footnote.types.v1.locator_pb2 import SheetLocator
 
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
-from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, UNSUPPORTED, ParseError
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties
@@ -101,6 +101,8 @@ def _warn_of(found: Beside, name: str, out: BlockWriter) -> None:
     if found.drawn:
         words = "{count} charts and embedded objects on sheets are not read"
         out.warn(CONTENT_LEFT_OUT, words, found.drawn, [SheetLocator(sheet=name)])
+    for cell in found.pictures:
+        out.pictures(1, SheetLocator(sheet=name, range=cell))
     if found.unreadable:
         words = "{count} parts with comments, charts or forms of numbers are missing or could not be read"
         out.warn(PARTS_UNREADABLE, words, found.unreadable, [SheetLocator(sheet=name)])
@@ -165,6 +167,8 @@ def _open(path: Path) -> calamine.CalamineWorkbook:
         if "password" in str(error).lower():
             raise ParseError(PASSWORD_PROTECTED, "The workbook opens only with a password.") from error
         raise ParseError(CORRUPT, "The workbook is damaged and cannot be opened.") from error
+    except BaseException as error:
+        raise _of_panic(error, "The workbook") from error
     if not book.sheets_metadata:
         raise ParseError(CORRUPT, "The workbook is damaged: it has no sheets.")
     return book
@@ -175,6 +179,19 @@ def _sheet(book: calamine.CalamineWorkbook, name: str) -> calamine.CalamineSheet
         return book.get_sheet_by_name(name)
     except calamine.CalamineError as error:
         raise ParseError(CORRUPT, f"The sheet '{name}' is damaged and cannot be read.") from error
+    except BaseException as error:
+        raise _of_panic(error, f"The sheet '{name}'") from error
+
+
+def _of_panic(error: BaseException, what: str) -> BaseException:
+    """Return the error for a panic of the library, whose class is no `Exception` and has no name to import."""
+    if type(error).__name__ != "PanicException":
+        return error
+    return ParseError(
+        UNSUPPORTED,
+        f"{what} cannot be read: the library for workbooks stopped at something that it does not know.",
+        "Save the workbook as xlsx and upload that.",
+    )
 
 
 def _filled_rows(sheet: calamine.CalamineSheet, name: str, most: int) -> Iterator[tuple[int, Sequence[object]]]:

@@ -10,7 +10,7 @@ from footnote_text.a1 import cell_name, corners
 from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, alternative_text, xml_parser
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.sheets.beside import Beside
 from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, sheet_parts
@@ -104,16 +104,15 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside)
             continue
         found.drawn += sum(1 for _ in root.iter(_CHART))
         if kind == "drawing":
-            found.texts += _shape_texts(root)
+            _take_shapes(root, found)
         for comment in root.iter(f"{_MAIN}comment"):
             text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
             if len(found.comments) < _MOST_COMMENTS:
                 found.comments.append((comment.get("ref", ""), text))
 
 
-def _shape_texts(root: etree._Element) -> list[tuple[str, str]]:
-    """Return the texts of boxes and shapes, with the cell of each anchor."""
-    found: list[tuple[str, str]] = []
+def _take_shapes(root: etree._Element, found: Beside) -> None:
+    """Take the texts of boxes and shapes, and the pictures, with the cell of each anchor."""
     for anchor in root.iterchildren(tag=etree.Element):
         start = anchor.find(f"{_DRAWING}from")
         row = column = ""
@@ -123,6 +122,10 @@ def _shape_texts(root: etree._Element) -> list[tuple[str, str]]:
         for body in anchor.iter(f"{_DRAWING}txBody"):
             lines = ("".join(one.text or "" for one in line.iter(f"{_DRAWN}t")) for line in body.iter(f"{_DRAWN}p"))
             text = inline(" ".join(lines))
-            if text and len(found) < _MOST_SHAPES:
-                found.append((cell, text))
-    return found
+            if text and len(found.texts) < _MOST_SHAPES:
+                found.texts.append((cell, text))
+        for picture in anchor.iter(f"{_DRAWING}pic"):
+            found.pictures.append(cell)
+            for named in picture.iter(f"{_DRAWING}cNvPr"):
+                if (text := alternative_text(named)) and len(found.texts) < _MOST_SHAPES:
+                    found.texts.append((cell, text))

@@ -22,7 +22,7 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER
+from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
 from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
@@ -52,6 +52,10 @@ _SKIP = frozenset(
 _NAVIGATION = frozenset({"nav"})
 # Elements without content for readers: scripts, styles, and fallbacks for disabled scripts.
 _NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
+_PICTURES = frozenset({"img", "svg", "canvas"})
+_MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
+_SAYS_BY_ATTRIBUTE = frozenset({"img", "input"})
+_BOXES, _NOT_SHOWN = ("checkbox", "radio"), ("hidden", "password", "file", "color", "range")
 _INLINE = frozenset(
     [
         "-text",
@@ -128,10 +132,11 @@ class HtmlParser:
             raise ParseError(CORRUPT, "The page has no body.")
         take_out_unseen(tree, out)
         for skip in (_SKIP | _NAVIGATION, _SKIP):
-            _Walker(out, skip, None).walk(body)
+            walker = _Walker(out, skip, None)
+            walker.walk(body)
             if out.block_count:
                 break
-        _say_what_is_skipped(tree, skip, out)
+        walker.warn()
         return properties
 
 
@@ -149,19 +154,9 @@ def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
     tree = _tree(html, out, place)
     take_out_unseen(tree, out, place)
     if tree.body is not None:
-        _Walker(out, _SKIP, place).walk(tree.body)
-        _say_what_is_skipped(tree, _SKIP, out, place)
-
-
-def _say_what_is_skipped(
-    tree: LexborHTMLParser, skip: frozenset[str], out: BlockWriter, place: Place | None = None
-) -> None:
-    """Warn of skipped elements that hold words; scripts and styles do not."""
-    for tag in sorted(skip - _NO_WORDS):
-        count = sum(1 for node in tree.css(f"body {tag}") if node.text(deep=True).strip())
-        if count:
-            what = "navigation menus" if tag in _NAVIGATION else f"<{tag}> elements"
-            out.warn(CONTENT_LEFT_OUT, f"{{count}} {what} are left out", count, [place])
+        walker = _Walker(out, _SKIP, place)
+        walker.walk(tree.body)
+        walker.warn()
 
 
 def _decode(data: bytes, out: BlockWriter) -> str:
@@ -201,10 +196,32 @@ class _Walker:
         self._place = place
         self._parts: list[str] = []
         self._kind = PARAGRAPH
+        self._left_out: list[tuple[str, list[str]]] = []
+        """What is not read, in words, and the headings that it stands under."""
 
     def walk(self, node: LexborNode) -> None:
         self._children(node, 0)
         self._flush()
+
+    def warn(self) -> None:
+        """Warn of pictures, and of skipped elements that hold words; scripts and styles do not."""
+        for words, path in sorted(self._left_out, key=lambda one: one[0]):
+            self._out.warn(CONTENT_LEFT_OUT, words, 1, [self._place], under=path)
+
+    def _leave_out(self, node: LexborNode, tag: str) -> None:
+        """Note an element that is not read, if it has words or is a picture."""
+        if tag in _PICTURES or (tag == "input" and _type(node) == "image"):
+            words = PICTURES_NOT_READ
+        elif tag in self._skip - _NO_WORDS and (tag in _MEDIA or node.text(deep=True).strip()):
+            words = f"{{count}} {'navigation menus' if tag in _NAVIGATION else f'<{tag}> elements'} are left out"
+        else:
+            return
+        self._left_out.append((words, self._out.heading_path()))
+
+    def _leave_out_of(self, node: LexborNode) -> None:
+        """Note what is not read in an element whose text is taken as a whole."""
+        for inner in node.css(_NOT_TEXT):
+            self._leave_out(inner, inner.tag or "")
 
     def _children(self, node: LexborNode, depth: int) -> None:
         child = node.child
@@ -216,14 +233,17 @@ class _Walker:
         tag = node.tag or ""
         if tag == "-text":
             self._parts.append(node.text_content or "")
-        elif tag.startswith(("-", "_", "!")) or tag in self._skip or "hidden" in node.attributes:
+        elif tag.startswith(("-", "_", "!")) or "hidden" in node.attributes:
             return
+        elif tag in self._skip:
+            self._leave_out(node, tag)
         elif depth > _MAX_DEPTH:
             self._parts.append(node.text(deep=True, separator=" "))
         elif tag == "br":
             self._parts.append("\n")
-        elif tag == "img":
-            self._parts.append(f" {node.attributes.get('alt') or ''} ")
+        elif tag in _SAYS_BY_ATTRIBUTE:
+            self._parts.append(f" {_said(node)} ")
+            self._leave_out(node, tag)
         elif tag in ("sup", "a") and _is_mark(node, tag):
             self._parts.append(RAISED + node.text(deep=True))
         elif tag in _INLINE:
@@ -236,6 +256,7 @@ class _Walker:
         before = self._kind
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
             self._out.heading(inline(_text(node)), int(tag[1]), self._place)
+            self._leave_out_of(node)
         elif tag in ("pre", "xmp", "listing", "textarea"):
             self._out.add(CODE, preformatted(node.text(deep=True, separator="")), self._place)
         elif tag == "table" and self._table(node):
@@ -255,7 +276,7 @@ class _Walker:
         """Write a data table as rows; False for a layout table."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
-        raised = node.css_first(_RAISED_MARKS) is not None
+        raised = node.css_first(_OWN_TEXT) is not None
         rows = [
             [
                 Cell(
@@ -274,6 +295,7 @@ class _Walker:
             self._out.add(NOTE, inline(caption.text(deep=True, separator=" ")), self._place)
         head = node.css_first("thead")
         write_table(rows, self._out, self._place, len(head.css("tr")) if head is not None else 0)
+        self._leave_out_of(node)
         return True
 
     def _flush(self) -> None:
@@ -282,12 +304,30 @@ class _Walker:
         self._out.add(self._kind, text, self._place)
 
 
-_RAISED_MARKS = "sup, a[epub\\:type], a[role]"
+# What `text` of the library does not give as a reader sees it: raised figures, and what only attributes say.
+_OWN_TEXT = "sup, a[epub\\:type], a[role], img, input"
+_NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
+
+
+def _type(node: LexborNode) -> str:
+    """Return the type of an input."""
+    return (node.attributes.get("type") or "text").lower()
+
+
+def _said(node: LexborNode) -> str:
+    """Return the alternative text of a picture or the value of a field that a form shows; empty for others."""
+    given = node.attributes
+    kind = _type(node)
+    if node.tag == "img" or kind == "image":
+        return given.get("alt") or ""
+    if kind in _BOXES:
+        return "☑" if "checked" in given else "☐"
+    return "" if kind in _NOT_SHOWN else given.get("value") or ""
 
 
 def _text(node: LexborNode, separator: str = "") -> str:
     """Return the text under an element, with superscript digits separated from the text before them."""
-    if node.css_first(_RAISED_MARKS) is None:
+    if node.css_first(_OWN_TEXT) is None:
         return str(node.text(deep=True, separator=separator))
     pieces: list[str] = []
     todo = [node.child]
@@ -301,6 +341,8 @@ def _text(node: LexborNode, separator: str = "") -> str:
             continue
         if one.tag == "-text":
             pieces.append(one.text_content or "")
+        elif one.tag in _SAYS_BY_ATTRIBUTE:
+            pieces.append(f" {_said(one)} ")
         elif one.tag == "br" or one.tag not in _INLINE:
             pieces.append(separator)
         todo.append(one.child)

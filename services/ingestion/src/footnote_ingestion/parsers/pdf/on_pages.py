@@ -1,0 +1,64 @@
+"""Pictures on the pages of a PDF beside its text."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from footnote_ingestion.parsers.pdf.lines import Line
+
+_DEEPEST = 3
+"""Forms within forms: PDFium's own limit for finding objects in them."""
+_SMALLEST = 6.0
+"""Points: a picture that is lower or narrower is a rule or a bullet, for no letter of such a size is read."""
+
+Area = tuple[float, float, float, float]
+
+
+def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> int:
+    """Return the number of pictures of a page on which no line of text stands.
+
+    A picture under text is a background or a scan with its recognised text.
+    """
+    return sum(1 for area in _areas(page) if not any(_stands_in(line, area) for line in lines))
+
+
+def _areas(page: pdfium.PdfPage) -> Iterator[Area]:
+    """Yield the places of pictures; those in a form have the place of the form."""
+    for index in range(raw.FPDFPage_CountObjects(page.raw)):
+        found = raw.FPDFPage_GetObject(page.raw, index)
+        kind = raw.FPDFPageObj_GetType(found)
+        if kind == raw.FPDF_PAGEOBJ_IMAGE or kind == raw.FPDF_PAGEOBJ_FORM:
+            count = 1 if kind == raw.FPDF_PAGEOBJ_IMAGE else _in_form(found, 1)
+            area = _area(found) if count else None
+            if area is not None and min(area[2] - area[0], area[3] - area[1]) >= _SMALLEST:
+                yield from [area] * count
+
+
+def _in_form(form: object, depth: int) -> int:
+    """Return the number of pictures in a form."""
+    if depth > _DEEPEST:
+        return 0
+    found = 0
+    for index in range(max(raw.FPDFFormObj_CountObjects(form), 0)):
+        one = raw.FPDFFormObj_GetObject(form, index)
+        kind = raw.FPDFPageObj_GetType(one)
+        found += kind == raw.FPDF_PAGEOBJ_IMAGE
+        if kind == raw.FPDF_PAGEOBJ_FORM:
+            found += _in_form(one, depth + 1)
+    return found
+
+
+def _area(found: object) -> Area | None:
+    left, bottom, right, top = (ctypes.c_float() for _ in range(4))
+    if not raw.FPDFPageObj_GetBounds(found, left, bottom, right, top):
+        return None
+    return left.value, bottom.value, right.value, top.value
+
+
+def _stands_in(line: Line, area: Area) -> bool:
+    across, up = (line.left + line.right) / 2, (line.bottom + line.top) / 2
+    return area[0] <= across <= area[2] and area[1] <= up <= area[3]
