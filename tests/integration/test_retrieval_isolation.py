@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_FILTER_FIELD_UNKNOWN
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_FILTER_FIELD_UNKNOWN, DEGRADATION_REASON_STORE_UNAVAILABLE
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote.types.v1.role_pb2 import Role
 from footnote_kit.errors import FootnoteError, NotFound
@@ -136,8 +136,10 @@ async def test_not_one_chunk_from_outside_the_callers_scope(library: Library) ->
                     seen["queried"] += 1
                 else:
                     found = await library.stub.Retrieve(made)
-                    # Random filters may name what no document has, which is said.
-                    assert {one.reason for one in found.degradations} <= {DEGRADATION_REASON_FILTER_FIELD_UNKNOWN}
+                    # Random filters may name what no document has, and a busy machine's engine may not answer in time.
+                    assert {one.reason for one in found.degradations} <= {
+                        DEGRADATION_REASON_FILTER_FIELD_UNKNOWN, DEGRADATION_REASON_STORE_UNAVAILABLE,
+                    }  # fmt: skip
                     chunks = [c for scored in found.chunks for c in (scored.chunk, *scored.neighbors)]
             except NotFound as error:
                 seen["refused"] += 1
