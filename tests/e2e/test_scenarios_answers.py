@@ -29,7 +29,7 @@ pytestmark = pytest.mark.slow
 STOCK = b"Produit;Stock;Entrepot\nVis M4;150 unites;Lyon\nEcrou M6;80 unites;Paris\n"
 INVENTORY = b"Produit;Inventaire\nVis M4;145 unites\nEcrou M6;82 unites\n"
 REPORT = "# Stock de sécurité\n\nLe stock de sécurité recommandé pour la vis M4 est de 200 unités.\n".encode()
-NOT_FOUND = "Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question."
+NOT_FOUND = "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question."
 
 
 @pytest.fixture

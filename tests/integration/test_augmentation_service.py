@@ -54,7 +54,7 @@ async def test_builds_a_french_prompt_with_the_numbered_sources(stub: Augmentati
     assert response.sources[0].label == "production.xlsx, feuille 'Stocks', cellule C12"
     assert [message.role for message in response.prompt.messages] == [MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER]
     assert response.prompt.messages[-1].text == "Quel est le stock de sécurité ?"
-    assert response.prompt.template_version == "grounded/fr/2"
+    assert response.prompt.template_version == "grounded/fr/3"
     assert response.token_plan.used <= response.token_plan.budget == 3000
 
 

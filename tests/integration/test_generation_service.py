@@ -9,7 +9,9 @@ from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_ANSWERED,
     FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
     FINISH_REASON_NO_RELEVANT_CONTENT,
+    VERDICT_NOT_A_CLAIM,
     VERDICT_SUPPORTED,
+    VERDICT_UNSPECIFIED,
     Source,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
@@ -91,8 +93,8 @@ async def test_cites_the_cell_that_holds_the_value(stub: GenerationServiceStub) 
 @pytest.mark.parametrize(
     ("locale", "sentence"),
     [
-        ("fr", "Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question."),
-        ("en", "I found no relevant information in your documents about this question."),
+        ("fr", "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question."),
+        ("en", "I found no passage in your documents that answers this question."),
     ],
 )
 async def test_says_that_nothing_was_found(stub: GenerationServiceStub, locale: str, sentence: str) -> None:
@@ -103,6 +105,34 @@ async def test_says_that_nothing_was_found(stub: GenerationServiceStub, locale: 
         )
         assert events[-1].completed.answer.text == sentence
         assert events[-1].completed.answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT
+
+
+async def test_a_refusal_offers_the_nearest_passage_with_its_place(stub: GenerationServiceStub) -> None:
+    question = "Qui dirige l'usine et pourquoi livre-t-elle la Vis M6 ?"
+    request = pb.GenerateRequest(scope=SCOPE, question=question, sources=[PAGE, SHEET], locale="fr")
+    answer = (await ask(stub, request))[-1].completed.answer
+    assert answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT
+    assert (answer.nearest.number, answer.nearest.document_id) == (1, "d1")
+    assert "Vis M6" in answer.nearest.quote
+    span = answer.nearest.quote_span
+    assert SHEET.text[span.start : span.end] == answer.nearest.quote
+    assert answer.nearest.label.startswith("production.xlsx, feuille 'Stocks', cellule")
+    assert answer.nearest.support == VERDICT_UNSPECIFIED
+    assert not answer.citations
+    assert not answer.claims or answer.claims[0].support == VERDICT_NOT_A_CLAIM
+
+
+async def test_an_answer_and_a_refusal_without_a_near_passage_offer_none(stub: GenerationServiceStub) -> None:
+    far = Source()
+    far.CopyFrom(PAGE)
+    far.score = 0.1
+    for question, sources in (
+        ("Who painted the Mona Lisa?", []),
+        ("Who painted the Mona Lisa?", [far]),
+        ("Quelle quantité de Vis M6 en stock ?", [SHEET]),
+    ):
+        request = pb.GenerateRequest(scope=SCOPE, question=question, sources=sources, locale="fr")
+        assert not (await ask(stub, request))[-1].completed.answer.HasField("nearest"), question
 
 
 @pytest.mark.parametrize(

@@ -687,6 +687,11 @@ class Generation(gen_grpc.GenerationServiceServicer):
         answer = ans.Answer(
             claims=claims, text=text, finish_reason=reason, citations=citations, provider="double", model="echo"
         )
+        if reason == ans.FINISH_REASON_NO_RELEVANT_CONTENT and request.sources:
+            near = request.sources[0]
+            answer.nearest.number, answer.nearest.document_id = near.number, near.document_id
+            answer.nearest.label, answer.nearest.quote = near.filename, near.text
+            answer.nearest.quote_span.end = len(near.text)
         yield gen.GenerateResponse(completed=gen.GenerateCompleted(answer=answer))
 
     async def ResolveSettings(self, request: Any, context: Any) -> gen.ResolveSettingsResponse:

@@ -69,7 +69,7 @@ def test_a_no_relevant_chunks_found() -> None:
         "Informe l'utilisateur que tu n'as pas de données sur ce sujet." in system
     )
     assert "<<<" not in system
-    assert "Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question." in system
+    assert "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question." in system
 
 
 def test_a_large_context_is_truncated_at_3000_tokens() -> None:
@@ -166,6 +166,6 @@ def test_template_follows_the_question_unless_asked_otherwise() -> None:
     def template(question: str, locale: str = "") -> str:
         return build(Assembly(question, [cell()], locale=locale)).prompt.template_version
 
-    assert template("Quel est le stock de vis ?") == "grounded/fr/2"
-    assert template("What is the stock of screws?") == "grounded/en/2"
-    assert template("What is the stock of screws?", "fr-CA") == "grounded/fr/2"
+    assert template("Quel est le stock de vis ?") == "grounded/fr/3"
+    assert template("What is the stock of screws?") == "grounded/en/3"
+    assert template("What is the stock of screws?", "fr-CA") == "grounded/fr/3"

@@ -1,7 +1,7 @@
 from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
-from footnote_cli.render.answer import doubts, footnotes, notices, summary
+from footnote_cli.render.answer import doubts, footnotes, nearest, notices, summary
 
 
 def test_a_footnote_names_place_quote_and_verdict() -> None:
@@ -10,6 +10,12 @@ def test_a_footnote_names_place_quote_and_verdict() -> None:
     )
     lines = footnotes([citation, citation], 0)
     assert [line.plain for line in lines] == ["[1] handbook.pdf, page 3 — “27 days of paid leave” (supported)"]
+
+
+def test_the_passage_offered_with_a_refusal_is_shown_with_its_place() -> None:
+    offered = Answer(nearest=Citation(label="handbook.pdf, page 3", quote="27 days of\npaid leave"))
+    assert [line.plain for line in nearest(offered, 0)] == ["Nearest: handbook.pdf, page 3 — “27 days of paid leave”"]
+    assert nearest(Answer(), 0) == []
 
 
 def test_two_places_of_one_source_are_two_footnotes() -> None:

@@ -134,7 +134,7 @@ async def test_a_citation_of_a_source_that_does_not_exist_is_removed_and_warned_
 
 
 async def test_a_no_information_found_is_a_miss() -> None:
-    made = await answer("Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question.")
+    made = await answer("Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question.")
     assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
     assert made.reliability.claims == 0
 
@@ -195,7 +195,7 @@ async def test_a_sentence_over_two_sources_may_be_borne_out_by_both_together() -
 
 async def test_strict_mode_with_nothing_left_says_not_found() -> None:
     made = await answer("Le stock de sécurité est de 999 unités [2].", strict=True)
-    assert made.text == "Je n'ai pas trouvé d'information pertinente dans vos documents concernant cette question."
+    assert made.text == "Je n'ai trouvé dans vos documents aucun passage qui réponde à cette question."
     assert made.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
 
 
@@ -309,7 +309,7 @@ async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
         elif isinstance(event, Completed):
             last = event
     assert "".join(shown) == last.answer.text
-    assert last.answer.text.startswith("Je n'ai pas trouvé d'information pertinente")
+    assert last.answer.text.startswith("Je n'ai trouvé dans vos documents aucun passage")
     assert last.withheld == "The capital of France is Paris. Ask more!"
     assert last.answer.finish_reason == types.FINISH_REASON_NO_RELEVANT_CONTENT
     assert last.answer.warnings

@@ -212,7 +212,7 @@ def read_question(source: TextIO) -> str:
 def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *, quiet: bool = False) -> None:
     """Print everything below an answer; `quiet` omits all except the footnotes."""
     width = console.width if console.is_terminal else 0
-    blocks = [drawing.footnotes(completed.answer.citations, width)]
+    blocks = [drawing.footnotes(completed.answer.citations, width), drawing.nearest(completed.answer, width)]
     if not quiet:
         blocks += [
             list(drawing.doubts(completed.answer)),

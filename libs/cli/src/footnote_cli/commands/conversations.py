@@ -88,7 +88,8 @@ async def show(
             out.print(f"> {message.text}", style="cyan", soft_wrap=width == 0)
             continue
         out.print(message.text, soft_wrap=width == 0)
-        for line in (*drawing.footnotes(message.answer.citations, width), *drawing.notices(message.degradations)):
+        lines = [*drawing.footnotes(message.answer.citations, width), *drawing.nearest(message.answer, width)]
+        for line in (*lines, *drawing.notices(message.degradations)):
             out.print(line, soft_wrap=True)
 
 

@@ -63,6 +63,15 @@ def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
     return lines
 
 
+def nearest(answer: Answer, width: int) -> list[Text]:
+    """Return the line of the passage offered with a refusal, `Nearest: file, page — “quote”`; [] without one."""
+    if not answer.HasField("nearest"):
+        return []
+    near, lead = answer.nearest, "Nearest: "
+    line = Text.assemble((lead, "bold"), (printable_line(near.label or near.filename), "bold"))
+    return [hang(line.append(f" — “{one_line(near.quote)}”"), len(lead), width)]
+
+
 def hang(line: Text, indent: int, width: int) -> Text:
     """Return the text wrapped at `width` columns, every line but the first indented; a width of 0 doesn't wrap."""
     if width == 0 or len(line) <= width:

@@ -190,7 +190,7 @@ class Locale(_Table):
 
     @property
     def template(self) -> str:
-        """Name and version of the prompt's wording, as recorded with each answer: "grounded/en/2"."""
+        """Name and version of the prompt's wording, as recorded with each answer: "grounded/en/3"."""
         return f"grounded/{self.code}/{self.prompt.version}"
 
     @classmethod

@@ -54,6 +54,7 @@ export interface Answer {
   model: string;
   warnings: string[];
   id: string;
+  nearest?: Citation;
 }
 
 export interface AnswerDifference {

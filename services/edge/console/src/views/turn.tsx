@@ -70,6 +70,7 @@ export function TurnView({ turn, busy, again, edit }: Props) {
       {turn.stopped && <p class="notice">{t("ask.stopped")}</p>}
       {turn.fault && <Failure fault={turn.fault} again={again} />}
       {ended && <p class="notice">{t(ended)}</p>}
+      {answer?.nearest && <Nearest citation={answer.nearest} sources={turn.sources} answerId={answer.id} />}
       {turn.degradations.length > 0 && (
         <div class="notice degraded">
           <strong>{t("answer.degraded")}</strong>
@@ -88,6 +89,20 @@ export function TurnView({ turn, busy, again, edit }: Props) {
 
 /** What did not work, in the language of the page; the server's own words, which say what it did, stay beside it. */
 const said = (one: Degradation) => (one.reason ? `${named("degradation", one.reason)} ` : "");
+
+/** The passage that is offered with a refusal; it opens where it stands. */
+function Nearest({ citation, sources, answerId }: { citation: Citation; sources: Source[]; answerId: string }) {
+  const source = sources.find((one) => one.number === citation.number);
+  return (
+    <div class="notice nearest">
+      <strong>{t("answer.nearest")}</strong>{" "}
+      <button type="button" class="link" onClick={() => show({
+        documentId: citation.document_id, filename: citation.filename, mimeType: source?.mime_type ?? "", source, citation, answerId,
+      })}>{citation.label}</button>
+      <blockquote>{citation.quote}</blockquote>
+    </div>
+  );
+}
 
 function Question({ text, busy, edit }: { text: string; busy: boolean; edit: ((text: string) => void) | undefined }) {
   const [editing, setEditing] = useState(false);

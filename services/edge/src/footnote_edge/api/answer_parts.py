@@ -70,5 +70,7 @@ def trim(answered: AskCompleted | ConversationMessage, include: Parts) -> None:
             answered.ClearField(name)  # type: ignore[arg-type]
     if ANSWER_PART_SOURCES not in include:
         _without_places(answered.answer.citations)
+        if answered.answer.HasField("nearest"):
+            _without_places([answered.answer.nearest])
     if ANSWER_PART_CLAIMS not in include:
         answered.answer.ClearField("claims")

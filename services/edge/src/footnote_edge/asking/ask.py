@@ -253,7 +253,8 @@ class Run:
                         self._tab.so_far(event.usage)
                     elif event.HasField("completed"):
                         self._answered = event.completed
-                        lead_to_origins(event.completed.answer.citations, request.sources)
+                        answer = event.completed.answer
+                        lead_to_origins([*answer.citations, answer.nearest], request.sources)
                         self._tab.so_far(event.completed.answer.usage)
         except (FootnoteError, asyncio.CancelledError):
             if self._refused is not None:

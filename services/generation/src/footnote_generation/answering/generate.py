@@ -42,6 +42,7 @@ from footnote_generation.answering import policy
 from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import unheard
+from footnote_generation.answering.nearest import nearest
 from footnote_generation.answering.readers import NOBODY, Chosen
 from footnote_generation.answering.reading import Reading
 from footnote_generation.answering.retries import RetryPolicy, patient_events
@@ -353,7 +354,13 @@ class Generator:
         sentences = await beside(len(text), segment, text, state.writer.markers)
         checked = await asyncio.to_thread(state.checker.check_by_rules, sentences)
         read = len(text) + sum(len(message.text) for message in state.request.messages)
-        return await beside(read, self._sum_up, state, provider, finished, checked)
+        answer = await beside(read, self._sum_up, state, provider, finished, checked)
+        if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
+            request = state.request
+            offered = await asyncio.to_thread(nearest, request.question, request.sources, request.locale)
+            if offered is not None:
+                answer.nearest.CopyFrom(offered)
+        return answer
 
     def _sum_up(
         self, state: _Answering, provider: ModelProvider, finished: Finished, checked: Sequence[Checked]

@@ -70,7 +70,10 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         ctx: Context,
         collections: Collections = None,
     ) -> dict[str, Any]:
-        """Answer a question from the documents; `[n]` refers to the footnotes, each with place and quote."""
+        """Answer a question from the documents; `[n]` refers to the footnotes, each with place and quote.
+
+        Where no passage answers, `nearest` is the nearest one: an offer, not an answer.
+        """
         request = AskRequest(question=question, collections=collections or [])
         completed = await _told(_completed(stub.Ask(request, metadata=metadata_of(ctx), timeout=ASK_SECONDS)))
         answer = completed.answer
@@ -85,10 +88,13 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
             }
             for one in answer.citations
         ]
+        near = answer.nearest
+        offered = {"place": near.label, "quote": near.quote, "document_id": near.document_id}
         return {
             "answer": answer.text,
             "finish_reason": ans.FinishReason.Name(answer.finish_reason).removeprefix("FINISH_REASON_").lower(),
             "footnotes": footnotes,
+            **({"nearest": offered} if answer.HasField("nearest") else {}),
             "degradations": [one.effect for one in completed.degradations],
             "answer_id": answer.id,
             "trace_id": completed.trace_id,

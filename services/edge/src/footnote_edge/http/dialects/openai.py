@@ -135,15 +135,18 @@ def _revision(citation: ans.Citation) -> str:
 
 def extras(completed: AskCompleted) -> dict[str, Any]:
     """Return the parts of an answer that OpenAI's format lacks."""
+    answer, near = completed.answer, completed.answer.nearest
+    offered = {"label": near.label, "quote": near.quote, "document_id": near.document_id}
     return {
-        "answer_id": completed.answer.id,
+        "answer_id": answer.id,
+        **({"nearest": offered} if answer.HasField("nearest") else {}),
         "trace_id": completed.trace_id,
         "sources": [
             {"number": one.number, "label": one.label, "document_id": one.document_id, "text": one.text}
             for one in completed.sources
         ],
         "degradations": [to_json(one) for one in completed.degradations],
-        "reliability": to_json(completed.answer.reliability),
+        "reliability": to_json(answer.reliability),
     }
 
 

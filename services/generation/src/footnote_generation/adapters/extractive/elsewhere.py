@@ -17,7 +17,7 @@ from footnote_generation.adapters.extractive.ranking import rank
 from footnote_generation.language import tongues
 from footnote_generation.language.table_rows import rows_of
 
-_LEAST = 0.35
+LEAST = 0.35
 """The score from which a passage is near enough, with e5.
 
 Of 100 questions of SQuAD-13 the best hit reaches it for 93 in our French, 84 in our German and 24 in our Chinese
@@ -53,7 +53,7 @@ def find(question_text: str, sources: Sequence[Source]) -> Passage | None:
     question = read(question_text)
     names = _names(question)
     for source in sorted(sources, key=lambda one: -one.score):
-        if source.score < _LEAST:
+        if source.score < LEAST:
             return None
         if not is_foreign(question, source) or not _holds(source.text, names):
             continue
