@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from footnote_generation.language import places
+from footnote_generation.language.cldr import writing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.linear import report
@@ -27,9 +28,13 @@ PER_KILOBYTE = 8.0
 _ENOUGH = 6
 _LONG = 0.02
 _GENERATION = "footnote_generation."
+_WRITINGS = [{"how": writing(language)} for language in ("en", "fr", "es", "it", "de")]
 # Patterns made from words of a question or a source: what they are made with here.
 _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
     f"{_GENERATION}language.phrases._finder_sentences": [{"sentence": "I show {count} passages"}],
+    f"{_GENERATION}language.quantities._counted": _WRITINGS,
+    f"{_GENERATION}language.quantities.past_links": _WRITINGS,
+    "footnote_cli.evaluation.golden.matches": [{"wanted": "/the caller's own/"}],
     # A phrase at the beginning, one with words between, one of parts of words, one at the end, one without spaces.
     "footnote_text.signals._compiled": [
         {"phrase": phrase} for phrase in ("^how do i", "difference ... between", "*liste*", "in all$", "一共 ... 多少")
