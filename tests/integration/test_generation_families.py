@@ -11,6 +11,7 @@ from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_generation.app import build
 from footnote_kit.degradations import word
+from footnote_kit.epoch_metadata import received
 from footnote_kit.errors import DeadlineExceeded, ResourceExhausted
 from footnote_kit.testing import SCOPE, serve_app
 from support.model_chat import Fail, Finish, ModelServer, Say, Think, serve_model
@@ -257,9 +258,9 @@ async def test_what_is_no_question_is_not_taken_for_one(
 
 async def test_the_window_of_a_model_is_told(stub: GenerationServiceStub) -> None:
     for name, window, answer in (("gpt-4o", 128_000, 1024), ("o3", 200_000, 1024 + 2048), ("nobody-knows", 0, 1024)):
-        told = await stub.ResolveSettings(
-            pb.ResolveSettingsRequest(scope=SCOPE, generation=GenerationSettings(model=name))
-        )
+        request = pb.ResolveSettingsRequest(scope=SCOPE, generation=GenerationSettings(model=name))
+        told, epochs = await received(stub.ResolveSettings(request))
+        assert epochs.epoch
         assert (told.context_window, told.answer_tokens) == (window, answer)
 
 

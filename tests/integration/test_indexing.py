@@ -15,6 +15,7 @@ from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2, provider_pb2, role_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.app import build
+from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import (
     Aborted,
     AlreadyExists,
@@ -319,19 +320,19 @@ async def test_what_searches_are_told_follows_every_write_at_once(client: Client
 
 
 async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collections(client: Client) -> None:
-    seen: list[pb.ResolveCollectionsResponse] = []
+    seen: list[Epochs] = []
 
     async def changed() -> tuple[bool, bool]:
         """Tell whether the two epochs are others than they were the last time."""
-        last, now = seen[-1] if seen else pb.ResolveCollectionsResponse(), await client.resolve()
+        last, now = seen[-1] if seen else Epochs(), await client.epochs()
         for _ in range(50):  # what is written while it answers, as a round of the service's own, leaves it without one
-            if now.epoch and now.collections_epoch:
+            if now.epoch and now.collections:
                 break
-            now = await client.resolve()
+            now = await client.epochs()
         seen.append(now)
         assert now.epoch
-        assert now.collections_epoch
-        return now.epoch != last.epoch, now.collections_epoch != last.collections_epoch
+        assert now.collections
+        return now.epoch != last.epoch, now.collections != last.collections
 
     async def update(**settings: int) -> None:
         resource = collection_pb2.Collection(settings=collection_pb2.CollectionSettings(**settings))

@@ -10,6 +10,7 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
 from footnote.stages.v1 import parsing_pb2, scope_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
+from footnote_kit.epoch_metadata import Epochs, received
 from footnote_kit.testing import SCOPE
 
 
@@ -35,6 +36,10 @@ class Client:
     async def resolve(self, *names: str) -> pb.ResolveCollectionsResponse:
         """What a search must know."""
         return await self.stub.ResolveCollections(pb.ResolveCollectionsRequest(scope=self.scope, collections=names))
+
+    async def epochs(self) -> Epochs:
+        """The epochs in which an answer about every collection holds."""
+        return (await received(self.stub.ResolveCollections(pb.ResolveCollectionsRequest(scope=self.scope))))[1]
 
     async def index(
         self,

@@ -16,6 +16,7 @@ from footnote_edge.collections import bounds as module
 from footnote_edge.collections.bounds import UNKNOWN, Bounds
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import InvalidArgument, Unavailable
+from support.epoch_calls import Answered
 
 ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
 
@@ -30,19 +31,20 @@ class Indexing:
         self.down = False
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def GetCollection(self, request: Any, timeout: float) -> GetCollectionResponse:
+    def GetCollection(self, request: Any, timeout: float) -> Answered[GetCollectionResponse]:
         if self.down:
             raise Unavailable("down")
         self.asked.append(request.collection)
-        answer = GetCollectionResponse(collection=self._made(request.collection), collections_epoch=self.epoch.name)
+        response = GetCollectionResponse(collection=self._made(request.collection))
+        answer = Answered(response, collections=self.epoch.name)
         self.meanwhile()
         return answer
 
-    async def ResolveCollections(self, request: Any, timeout: float) -> ResolveCollectionsResponse:
+    def ResolveCollections(self, request: Any, timeout: float) -> Answered[ResolveCollectionsResponse]:
         self.asked.append("*")
-        answer = ResolveCollectionsResponse(collections_epoch=self.epoch.name)
+        answer = ResolveCollectionsResponse()
         answer.collections.add(collection=self._made("all"))
-        return answer
+        return Answered(answer, collections=self.epoch.name)
 
     def _made(self, name: str) -> Collection:
         return Collection(name=name, settings=CollectionSettings(local_only=self.local_only))

@@ -15,6 +15,7 @@ from footnote_kit.access import Access
 from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Asking, Authorizer
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from support.epoch_calls import Answered
 
 
 class Desk:
@@ -177,15 +178,15 @@ class Stub:
         self.asked = 0
         self.meanwhile: Callable[[], None] = lambda: None
 
-    async def AuthorizeCollections(self, request: Any, timeout: float) -> AuthorizeCollectionsResponse:
+    def AuthorizeCollections(self, request: Any, timeout: float) -> Answered[AuthorizeCollectionsResponse]:
         self.asked += 1
-        answer = AuthorizeCollectionsResponse(
-            collections_epoch=self.epoch.name if self.named is None else self.named,
+        response = AuthorizeCollectionsResponse(
             collections=[
                 CollectionAccess(collection_id=one, access=ACCESS_WRITE if self.writes else ACCESS_READ)
                 for one in request.collection_ids
-            ],
+            ]
         )
+        answer = Answered(response, collections=self.epoch.name if self.named is None else self.named)
         self.meanwhile()
         return answer
 

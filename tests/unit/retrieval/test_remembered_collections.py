@@ -18,6 +18,7 @@ from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
 from footnote_retrieval.adapters import collections
 from footnote_retrieval.adapters.collections import IndexingCollections
+from support.epoch_calls import Answered
 
 ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
 
@@ -33,15 +34,17 @@ class Indexing:
         self.named: str | None = None
         self.meanwhile = lambda: None
 
-    async def ResolveCollections(self, request: Any) -> ResolveCollectionsResponse:
+    def ResolveCollections(self, request: Any) -> Answered[ResolveCollectionsResponse]:
         if self.fails is not None:
             raise self.fails
         self.asked += 1
-        answer = ResolveCollectionsResponse(
+        response = ResolveCollectionsResponse()
+        response.collections.add(space=f"answer {self.asked}")
+        answer = Answered(
+            response,
             epoch=self.epoch.name if self.named is None else self.named,
-            collections_epoch=self.of_collections.name if self.named is None else self.named,
+            collections=self.of_collections.name if self.named is None else self.named,
         )
-        answer.collections.add(space=f"answer {self.asked}")
         self.meanwhile()
         return answer
 

@@ -20,6 +20,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_WRITE
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
 from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 
@@ -62,8 +63,8 @@ class Asking:
 
     async def _ask(self, scope: Scope, ids: Sequence[str]) -> tuple[str, Mapping[str, Access]]:
         request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids)
-        response = await self._stub.AuthorizeCollections(request, timeout=ASK_SECONDS)
-        return response.collections_epoch, {one.collection_id: _access(one) for one in response.collections}
+        response, epochs = await received(self._stub.AuthorizeCollections(request, timeout=ASK_SECONDS))
+        return epochs.collections, {one.collection_id: _access(one) for one in response.collections}
 
 
 def _access(given: CollectionAccess) -> Access:

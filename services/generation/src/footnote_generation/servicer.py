@@ -26,10 +26,11 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
-from footnote_kit import names, provider_calls, telemetry
+from footnote_kit import epoch_metadata, names, provider_calls, telemetry
 from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve
 from footnote_kit.degradations import degradation
+from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.timings import duration
@@ -131,8 +132,9 @@ class Servicer(GenerationServiceServicer):
         self._permitted.check(request.scope, provider, model, bounds)
         settings.max_tokens = self._permitted.longest_answer(request.scope, settings, bounds)
         window, room, epoch = self._windows.of(provider, model)
+        epoch_metadata.send(context, Epochs(epoch))
         return pb.ResolveSettingsResponse(
-            generation=settings, context_window=window, answer_tokens=settings.max_tokens + room, epoch=epoch
+            generation=settings, context_window=window, answer_tokens=settings.max_tokens + room
         )
 
     async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:

@@ -8,8 +8,10 @@ from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
 from footnote.types.v1 import collection_pb2, provider_pb2
+from footnote_kit import epoch_metadata
 from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.call import Call
+from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, sequence
 from footnote_kit.redact import redact_all
@@ -80,12 +82,9 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         epoch, of_collections = self._indexing.epoch, self._indexing.collections_epoch
         found = await self._collections.find(request.scope, request.collection)
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
-        return pb.GetCollectionResponse(
-            collection=collection,
-            epoch=epoch if epoch == self._indexing.epoch else "",
-            collections_epoch=of_collections if of_collections == self._indexing.collections_epoch else "",
-            settings_digest=settings_digest(found.counting),
-        )
+        still = epoch if epoch == self._indexing.epoch else ""
+        epoch_metadata.send(context, Epochs(still, self._still_of_collections(of_collections)))
+        return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.counting))
 
     async def ListCollections(self, request: pb.ListCollectionsRequest, context: Call) -> pb.ListCollectionsResponse:
         """Return a page of collections."""
@@ -116,9 +115,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         """Return what a search must know."""
         of_collections = self._indexing.collections_epoch
         resolved, epoch = await self._indexing.resolve(request.scope, request.collections)
+        epoch_metadata.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
         return pb.ResolveCollectionsResponse(
-            epoch=epoch,
-            collections_epoch=of_collections if of_collections == self._indexing.collections_epoch else "",
             collections=[
                 pb.SearchableCollection(
                     collection=item.collection,
@@ -138,8 +136,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         epoch = self._indexing.collections_epoch
         found = await self._collections.authorize(request.scope, request.collection_ids)
         held = [(one, access_of(request.scope, one)) for one in found]
+        epoch_metadata.send(context, Epochs(collections=self._still_of_collections(epoch)))
         return pb.AuthorizeCollectionsResponse(
-            collections_epoch=epoch if epoch == self._indexing.collections_epoch else "",
             collections=[
                 pb.CollectionAccess(
                     collection_id=one.id,
@@ -316,6 +314,10 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
             next_page_token="" if last is None else page.token((last.document_id, last.collection_id)),
             instance=self._instance,
         )
+
+    def _still_of_collections(self, epoch: str) -> str:
+        """Return an epoch of collections if it still lasts, else ""."""
+        return epoch if epoch == self._indexing.collections_epoch else ""
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""

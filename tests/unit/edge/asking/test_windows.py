@@ -16,6 +16,7 @@ from footnote_edge.asking import windows as module
 from footnote_edge.asking.windows import Windows
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import FailedPrecondition
+from support.epoch_calls import Answered
 
 ANN = ResolveSettingsRequest(
     scope=Scope(tenant_id="t", user_id="ann"), generation=GenerationSettings(model="m"), bounds=TextBounds()
@@ -31,12 +32,12 @@ class Generation:
         self.refuses = False
         self.asked = 0
 
-    async def ResolveSettings(self, request: Any, timeout: float) -> ResolveSettingsResponse:
+    def ResolveSettings(self, request: Any, timeout: float) -> Answered[ResolveSettingsResponse]:
         self.asked += 1
         if self.refuses:
             raise FailedPrecondition("no key")
         named = self.epoch.name if self.named is None else self.named
-        return ResolveSettingsResponse(context_window=1000 * self.asked, answer_tokens=5, epoch=named)
+        return Answered(ResolveSettingsResponse(context_window=1000 * self.asked, answer_tokens=5), epoch=named)
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 
 from footnote_edge.adapters.stages import Stages
@@ -30,7 +31,7 @@ class Windows:
         key = request.SerializeToString(deterministic=True)
         if (told := self._told.get(key)) is not None:
             return told
-        answer = await self._generation.ResolveSettings(request, timeout=timeout)
+        answer, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
         room = (int(answer.context_window), int(answer.answer_tokens))
-        self._told.keep(key, answer.epoch, room)
+        self._told.keep(key, epochs.epoch, room)
         return room

@@ -13,6 +13,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_providers.egress.bounds import of_collection, together
@@ -67,14 +68,15 @@ class Bounds:
         """Return the collections, and the epoch in which the result is valid; "" for none."""
         if not names:
             request = indexing.ResolveCollectionsRequest(scope=scope)
-            resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-            return resolved.collections_epoch, [one.collection for one in resolved.collections]
+            resolved, valid = await received(self._indexing.ResolveCollections(request, timeout=self._timeout))
+            return valid.collections, [one.collection for one in resolved.collections]
         if not all(names):
             raise InvalidArgument.field("collections", "must not name an empty one")
         requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]
-        answers = await asyncio.gather(*(self._indexing.GetCollection(one, timeout=self._timeout) for one in requests))
-        epochs = {answer.collections_epoch for answer in answers}
-        return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer in answers]
+        calls = (received(self._indexing.GetCollection(one, timeout=self._timeout)) for one in requests)
+        answers = await asyncio.gather(*calls)
+        epochs = {valid.collections for _, valid in answers}
+        return epochs.pop() if len(epochs) == 1 else "", [answer.collection for answer, _ in answers]
 
     async def about(self, scope: Scope, collection_ids: Collected[str]) -> TextBounds:
         """Return the bounds of texts derived from collections; the strictest if one cannot be looked up."""

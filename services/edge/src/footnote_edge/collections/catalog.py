@@ -14,6 +14,7 @@ from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.access import Access, check_create
 from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import (
     AlreadyExists,
@@ -95,9 +96,9 @@ class Catalog:
         if (told := self._told.get(key)) is not None:
             return told
         request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=True)
-        response = await self._indexing.GetCollection(request, timeout=self._timeout)
+        response, epochs = await received(self._indexing.GetCollection(request, timeout=self._timeout))
         asked: Collection = response.collection
-        self._told.keep(key, response.collections_epoch, asked)
+        self._told.keep(key, epochs.collections, asked)
         return asked
 
     async def described(self, scope: Scope, name: str) -> Collection:

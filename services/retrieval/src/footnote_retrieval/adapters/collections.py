@@ -13,6 +13,7 @@ from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
 from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.epoch_metadata import Epochs, received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 
@@ -85,7 +86,7 @@ class IndexingCollections:
             return Resolved(recent, stale=True)
         asked = self._clock()
         try:
-            response = await self._ask(question, scope, None if recent is None else ASK_SECONDS)
+            response, epochs = await self._ask(question, scope, None if recent is None else ASK_SECONDS)
         except (Unavailable, DeadlineExceeded):
             self._silent.failed()
             if recent is not None:
@@ -99,19 +100,20 @@ class IndexingCollections:
             raise
         self._silent.answered()
         found = _searchable(response)
-        self._told.keep(question, response.collections_epoch, _Answer(response.epoch, found))
-        if not response.epoch:
+        self._told.keep(question, epochs.collections, _Answer(epochs.epoch, found))
+        if not epochs.epoch:
             self._recent.keep(question, asked, found)
         return Resolved(found)
 
-    async def _ask(self, question: _Question, scope: Scope, seconds: float | None) -> ResolveCollectionsResponse:
+    async def _ask(
+        self, question: _Question, scope: Scope, seconds: float | None
+    ) -> tuple[ResolveCollectionsResponse, Epochs]:
         request = ResolveCollectionsRequest(scope=scope, collections=question[1])
         try:
             async with asyncio.timeout(seconds):
-                response: ResolveCollectionsResponse = await self._stub.ResolveCollections(request)
+                return await received(self._stub.ResolveCollections(request))
         except TimeoutError as error:
             raise DeadlineExceeded("Indexing does not say which collections there are") from error
-        return response
 
 
 def _question(scope: Scope, names: Sequence[str]) -> _Question:

@@ -1,0 +1,32 @@
+"""Epochs travel beside a response, and nothing of them is in a contract."""
+
+from typing import Any
+
+import pytest
+from footnote_kit import context
+from footnote_kit.epoch_metadata import Epochs, received, send
+from footnote_kit.testing import SCOPE, serve_app
+from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+
+
+@pytest.mark.parametrize("epochs", [Epochs("e", "c"), Epochs("e"), Epochs(collections="c"), Epochs()])
+async def test_a_caller_receives_what_the_handler_sent(epochs: Epochs) -> None:
+    async def answer(_: Ask, call: Any) -> Answer:
+        send(call, epochs)
+        return Answer(name=context.request_id())
+
+    async with serve_app(Guinea(unary=answer).app()) as served:
+        call = GuineaStub(served.channel).unary(Ask(scope=SCOPE))
+        response, found = await received(call)
+        assert found == epochs
+        sent = tuple(await call.trailing_metadata())
+        assert ("x-request-id", response.name) in sent, "what the server sends itself stays"
+        assert sum(key.startswith("x-footnote") for key, _ in sent) == bool(epochs.epoch) + bool(epochs.collections)
+
+
+async def test_a_stage_that_sends_none_is_asked_each_time() -> None:
+    async def answer(_: Ask, __: Any) -> Answer:
+        return Answer()
+
+    async with serve_app(Guinea(unary=answer).app()) as served:
+        assert (await received(GuineaStub(served.channel).unary(Ask(scope=SCOPE))))[1] == Epochs()
