@@ -13,6 +13,7 @@ from pathlib import Path
 import grpc
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError
@@ -54,8 +55,8 @@ async def test_callers_that_vanish_hold_nobody_up(client: Client) -> None:
                 lambda: stub.UpdateDocument(update, timeout=timeout),
                 lambda: stub.UploadDocument(parts, timeout=timeout),
                 lambda: stub.ListDocuments(pb.ListDocumentsRequest(scope=scope), timeout=timeout),
-                lambda: stub.BeginDeletion(
-                    pb.BeginDeletionRequest(scope=scope, document_id=chosen, undo=True), timeout=timeout
+                lambda: client.upkeep.BeginDeletion(
+                    upkeep.BeginDeletionRequest(scope=scope, document_id=chosen, undo=True), timeout=timeout
                 ),
             )
         )

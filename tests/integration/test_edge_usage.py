@@ -71,8 +71,11 @@ class Place:
         await self.stub.Search(SearchRequest(query="tea ?"), metadata=self.as_(who), timeout=30)
 
 
-@pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+@pytest.fixture(params=[(), ("ingestion",)], ids=["own", "foreign"])
+async def place(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Place]:
+    """Keep what is counted by our own ingestion, and by one that does nothing but what is promised."""
     for name, value in SETTINGS.items():
         monkeypatch.setenv(name, value)
     database, keys = await offline(tmp_path)
@@ -81,7 +84,8 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         groups = ["lab"] if name == "ann" else []
         _, made[name] = await keys.create(f"{name}'s", tenant, name, role, timedelta(days=1), groups)
     await database.close()
-    async with serve_doubles(World()) as stages, serve_app(build, addresses=stages, data_dir=tmp_path) as served:
+    doubles = serve_doubles(World(), foreign=request.param)
+    async with doubles as stages, serve_app(build, addresses=stages, data_dir=tmp_path) as served:
         yield Place(served, made)
 
 

@@ -87,7 +87,7 @@ RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     ),
     "BeginDeletion": (
         WRITE,
-        lambda c, d: c.stub.BeginDeletion(pb.BeginDeletionRequest(scope=c.scope, document_id=d)),
+        lambda c, d: c.upkeep.BeginDeletion(upkeep.BeginDeletionRequest(scope=c.scope, document_id=d)),
     ),
     "DescribeTables": (
         READ,
@@ -254,9 +254,9 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
                 await client.upkeep.ListUnfinishedDocuments(upkeep.ListUnfinishedDocumentsRequest(scope=client.scope))
             with pytest.raises(PermissionDenied, match="all tenants"):
                 await client.upkeep.FindDocuments(upkeep.FindDocumentsRequest(scope=client.scope))
-            undo = pb.BeginDeletionRequest(scope=client.scope, document_id=documents["shared"], undo=True)
+            undo = upkeep.BeginDeletionRequest(scope=client.scope, document_id=documents["shared"], undo=True)
             with pytest.raises(PermissionDenied, match="take a deletion back"):
-                await client.stub.BeginDeletion(undo)
+                await client.upkeep.BeginDeletion(undo)
 
 
 async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: Authority) -> None:
@@ -325,13 +325,13 @@ async def test_what_others_keep_is_counted_for_administrators_only(served: Serve
         for content in contents:
             await Client(served, scope(owner, ROLE_SYSTEM)).upload(content, collection="shared")
     for who, (caller, *_) in CALLERS.items():
-        stub = Client(served, caller).stub
-        counted = await stub.CountKept(pb.CountKeptRequest(scope=caller))
+        stub = Client(served, caller).upkeep
+        counted = await stub.CountKept(upkeep.CountKeptRequest(scope=caller))
         mine = texts.get(caller.user_id, ()) if caller.tenant_id == "t" else ()
         assert (counted.own.documents, counted.own.bytes) == (len(mine), sum(map(len, mine))), who
         sees_all = bool({ROLE_ADMIN, ROLE_SYSTEM} & set(caller.roles))
         assert counted.HasField("tenant") == sees_all, who
-        request = pb.CountKeptRequest(scope=caller, owners=3, after_owner="Zoe")
+        request = upkeep.CountKeptRequest(scope=caller, owners=3, after_owner="Zoe")
         if not sees_all:
             with pytest.raises(PermissionDenied):
                 await stub.CountKept(request)

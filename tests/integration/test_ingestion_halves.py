@@ -118,8 +118,8 @@ async def test_another_lifetime_is_another_content(client: Client) -> None:
 
 
 async def begin(client: Client, document_id: str, etag: str = "", undo: bool = False) -> Document:
-    request = pb.BeginDeletionRequest(scope=client.scope, document_id=document_id, etag=etag, undo=undo)
-    return (await client.stub.BeginDeletion(request)).document
+    request = upkeep.BeginDeletionRequest(scope=client.scope, document_id=document_id, etag=etag, undo=undo)
+    return (await client.upkeep.BeginDeletion(request)).document
 
 
 async def unfinished(client: Client) -> dict[str, tuple[bool, bool]]:

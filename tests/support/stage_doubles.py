@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -177,17 +177,17 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         token = str(end) if end < len(found) else ""
         return ing.ListDocumentsResponse(documents=found[begin:end], next_page_token=token, total_size=len(found))
 
-    async def CountKept(self, request: Any, context: Any) -> ing.CountKeptResponse:
+    async def CountKept(self, request: Any, context: Any) -> ing_upkeep.CountKeptResponse:
         await self.world.enter("CountKept", request)
         mine = [one for one in self.world.documents.values() if one.tenant_id == request.scope.tenant_id]
 
-        def kept(owner: str) -> ing.Kept:
+        def kept(owner: str) -> ing_upkeep.Kept:
             theirs = [one for one in mine if owner in ("", one.owner_id)]
-            return ing.Kept(owner_id=owner, documents=len(theirs), bytes=sum(one.size_bytes for one in theirs))
+            return ing_upkeep.Kept(owner_id=owner, documents=len(theirs), bytes=sum(one.size_bytes for one in theirs))
 
         admin = ROLE_ADMIN in request.scope.roles
         owners = sorted({one.owner_id for one in mine if one.owner_id > request.after_owner})[: request.owners]
-        return ing.CountKeptResponse(
+        return ing_upkeep.CountKeptResponse(
             own=kept(request.scope.user_id),
             tenant=kept("") if admin else None,
             owners=[kept(owner) for owner in owners] if admin else [],
@@ -240,16 +240,16 @@ class Ingestion(ing_grpc.IngestionServiceServicer):
         self.world.blobs.pop(request.document_id, None)
         return ing.DeleteDocumentResponse()
 
-    async def BeginDeletion(self, request: Any, context: Any) -> ing.BeginDeletionResponse:
+    async def BeginDeletion(self, request: Any, context: Any) -> ing_upkeep.BeginDeletionResponse:
         await self.world.enter("BeginDeletion", request)
         if request.undo:
             self.world.documents[request.document_id] = self.world.deleting.pop(request.document_id)
-            return ing.BeginDeletionResponse(document=self.world.documents[request.document_id])
+            return ing_upkeep.BeginDeletionResponse(document=self.world.documents[request.document_id])
         document = self._find(request.scope, request.document_id)
         if request.etag and request.etag != document.etag:
             raise Aborted("The document has changed since it was read; read it again")
         self.world.deleting[document.id] = self.world.documents.pop(document.id)
-        return ing.BeginDeletionResponse(document=document)
+        return ing_upkeep.BeginDeletionResponse(document=document)
 
     async def ConfirmLabels(self, request: Any, context: Any) -> ing_upkeep.ConfirmLabelsResponse:
         await self.world.enter("ConfirmLabels", request)
@@ -736,23 +736,23 @@ _UPKEEP = {
 }
 
 
-def double_app(stage: str, world: World) -> App:
-    """Return one stage's double as an app of the kit."""
+def double_app(stage: str, world: World, *, foreign: bool = False) -> App:
+    """Return one stage's double as an app of the kit; a foreign one serves what is promised, and nothing internal."""
     add, servicer, module = _SERVICES[stage]
     full_name = next(iter(module.DESCRIPTOR.services_by_name.values())).full_name
     made = servicer(world)
     servicers = [(add, made, full_name)]
-    if stage in _UPKEEP:
+    if stage in _UPKEEP and not foreign:
         servicers.append((_UPKEEP[stage], made, f"footnote.internal.{stage}.v1alpha1.UpkeepService"))
     return App(name=stage, servicers=servicers)
 
 
 @asynccontextmanager
-async def serve_doubles(world: World) -> AsyncIterator[dict[str, str]]:
-    """Serve all five doubles and yield their addresses by stage."""
+async def serve_doubles(world: World, foreign: Collection[str] = ()) -> AsyncIterator[dict[str, str]]:
+    """Serve all five doubles, some as of another make, and yield their addresses by stage."""
     async with AsyncExitStack() as stack:
         addresses: dict[str, str] = {}
         for stage in _SERVICES:
-            served = await stack.enter_async_context(serve_app(double_app(stage, world)))
+            served = await stack.enter_async_context(serve_app(double_app(stage, world, foreign=stage in foreign)))
             addresses[stage] = served.address
         yield addresses

@@ -138,13 +138,13 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         await self._catalog.delete(request.scope, _id("document_id", request.document_id))
         return pb.DeleteDocumentResponse()
 
-    async def BeginDeletion(self, request: pb.BeginDeletionRequest, context: Call) -> pb.BeginDeletionResponse:
+    async def BeginDeletion(self, request: upkeep.BeginDeletionRequest, context: Call) -> upkeep.BeginDeletionResponse:
         """Hide a document before its deletion."""
         if request.undo:
             _system_only(request.scope, "take a deletion back")
         document_id = _id("document_id", request.document_id)
         document = await self._catalog.begin_deletion(request.scope, document_id, request.etag, request.undo)
-        return pb.BeginDeletionResponse(document=document)
+        return upkeep.BeginDeletionResponse(document=document)
 
     async def ConfirmLabels(self, request: upkeep.ConfirmLabelsRequest, context: Call) -> upkeep.ConfirmLabelsResponse:
         """Record that chunks match their document's record."""
@@ -282,10 +282,10 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         ids = [_id("document_ids", one) for one in request.document_ids]
         return await self._tables.compute(request.scope, request.question, ids, request.locale)
 
-    async def CountKept(self, request: pb.CountKeptRequest, context: Call) -> pb.CountKeptResponse:
+    async def CountKept(self, request: upkeep.CountKeptRequest, context: Call) -> upkeep.CountKeptResponse:
         """Return storage totals."""
         counted = await self._counting.kept(request.scope, request.owners, request.after_owner)
-        return pb.CountKeptResponse(
+        return upkeep.CountKeptResponse(
             own=_kept(counted.own),
             tenant=None if counted.tenant is None else _kept(counted.tenant),
             owners=map(_kept, counted.owners),
@@ -369,8 +369,8 @@ def _metadata(name: str, value: Struct) -> Struct:
     return value
 
 
-def _kept(kept: StoredTotals) -> pb.Kept:
-    return pb.Kept(owner_id=kept.owner_id, documents=kept.documents, bytes=kept.bytes)
+def _kept(kept: StoredTotals) -> upkeep.Kept:
+    return upkeep.Kept(owner_id=kept.owner_id, documents=kept.documents, bytes=kept.bytes)
 
 
 def _not_negative(name: str, value: int) -> int:

@@ -4,6 +4,7 @@ A mark comes first, so that a deletion survives crashes and applies to the state
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -13,7 +14,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.access import Access, document_missing, sees_all
 from footnote_kit.context import detached
-from footnote_kit.errors import NotFound, NotOffered
+from footnote_kit.errors import Aborted, NotFound, NotOffered
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.conversations.forgetting import Forgetting
@@ -55,9 +56,7 @@ class Deleting:
         document is finished: no search finds an acknowledged deletion.
         """
         try:
-            await self._documents.get(scope, document_id, Access.WRITE)
-            begin = ingestion.BeginDeletionRequest(scope=scope, document_id=document_id, etag=etag)
-            document: Document = (await self._ingestion.BeginDeletion(begin, timeout=self._timeout)).document
+            document = await self._mark(scope, await self._documents.get(scope, document_id, Access.WRITE), etag)
         except NotFound:
             left = await self._left(scope, document_id)
             if left is not None:
@@ -68,6 +67,20 @@ class Deleting:
             raise
         self._bus.changed(document.id, document.collection_id)
         return await self._finish(scope, document)
+
+    async def _mark(self, scope: Scope, document: Document, etag: str) -> Document:
+        """Mark a document as being deleted; return it as it was last.
+
+        An ingestion stage of another make may have no mark: then its searchable chunks go before it is out of sight.
+        """
+        begin = ingestion_upkeep.BeginDeletionRequest(scope=scope, document_id=document.id, etag=etag)
+        try:
+            marked: Document = (await self._ingestion_upkeep.BeginDeletion(begin, timeout=self._timeout)).document
+        except NotOffered:
+            if etag and etag != document.etag:
+                raise Aborted("The document has changed since it was read; read it again") from None
+            return document
+        return marked
 
     async def _left(self, scope: Scope, document_id: str) -> Document | None:
         """Return a marked document whose chunks may still exist; None if the caller may not delete it.
@@ -108,9 +121,9 @@ class Deleting:
             # For a caller that sees everything, the collection and its chunks are really deleted. For other callers it
             # may only be hidden, with its chunks still there: then the document stays too.
             if not sees_all(scope):
-                undo = ingestion.BeginDeletionRequest(scope=own, document_id=document.id, undo=True)
-                with detached("edge", own):
-                    await self._ingestion.BeginDeletion(undo, timeout=self._timeout)
+                undo = ingestion_upkeep.BeginDeletionRequest(scope=own, document_id=document.id, undo=True)
+                with detached("edge", own), suppress(NotOffered):
+                    await self._ingestion_upkeep.BeginDeletion(undo, timeout=self._timeout)
                 raise document_missing(document.id) from None
             removed = 0
         # Before the record is deleted: after a crash in between, the mark is still there and this step repeats.

@@ -1,13 +1,16 @@
 """Callers' storage and usage today, and access to these figures."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2 import CountKeptRequest, CountKeptResponse, Kept
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
-from footnote_kit.paging import Page
+from footnote_kit.errors import NotOffered, PermissionDenied
+from footnote_kit.paging import LARGEST_SIZE, Page
 
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.gateway.metering import Meter, Spent
@@ -65,14 +68,44 @@ class UsageDesk:
         # Each side returns its first users, so the first ones of the union are complete.
         names = sorted({*kept, *spent})
         shown = names[: page.size]
-        nothing = ingestion.Kept()
+        nothing = Kept()
         found = [(name, _counts(kept.get(name, nothing), spent.get(name, Spent()))) for name in shown]
         return found, page.token((shown[-1],)) if len(names) > len(shown) else ""
 
-    async def _kept(self, scope: Scope, owners: int = 0, after: str = "") -> ingestion.CountKeptResponse:
-        request = ingestion.CountKeptRequest(scope=scope, owners=owners, after_owner=after)
-        counted: ingestion.CountKeptResponse = await self._stages.ingestion.CountKept(request, timeout=self._timeout)
+    async def _kept(self, scope: Scope, owners: int = 0, after: str = "") -> CountKeptResponse:
+        request = CountKeptRequest(scope=scope, owners=owners, after_owner=after)
+        try:
+            counted: CountKeptResponse = await self._stages.ingestion_upkeep.CountKept(request, timeout=self._timeout)
+        except NotOffered:  # by an ingestion stage of another make
+            return await counted_by_listing(self._stages, request, self._timeout)
         return counted
+
+
+async def counted_by_listing(stages: Stages, request: CountKeptRequest, timeout: float) -> CountKeptResponse:
+    """Count the documents that the caller may see as CountKept does, by listing all of them."""
+    scope = request.scope
+    if request.owners and not sees_all(scope):
+        raise PermissionDenied("Only administrators see what others keep")
+    by_owner: defaultdict[str, Kept] = defaultdict(Kept)
+    token = ""
+    while True:
+        page = ingestion.ListDocumentsRequest(scope=scope, page_size=LARGEST_SIZE, page_token=token)
+        listed: ingestion.ListDocumentsResponse = await stages.ingestion.ListDocuments(page, timeout=timeout)
+        for one in listed.documents:
+            by_owner[one.owner_id].documents += 1
+            by_owner[one.owner_id].bytes += one.size_bytes + one.replacement.size_bytes
+        token = listed.next_page_token
+        if not token:
+            break
+    for owner, kept in by_owner.items():
+        kept.owner_id = owner
+    found = CountKeptResponse(own=by_owner.get(scope.user_id, Kept(owner_id=scope.user_id)))
+    if sees_all(scope):
+        every = by_owner.values()
+        found.tenant.MergeFrom(Kept(documents=sum(x.documents for x in every), bytes=sum(x.bytes for x in every)))
+        names = sorted(owner for owner in by_owner if owner > request.after_owner)[: request.owners]
+        found.owners.extend(by_owner[name] for name in names)
+    return found
 
 
 def day_end(now: datetime | None = None) -> datetime:
@@ -81,5 +114,5 @@ def day_end(now: datetime | None = None) -> datetime:
     return datetime.combine(now.date() + timedelta(days=1), time(), UTC)
 
 
-def _counts(kept: ingestion.Kept, spent: Spent, collections: int | None = None) -> Counts:
+def _counts(kept: Kept, spent: Spent, collections: int | None = None) -> Counts:
     return Counts(kept.documents, kept.bytes, spent, collections)

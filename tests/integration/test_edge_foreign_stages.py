@@ -1,0 +1,61 @@
+"""Edge before stages of another make, which serve what is promised and nothing internal."""
+
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+from footnote.edge.v1.documents_pb2 import (
+    DeleteDocumentRequest,
+    Document,
+    GetDocumentRequest,
+    UploadDocumentRequest,
+    UploadMetadata,
+    WatchDocumentRequest,
+)
+from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import Aborted, NotFound
+from footnote_kit.testing import serve_app
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture(params=[(), ("ingestion", "indexing")], ids=["own", "foreign"])
+async def edge(request: pytest.FixtureRequest, world: World) -> AsyncIterator[EdgeStub]:
+    doubles = serve_doubles(world, foreign=request.param)
+    async with doubles as addresses, serve_app(build, addresses=addresses) as served:
+        yield EdgeStub(served.channel)
+
+
+async def uploaded(edge: EdgeStub, text: bytes) -> Document:
+    def parts() -> Iterator[UploadDocumentRequest]:
+        yield UploadDocumentRequest(metadata=UploadMetadata(collection="default", filename="a.txt"))
+        yield UploadDocumentRequest(data=text)
+
+    document: Document = (await edge.UploadDocument(parts())).document
+    async for event in edge.WatchDocument(WatchDocumentRequest(document_id=document.id), timeout=30):
+        document = event.document
+    return document
+
+
+async def test_a_document_is_deleted_with_its_chunks(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, b"one line\nanother line")
+    assert document.id in world.chunks
+    await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id, etag=document.etag))
+    assert document.id not in {*world.documents, *world.deleting, *world.chunks, *world.blobs}
+    with pytest.raises(NotFound):
+        await edge.GetDocument(GetDocumentRequest(document_id=document.id))
+    with pytest.raises(NotFound):
+        await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id))
+
+
+async def test_a_deletion_of_a_state_that_is_past_is_refused(edge: EdgeStub, world: World) -> None:
+    document = await uploaded(edge, b"one line")
+    with pytest.raises(Aborted) as caught:
+        await edge.DeleteDocument(DeleteDocumentRequest(document_id=document.id, etag="another"))
+    assert caught.value.reason == "CONFLICT"
+    assert document.id in world.documents
+    assert document.id in world.chunks
