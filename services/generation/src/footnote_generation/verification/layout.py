@@ -46,7 +46,7 @@ class Sentence:
 _Bound = tuple[int, int]
 _Piece = tuple[int, int, Sequence[PlacedMarker]]
 _RULE = re.compile(r"(?<![ \t])[ \t]*+\|?[ \t]*+:?-{2,}:?[ \t]*+(?:\|[ \t]*+:?-{2,}:?[ \t]*+)*+\|?[ \t]*+")
-_PARTED = re.compile(r"\s*+[,;:，；：、—–]")
+_PARTED = re.compile(r"(?<!\s)\s*+[,;:，；：、—–]")
 _FEWEST_WORDS, _FEWEST_LETTERS = 4, 6
 """The minimum of a clause without a number: words, or letters in a script without spaces."""
 _WORD = re.compile(r"[^\W\d_]+")
