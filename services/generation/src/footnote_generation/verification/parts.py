@@ -15,7 +15,7 @@ from footnote_text import sentences
 from footnote_generation.verification.normal import Token, tokens
 
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*•–·◦‣]|\d{1,3}[.)]|[a-z]\))[ \t]++")
-_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|(?<![ \t])[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")
 _LABELLED = re.compile(r"[^:：.!?\n]{1,60}[:：][ \t]*+\S")
 _CAPITAL = re.compile(r"(?<=\b[A-Z]\.)\s+(?=[^\Wa-z_])")
 _ENDS = tuple(".!?…。！？:：;")
@@ -72,7 +72,7 @@ def _before(part: Part, number: int) -> Part:
     return Part(part.tokens, part.starts, part.start, part.end, part.heading, part.question, number)
 
 
-_NUMBERING = re.compile(r"(?<![ \t])[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3})++\.?|\(\d{1,3}\))[ \t]++")
+_NUMBERING = re.compile(r"(?<![ \t])[ \t]*+(?:§[ \t]*+)?(?:\d{1,3}(?:\.\d{1,3}){1,9}+\.?|\(\d{1,3}\))[ \t]++")
 
 
 def _moved(found: Sequence[Token], by: int) -> tuple[Token, ...]:
