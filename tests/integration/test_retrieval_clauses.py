@@ -63,6 +63,7 @@ async def walked(library: Library, query: str, size: int, pages: int, strategy: 
     return ids
 
 
+@pytest.mark.full
 async def test_equals_page_by_id_without_a_repeat(library: Library) -> None:
     shelf = await library.add_collection("rows")
     rows = chunks_of([f"status open branch n{number}" for number in range(ROWS)])
@@ -72,6 +73,7 @@ async def test_equals_page_by_id_without_a_repeat(library: Library) -> None:
     for size, pages in ((20, 20), (100, 4)):
         assert await walked(library, "open status", size, pages, FULLTEXT) == ordered[:400]
         assert len(set(await walked(library, "open status", size, pages, VECTOR))) == 400
+        assert len(set(await walked(library, "open status", size, pages, HYBRID))) == 400
 
 
 async def test_a_named_file_is_found_whatever_min_score_says(library: Library) -> None:

@@ -31,9 +31,9 @@ from footnote_retrieval.query.file_index import FileIndex
 from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, missing_files, named_files
 from footnote_retrieval.query.filter_fields import unknown_fields
 from footnote_retrieval.query.understanding import Query
-from footnote_retrieval.ranking import bands, steps
+from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
-from footnote_retrieval.ranking.bands import depth
+from footnote_retrieval.ranking.bands import MOST, depth
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.expand import expanded
 from footnote_retrieval.ranking.files import found
@@ -45,8 +45,6 @@ _FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
 _VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 _HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 
-_MOST_EQUALS = 16_384
-"""Maximum candidates of equal score requested from a channel; the engine returns no more at once."""
 _STALE = "Documents that were being indexed or replaced are taken as they were known before."
 _MISSING = "Not among the documents: {}. Nothing was taken from others in its place."
 
@@ -151,16 +149,16 @@ class Searcher:
             request.where, groups, self._store, now, self._settings.read_timeout
         )
         await self._channels.each_file(plan, findings, request, named, self._settings.candidates)
-        result.total = len(findings.candidates)
         affinity = await beside(len(request.query), affinities, request.query, understood.language, filenames)
         ranking = Ranking(
             plan, findings, strategy, settings, affinity, named, request.offset,
             self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
-        ranking = await self._with_equals(ranking, clock)
+        ranking, page = await self._ranked(ranking, clock)
+        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
+        chosen = await beside(stored // steps.QUICKER, readable, page, result.degradations)
         result.total = len(ranking.findings.candidates)
         result.score_floor = max((ranking.floor_of(key) for key in findings.vectors), default=0.0)
-        chosen = await self._ranked(ranking, clock)
         if missing:
             result.degradations.append(
                 degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", _MISSING.format(", ".join(missing)))
@@ -199,22 +197,21 @@ class Searcher:
             bounds=request.bounds,
         )
 
-    async def _with_equals(self, ranking: Ranking, clock: Stopwatch) -> Ranking:
-        """Fetch all candidates with the last one's score: the engine's choice among equals varies."""
-        while bands.lacks_equals(ranking) and ranking.plan.limit < _MOST_EQUALS:
-            plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, _MOST_EQUALS))
+    async def _ranked(self, ranking: Ranking, clock: Stopwatch) -> tuple[Ranking, list[Candidate]]:
+        """Rank, with more candidates where equals of the last ones lack: the engine's choice among them varies.
+
+        Returns the ranking that counts, and its page.
+        """
+        while True:
+            ranked = await beside(steps.effort(ranking), steps.rank, ranking, clock)
+            if not ranked.lacks:
+                break
+            plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, MOST))
             findings = await self._channels.run(plan, clock)
             if findings.degradations:
-                return ranking
+                break
             ranking = replace(ranking, plan=plan, findings=findings)
-        return ranking
-
-    @staticmethod
-    async def _ranked(ranking: Ranking, clock: Stopwatch) -> list[Candidate]:
-        """Rank, and drop unreadable candidates."""
-        ranked = await beside(steps.effort(ranking), steps.rank, ranking, clock)
-        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in ranked)
-        return await beside(stored // steps.QUICKER, readable, ranked, ranking.findings.degradations)
+        return ranking, ranked.page
 
     async def _expand(
         self, result: SearchResult, chosen: Sequence[Candidate], settings: Effective, now: float, clock: Stopwatch

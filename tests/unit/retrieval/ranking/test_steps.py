@@ -15,6 +15,7 @@ from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Candidate, ChannelRun, Effective, Group
 from footnote_retrieval.ports import QueryVector
 from footnote_retrieval.query.files import NamedFile
+from footnote_retrieval.ranking.bands import bands
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.steps import STEPS, rank
 from support.chunks import make_chunk, make_hit
@@ -76,7 +77,9 @@ def test_a_step_brings_no_candidate_and_notes_only_what_it_declares(offset: int,
     assert len(noted) >= 3
     assert [one.hit.id for one in candidates] == [
         one.hit.id
-        for one in rank(ranking(offset=offset, named=named, min_score=min_score), Stopwatch(PIPELINE_STAGE_RETRIEVAL))
+        for one in rank(
+            ranking(offset=offset, named=named, min_score=min_score), Stopwatch(PIPELINE_STAGE_RETRIEVAL)
+        ).page
     ]
 
 
@@ -113,3 +116,13 @@ def test_what_scores_below_the_floor_of_its_model_answers_nothing(
     assert len(step.run(candidates, given)) == left
     candidates[0].score = 0.41
     assert len(step.run(candidates, given)) == 50
+
+
+def test_equals_of_a_band_end_are_known_after_its_candidate_went_into_an_earlier_band() -> None:
+    found = Findings({})
+    for number, (dense, dense_rank) in enumerate([(0.9, 1), (0.8, 2), (None, 0), (None, 0)]):
+        hit = make_hit(make_chunk(f"n{number}", ordinal=number))
+        rank_by_words = 4 if number == 0 else number
+        found.candidates[hit.id] = Candidate(hit, GROUP, dense, 1.0, dense_rank, rank_by_words)
+    given = replace(ranking(), findings=found, first=2, plan=replace(ranking().plan, limit=4))
+    assert [[one.hit.text for one in band.findings.candidates.values()] for band in bands(given)] == [["n0"], ["n1"]]

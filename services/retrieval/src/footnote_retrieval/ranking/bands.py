@@ -15,6 +15,11 @@ from footnote_retrieval.ranking.candidates import Ranking
 
 _SPARE = 1.25  # some are dropped as repetitions
 _EQUAL = 1e-6
+MOST = 16_384
+"""Maximum candidates requested from a channel; the engine returns no more at once."""
+
+Lasts = dict[tuple[int, bool, int], float | None]
+"""Scores of the last candidate of a band by group, whether the channel is dense, and the band's depth."""
 
 
 def depth(wanted: int, first: int) -> int:
@@ -25,26 +30,26 @@ def depth(wanted: int, first: int) -> int:
     return deep
 
 
-def lacks_equals(ranking: Ranking) -> bool:
-    """Return whether the page may need more equals of a channel's last candidate than the channel brought."""
-    left, deep, last = dict(ranking.findings.candidates), ranking.first, ranking.plan.limit
-    full = any(last in (one.dense_rank, one.lexical_rank) for one in left.values())
-    inside = 0
-    while full and left and deep <= last:
-        within, left = _divided(left, deep, change=False)
-        inside, deep = inside + len(within), deep * 2
-    return full and bool(left) and ranking.wanted * _SPARE > inside
+def may_lack_equals(ranking: Ranking) -> bool:
+    """Return whether a channel brought as many candidates as it was asked for, so that equals of the last may lack."""
+    last = ranking.plan.limit
+    full = any(last in (one.dense_rank, one.lexical_rank) for one in ranking.findings.candidates.values())
+    return full and last < MOST
 
 
 def bands(ranking: Ranking) -> Iterator[Ranking]:
-    """Yield the rankings of the bands, first to last; a rank beyond its band counts as none. Some may be empty."""
+    """Yield the rankings of the bands, first to last; a rank beyond its band counts as none. Some may be empty.
+
+    Equals of a channel's last candidate are the last band, unless some of them may lack: which ones came varies.
+    """
+    rest, lasts = not may_lack_equals(ranking), _lasts(ranking)
     left = ranking.findings.candidates
     deep, last = ranking.first, ranking.plan.limit
     while left and deep <= last:
-        inside, beyond = _divided(left, deep)
+        inside, beyond = _divided(left, deep, lasts)
         yield _of(ranking, inside, deep)
         left, deep = beyond, deep * 2
-    if left:
+    if left and rest:
         yield _of(ranking, left, last)
 
 
@@ -55,29 +60,41 @@ def _of(ranking: Ranking, candidates: dict[str, Candidate], deep: int) -> Rankin
 
 
 def _divided(
-    candidates: dict[str, Candidate], deep: int, *, change: bool = True
+    candidates: dict[str, Candidate], deep: int, lasts: Lasts
 ) -> tuple[dict[str, Candidate], dict[str, Candidate]]:
     """Split into the candidates within a channel's first `deep`, and the others.
 
-    With `change`, ranks beyond the limit are removed from the candidates within it.
+    Ranks beyond the limit are removed from the candidates within it.
     """
-    last_dense = {id(c.group): c.dense for c in candidates.values() if c.dense_rank == deep}
-    last_lexical = {id(c.group): c.lexical for c in candidates.values() if c.lexical_rank == deep}
     inside = {}
     for chunk_id, candidate in candidates.items():
         group, dense_rank, lexical_rank = id(candidate.group), candidate.dense_rank, candidate.lexical_rank
-        by_dense = dense_rank and not _beyond(dense_rank, candidate.dense, deep, last_dense.get(group))
-        by_words = lexical_rank and not _beyond(lexical_rank, candidate.lexical, deep, last_lexical.get(group))
+        by_dense = dense_rank and not _beyond(dense_rank, candidate.dense, deep, lasts.get((group, True, deep)))
+        by_words = lexical_rank and not _beyond(lexical_rank, candidate.lexical, deep, lasts.get((group, False, deep)))
         if not (by_dense or by_words):
             continue
         inside[chunk_id] = candidate
-        if not change:
-            continue
         if not by_dense:
             candidate.dense, candidate.dense_rank = None, 0
         if not by_words:
             candidate.lexical, candidate.lexical_rank = None, 0
     return inside, {chunk_id: candidate for chunk_id, candidate in candidates.items() if chunk_id not in inside}
+
+
+def _lasts(ranking: Ranking) -> Lasts:
+    """Return the scores at the bands' ends, before the ranks of their candidates are removed."""
+    ends = set()
+    deep = ranking.first
+    while deep <= ranking.plan.limit:
+        ends.add(deep)
+        deep *= 2
+    found: Lasts = {}
+    for one in ranking.findings.candidates.values():
+        if one.dense_rank in ends:
+            found[id(one.group), True, one.dense_rank] = one.dense
+        if one.lexical_rank in ends:
+            found[id(one.group), False, one.lexical_rank] = one.lexical
+    return found
 
 
 def _beyond(rank: int, score: float | None, deep: int, last: float | None) -> bool:

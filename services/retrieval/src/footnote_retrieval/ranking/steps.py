@@ -24,7 +24,7 @@ from footnote_kit.timings import Stopwatch
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.adjust import apply_proximity, apply_recency, order
 from footnote_retrieval.ranking.affinity import apply_affinity
-from footnote_retrieval.ranking.bands import bands
+from footnote_retrieval.ranking.bands import bands, may_lack_equals
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.files import guarantee_files
 from footnote_retrieval.ranking.fuse import fuse
@@ -47,6 +47,8 @@ class Step:
     timed: str
     run: Change
     kind: ScoreAdjustmentKind.ValueType | None = None
+    by_score: bool = False
+    """Whether it drops candidates for their scores."""
 
 
 def _proximity(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
@@ -134,7 +136,7 @@ STEPS: tuple[Step, ...] = (
     Step("fuse", "fuse", fuse),
     Step("proximity", "adjust", _proximity, SCORE_ADJUSTMENT_KIND_PROXIMITY),
     Step("level", "adjust", _levelled, SCORE_ADJUSTMENT_KIND_LEVEL),
-    Step("min_score", "adjust", _good_enough),
+    Step("min_score", "adjust", _good_enough, by_score=True),
     Step("files_spoken_of", "adjust", _files_spoken_of, SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF),
     Step("recency", "adjust", _recency, SCORE_ADJUSTMENT_KIND_RECENCY),
     Step("sort", "adjust", _sorted),
@@ -143,21 +145,34 @@ STEPS: tuple[Step, ...] = (
 )
 
 
-def rank(ranking: Ranking, clock: Stopwatch, steps: Sequence[Step] = STEPS) -> list[Candidate]:
-    """Run the steps over each band of the channels' hits, and return the page, best first."""
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A page, best first."""
+
+    page: list[Candidate]
+    lacks: bool
+    """Whether the page is short although the channels may have more that scores high enough."""
+
+
+def rank(ranking: Ranking, clock: Stopwatch, steps: Sequence[Step] = STEPS) -> Ranked:
+    """Run the steps over each band of the channels' hits, and return the page."""
     ranked: list[Candidate] = []
+    may_lack, too_low = may_lack_equals(ranking), False
     for band in bands(ranking):
         candidates = list(band.findings.candidates.values())
         for timed, together in groupby(steps, key=lambda step: step.timed):
             with clock.step(timed):
                 for step in together:
+                    before = len(candidates)
                     candidates = step.run(candidates, band)
+                    too_low |= step.by_score and len(candidates) < before
         if ranked and candidates:
             _below(candidates, ranked[-1].score)
         ranked += candidates
         if len(ranked) >= ranking.wanted:
             break
-    return ranked[ranking.offset : ranking.wanted]
+    lacks = may_lack and not too_low and len(ranked) < ranking.wanted
+    return Ranked(ranked[ranking.offset : ranking.wanted], lacks)
 
 
 def _below(candidates: Sequence[Candidate], most: float) -> None:
