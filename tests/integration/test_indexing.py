@@ -490,6 +490,15 @@ async def test_own_vectors_are_stored_and_overwritten(client: Client, store: Vec
 
 
 @on_every_database
+async def test_own_vectors_without_ids_are_listed_in_the_order_in_which_they_were_added(client: Client) -> None:
+    await client.create("byov", embedding={"dimensions": 3})
+    texts = [f"text {number}" for number in range(24)]
+    for at in (0, 12):
+        await add(client, "byov", *(VectorRow(text=text, vector=[1, 0, 0]) for text in texts[at : at + 12]))
+    listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="byov"))
+    assert [row.text for row in listed.rows] == texts
+
+
 async def test_the_first_own_vectors_set_the_length_of_an_empty_collection(client: Client, store: VectorStore) -> None:
     made = await client.create("fits", retrieval={"limit": 9})
     await asyncio.gather(

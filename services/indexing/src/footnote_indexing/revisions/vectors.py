@@ -1,9 +1,10 @@
 """Adds rows of own vectors, texts with vectors that the caller made, all or nothing."""
 
+import secrets
+import time
 import unicodedata
 from collections.abc import Sequence
 from contextlib import suppress
-from uuid import uuid4
 
 import numpy as np
 from footnote.stages.v1 import passage_pb2, scope_pb2, stored_document_pb2
@@ -139,7 +140,7 @@ class VectorTexts:
                 f"'{found.collection.name}' holds vectors of {expected} dimensions, these have {len(vectors[0])}",
                 collection=found.collection.name, expected=str(expected), given=str(len(vectors[0])),
             )  # fmt: skip
-        ids = [row.id or uuid4().hex for row in rows]
+        ids = _made_ids(rows)
         keys = await self._ledger.open_next(
             found.collection.id, found.generation.number, [own_key(found.collection.id, id_) for id_ in ids]
         )
@@ -204,6 +205,12 @@ class VectorTexts:
             await self._vectorizers.resolve(collection_pb2.EmbeddingSettings()),
         )
         return own if now in defaults else None
+
+
+def _made_ids(rows: Sequence[VectorRow]) -> list[str]:
+    """Return the rows' ids; made ones begin with the time and the position, for rows are listed in the order of ids."""
+    moment = time.time_ns() // 1000
+    return [row.id or f"{moment:013x}{at:03x}{secrets.token_hex(8)}" for at, row in enumerate(rows)]
 
 
 def _stored(
