@@ -20,7 +20,7 @@ REQUIRED = {
     "searches": ("footnote.retrieval.searches",),
     "search latency": ("footnote.retrieval.duration",),
     "tokens": ("footnote.generation.tokens",),
-    "RAG-miss ratio": ("footnote.retrieval.misses", "footnote.retrieval.searches"),
+    "RAG-miss ratio": ("footnote.edge.misses", "footnote.edge.searches"),
     "citation accuracy": ("footnote.generation.citations",),
     "queue depth and age": ("footnote.edge.jobs.waiting", "footnote.edge.jobs.age"),
 }

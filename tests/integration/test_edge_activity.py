@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
+import structlog
 from footnote.edge.v1 import system_pb2 as pb
 from footnote.edge.v1.answers_pb2 import (
     RATING_DOWN,
@@ -19,6 +20,7 @@ from footnote.edge.v1.answers_pb2 import (
     SearchRequest,
 )
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
+from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
@@ -26,7 +28,7 @@ from footnote_edge.gateway.keys import offline
 from footnote_edge.system import activity
 from footnote_edge.system.activity import ActivityBook, Counted
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.errors import InvalidArgument, PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
@@ -38,7 +40,8 @@ PEOPLE = {"chief": ("acme", ROLE_ADMIN), "eve": ("acme", ROLE_READER), "rival": 
 class Place:
     """A served edge, and its people's keys."""
 
-    def __init__(self, served: Any, keys: dict[str, str]) -> None:
+    def __init__(self, served: Any, keys: dict[str, str], world: World) -> None:
+        self.world = world
         self.stub = EdgeStub(served.channel)
         self.http = f"http://{served.runtime.announced['http']}"
         self.keys = keys
@@ -82,8 +85,43 @@ async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     for name, (tenant, role) in PEOPLE.items():
         _, made[name] = await keys.create(name, tenant, name, role)
     await database.close()
-    async with serve_doubles(World()) as stages, serve_app(build, addresses=stages, data_dir=tmp_path) as served:
-        yield Place(served, made)
+    world = World()
+    async with serve_doubles(world) as stages, serve_app(build, addresses=stages, data_dir=tmp_path) as served:
+        yield Place(served, made, world)
+
+
+async def test_a_miss_is_the_same_for_log_metric_and_counts_and_small_talk_is_none(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs: list[str] = []
+    counts: dict[str, int] = {}
+
+    class Amount:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def add(self, amount: int) -> None:
+            counts[self.name] = counts.get(self.name, 0) + amount
+
+    everything = structlog.make_filtering_bound_logger(0)
+    keep = [lambda _, __, entry: logs.append(entry["event"]) or ""]
+    logger = structlog.wrap_logger(structlog.ReturnLogger(), processors=keep, wrapper_class=everything)
+    monkeypatch.setattr(activity, "_log", logger)
+    monkeypatch.setattr(activity, "counter", Amount)
+    await place.search("eve")
+    await place.ask("eve")
+    await place.ask("eve", "Hello!")
+    await place.upload("chief", b"Tea is green.")
+    await place.ask("eve")
+    place.world.finish_reason = FINISH_REASON_NO_RELEVANT_CONTENT
+    done = await place.ask("eve")
+    assert done.answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT
+    place.world.failures["Retrieve"] = Unavailable("away")
+    await place.ask("eve")
+    found = await place.now()
+    assert (found.searches, found.searches_without_passage, found.answers) == (4, 3, 5)
+    assert counts == {"footnote.edge.searches": 4, "footnote.edge.misses": 3}
+    assert logs.count("rag_miss") == 3
 
 
 async def test_searches_answers_and_ratings_are_counted_once_for_their_tenant(place: Place) -> None:

@@ -12,7 +12,6 @@ from footnote.generation.v1 import generation_service_pb2 as pb
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceServicer
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import (
-    FINISH_REASON_NO_RELEVANT_CONTENT,
     MESSAGE_ROLE_ASSISTANT,
     MESSAGE_ROLE_SYSTEM,
     PIPELINE_STAGE_GENERATION,
@@ -244,8 +243,6 @@ class Servicer(GenerationServiceServicer):
         if completed.first_token is not None:
             telemetry.histogram("footnote.generation.time_to_first_token").record(completed.first_token)
         self._count_citations(answer)
-        if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
-            _log.info("rag_miss", provider=answer.provider)
         if answer.reliability.invalid_citations:
             _log.warning("citations_of_unknown_sources", count=answer.reliability.invalid_citations, model=answer.model)
         _log.info(

@@ -229,8 +229,6 @@ class Searcher:
         outcome = "degraded" if result.degradations else "found" if result.chunks else "empty"
         strategy = SearchStrategy.Name(result.strategy).removeprefix("SEARCH_STRATEGY_")
         counter("footnote.retrieval.searches").add(1, {names.STRATEGY: strategy, "outcome": outcome})
-        if not result.chunks:
-            counter("footnote.retrieval.misses").add(1)
         trace.get_current_span().set_attributes({names.STRATEGY: strategy, names.CHUNKS: len(result.chunks)})
         _log.info(
             "search_done", strategy=strategy, outcome=outcome,

@@ -34,6 +34,7 @@ from footnote_edge.api.answer_parts import KEPT, sent, trim
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.replay import replay
+from footnote_edge.asking.steps import could_not_look
 
 
 class AnswersApi:
@@ -60,7 +61,8 @@ class AnswersApi:
             ),
             timeout=seconds(self.parts.settings.call_timeout_seconds),
         )
-        self.parts.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
+        if not could_not_look(found):
+            self.parts.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
         return SearchResponse(
             chunks=await self.parts.public.scored(found.chunks),
             strategy=found.strategy,

@@ -60,6 +60,11 @@ class Found:
     blind: bool = False
 
 
+def could_not_look(found: retrieval.RetrieveResponse) -> bool:
+    """Return whether a search is empty because the store did not answer."""
+    return not found.chunks and any(one.reason == DEGRADATION_REASON_STORE_UNAVAILABLE for one in found.degradations)
+
+
 STRATEGY_LABELS = {
     QUERY_STRATEGY_FIRST_MESSAGE: "first message (raw query)",
     QUERY_STRATEGY_FOLLOW_UP: "follow-up (contextualized topic)",
@@ -138,9 +143,7 @@ class Steps:
             return Found(blind=True)
         self._ledger.include(found.timings, began)
         self._ledger.report(found.degradations)
-        blind = not found.chunks and any(
-            one.reason == DEGRADATION_REASON_STORE_UNAVAILABLE for one in found.degradations
-        )
+        blind = could_not_look(found)
         manifest.collection_ids.extend(found.collection_ids)
         if found.HasField("settings"):
             manifest.retrieval.CopyFrom(found.settings)

@@ -19,6 +19,7 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
+from footnote_kit.telemetry import counter
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -116,7 +117,8 @@ class Counted:
     def searched(self, tenant: str, seconds: float, found: bool) -> None:
         """Count a search, its duration, and whether it found a passage."""
         step = bisect_left(BOUNDS_MS, seconds * 1000)
-        self.add(tenant, {"searches": 1, time_measure(step): 1} | ({} if found else {"searches_without_passage": 1}))
+        counter("footnote.edge.searches").add(1)
+        self.add(tenant, {"searches": 1, time_measure(step): 1} | ({} if found else _missed()))
 
     def answered(self, tenant: str, answer: Answer, searched: bool) -> None:
         """Count a finished answer and its claims, and after a successful search, whether its passages were used."""
@@ -125,7 +127,7 @@ class Counted:
             if measure := VERDICTS.get(claim.support):
                 amounts[measure] = amounts.get(measure, 0) + 1
         if searched and answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
-            amounts["searches_without_passage"] = 1
+            amounts |= _missed()
         self.add(tenant, amounts)
 
     async def hours(self, tenant: str, wanted: Iterable[datetime]) -> list[dict[str, int]]:
@@ -152,6 +154,17 @@ class Counted:
 
     async def _write(self) -> None:
         await asyncio.shield(self.flush())
+
+
+def _missed() -> dict[str, int]:
+    """Return the count of a search that found nothing relevant, after adding it to the metric and the log.
+
+    That is: none of its passages reached the floor, or the answer says that none of them is relevant. Small talk and
+    what failed is not searched.
+    """
+    counter("footnote.edge.misses").add(1)
+    _log.info("rag_miss")
+    return {"searches_without_passage": 1}
 
 
 def time_measure(step: int) -> str:
