@@ -260,6 +260,35 @@ def test_rows_keep_their_cells_and_their_range() -> None:
             assert quote == (f"Item: bolt {number}" if column == "A" else f"Stock: {number * 10}")
 
 
+def test_a_heading_beside_tables_goes_with_rows_or_text_of_its_region() -> None:
+    def sheet(kind: document_pb2.BlockKind.ValueType, text: str, name: str, table: int = 0) -> document_pb2.Block:
+        made = block(kind, text)
+        made.locator.sheet.sheet = name
+        made.table = table
+        return made
+
+    blocks = placed(
+        [
+            sheet(HEADING, "One", "One"),
+            *(sheet(ROW, f"Land: {n}; Price: {n}", "One", 1) for n in range(30)),
+            sheet(HEADING, "Two", "Two"),
+            *(sheet(ROW, f"Land: {n}; Price: {n}", "Two", 2) for n in range(3)),
+            sheet(HEADING, "Sources", "Two"),
+            sheet(PARAGRAPH, "From the census.", "Two"),
+            sheet(ROW, "Land: 9; Price: 9", "Two", 3),
+            sheet(HEADING, "See also", "Two"),
+        ]
+    )
+    texts = [one.passage.text for one in cut(blocks, S.CHUNKING_STRATEGY_TABLE, settings(size=200))]
+    assert not {"One", "Two", "Sources", "See also"} & set(texts)
+    assert texts[0].startswith("One\nLand: 0")
+    assert texts[-3:] == [
+        "Two\nLand: 0; Price: 0\nLand: 1; Price: 1\nLand: 2; Price: 2",
+        "Sources\nFrom the census.",
+        "Land: 9; Price: 9\nSee also",
+    ]
+
+
 def test_no_chunk_crosses_sheets_or_slides() -> None:
     first, second = block(ROW, "A: 1"), block(ROW, "A: 2")
     first.locator.sheet.sheet, first.locator.sheet.range = "One", "A2"
