@@ -77,3 +77,26 @@ def test_what_a_question_wants(code: str, question: str, wanted: Wish | None) ->
 )
 def test_what_is_said_to_the_machine(code: str, sentence: str, order: bool) -> None:
     assert is_order(sentence, locales.choose(code)) is order
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Кто директор?", "ru"),
+        ("отпуск", "ru"),
+        ("Бюджет на 2024?", "ru"),
+        ("Чий бюджет?", "en"),  # Ukrainian, which has no locale
+        ("Колко дни отпуск?", "en"),  # Bulgarian, likewise
+        ("休暇は何日？", "ja"),
+        ("年假多少天？", "zh"),
+        ("كم؟", "ar"),
+        ("Hoeveel vakantiedagen?", "nl"),
+        ("Ile dni urlopu?", "pl"),
+        ("Kto jest dyrektorem?", "pl"),
+        ("Was it approved?", "en"),
+        ("refund policy", "en"),
+        ("What does KTO mean?", "en"),
+    ],
+)
+def test_a_short_question_has_the_locale_of_its_question_word_or_letters(question: str, code: str) -> None:
+    assert locale_of(question).code == code

@@ -99,6 +99,12 @@ def _stop_word_votes(words: Sequence[str]) -> Counter[str]:
     return votes
 
 
+def likeliest(text: str) -> str:
+    """Return the most probable language of a short text, however uncertain; "" without words."""
+    scores = _model_scores(text) if _WORD.search(text) else {}
+    return max(scores, key=lambda code: scores[code], default="")
+
+
 def detect(text: str, candidates: Sequence[str] = ()) -> str:
     """Return the language of a text as ISO 639-1 code; "" when uncertain.
 

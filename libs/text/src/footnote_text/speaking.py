@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 
 from footnote_text import language, locales, signals
 from footnote_text.locales import Locale
 
+_LETTER, _LATIN = re.compile(r"[^\W\d_]"), re.compile("[A-Za-z]")
+_LONGEST = 60
 _EXPECTED = ("en", "fr")  # as for every short question; another language is chosen when the words show it
 
 
@@ -22,15 +25,23 @@ def locale_of(message: str, *asked: str) -> Locale:
     Greetings and thanks are matched as whole messages, because two words reveal too little of their language.
     """
     named = next((found for name in asked if (found := locales.known(name)) is not None), None)
-    return named or _greeted(message) or locales.choose(language.detect(message, _EXPECTED))
+    return named or _greeted(message) or locales.choose(_language(message))
+
+
+def _language(message: str) -> str:
+    """Return the language of a message; where its words alone do not show one, by its question word or its letters."""
+    found = language.detect(message, _EXPECTED)
+    if (found and found not in _EXPECTED) or len(message) > _LONGEST or language.detect(message):
+        return found
+    asking = [code for code in locales.codes() if signals.has(message, locales.choose(code).signals.asking)]
+    if len(asking) == 1:
+        return asking[0]
+    return language.likeliest(message) if _LETTER.search(message) and not _LATIN.search(message) else found
 
 
 def is_thanks(message: str) -> bool:
     """Return whether a message contains words of thanks, in any locale."""
     return any(signals.has(message, locales.choose(code).signals.thanks) for code in locales.codes())
-
-
-_LONGEST = 60
 
 
 def _greeted(message: str) -> Locale | None:
