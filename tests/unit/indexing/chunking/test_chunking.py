@@ -261,7 +261,7 @@ def test_rows_keep_their_cells_and_their_range() -> None:
 
 
 def test_a_heading_beside_tables_goes_with_rows_or_text_of_its_region() -> None:
-    def sheet(kind: document_pb2.BlockKind.ValueType, text: str, name: str, table: int = 0) -> document_pb2.Block:
+    def sheet(kind: parsing_pb2.BlockKind.ValueType, text: str, name: str, table: int = 0) -> parsing_pb2.Block:
         made = block(kind, text)
         made.locator.sheet.sheet = name
         made.table = table
