@@ -408,6 +408,43 @@ async def test_a_rewriting_that_fails_is_degraded_and_reported(edge: EdgeStub, w
     assert reasons(done) == ["REWRITE_UNAVAILABLE"]
 
 
+async def test_a_complete_follow_up_is_not_rewritten(edge: EdgeStub, world: World) -> None:
+    await put(edge)
+    world.complete, world.rewritten = True, FULL
+    await ask(edge, "What does the Lyra cost?", history=HISTORY)
+    assert not world.requests("RewriteQuestion")
+
+
+async def test_a_follow_up_is_searched_by_rules_beside_its_rewriting_and_again_only_if_that_differs(
+    edge: EdgeStub, world: World
+) -> None:
+    await put(edge)
+    gate = world.gates["RewriteQuestion"] = asyncio.Event()
+    world.rewritten = FULL
+    asked = asyncio.ensure_future(ask(edge, "Are its armrests adjustable?", history=HISTORY))
+    await world.until(lambda: bool(world.requests("Retrieve")))
+    assert world.requests("Retrieve")[-1].query != FULL
+    gate.set()
+    await asked
+    assert [one.query for one in world.requests("Retrieve")][1:] == [FULL]
+    assert [one.query for one in world.requests("SearchMemory")] in ([], [FULL])
+    world.calls.clear()
+    world.rewritten = "Are its armrests adjustable?"
+    await ask(edge, "Are its armrests adjustable?", history=HISTORY)
+    assert len(world.requests("Retrieve")) == 1
+
+
+async def test_a_rewriting_that_stalls_is_not_waited_for(edge: EdgeStub, world: World) -> None:
+    await put(edge)
+    world.gates["RewriteQuestion"] = asyncio.Event()
+    world.rewritten = FULL
+    done = (await ask(edge, "Are its armrests adjustable?", history=HISTORY))[-1]
+    assert not reasons(done)
+    assert len(world.requests("Retrieve")) == 1
+    assert world.requests("Generate")[-1].question == "Are its armrests adjustable?"
+    await world.until(lambda: "RewriteQuestion" in world.cancelled)
+
+
 async def test_a_first_question_is_not_rewritten(edge: EdgeStub, world: World) -> None:
     await put(edge)
     await ask(edge, "tea ?")

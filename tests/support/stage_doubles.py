@@ -73,6 +73,8 @@ class World:
     """Words after which the model dies; 0 for never."""
     finish_reason: int = 0
     rewritten: str = ""
+    complete: bool = False
+    """Whether follow-ups lean on nothing before them."""
     says: str = ""
     """What the model says in place of its source, without a footnote; "" for its own words."""
     window: int = 0
@@ -609,7 +611,11 @@ class Augmentation(aug_grpc.AugmentationServiceServicer):
         query = f"{request.topic} {request.message}".strip()
         label = reasons_pb2.QUERY_STRATEGY_FOLLOW_UP if request.topic else reasons_pb2.QUERY_STRATEGY_FIRST_MESSAGE
         greeting = request.message.lower().startswith("hello")
-        return aug.PlanQueryResponse(should_retrieve=not greeting, query=query, strategy=label, topic=query)
+        leans = (request.topic or request.history) and not self.world.complete
+        return aug.PlanQueryResponse(
+            should_retrieve=not greeting, query=query, strategy=label, topic=query,
+            question=request.message if leans else "",
+        )  # fmt: skip
 
     async def BuildPrompt(self, request: Any, context: Any) -> aug.BuildPromptResponse:
         await self.world.enter("BuildPrompt", request)
@@ -703,7 +709,12 @@ class Generation(gen_grpc.GenerationServiceServicer):
         )
 
     async def RewriteQuestion(self, request: Any, context: Any) -> gen.RewriteQuestionResponse:
-        await self.world.enter("RewriteQuestion", request)
+        try:
+            await self.world.enter("RewriteQuestion", request)
+        except asyncio.CancelledError:
+            self.world.cancelled.append("RewriteQuestion")
+            self.world.changed.set()
+            raise
         usage = ans.Usage(prompt_tokens=11, completion_tokens=3) if self.world.rewritten else None
         return gen.RewriteQuestionResponse(question=self.world.rewritten, usage=usage)
 

@@ -34,8 +34,10 @@ class QuestionTimings(Stopwatch):
         self.report([degradation(stage, reason, effect, error.message if error else "")])
 
     def report(self, degradations: Sequence[Degradation]) -> None:
-        """Report degradations in the answer, on the span, as a metric and in the log."""
+        """Report degradations in the answer, on the span, as a metric and in the log; those of a second search once."""
         for one in degradations:
+            if one in self.degradations:
+                continue
             self.degradations.append(one)
             stage = PipelineStage.Name(one.stage).removeprefix("PIPELINE_STAGE_").lower()
             counter("footnote.edge.degradations").add(1, {"stage": stage, "reason": word(one)})

@@ -34,7 +34,7 @@ from footnote.types.v1.collection_pb2 import (
     PromptSettings,
     RerankSettings,
 )
-from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL
+from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL, QUERY_STRATEGY_UNPLANNED
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, NotFound
 from footnote_kit.telemetry import counter, current_trace_id
@@ -59,6 +59,8 @@ from footnote_edge.gateway.limiting import UsageMeter
 from footnote_edge.gateway.request_ids import Claim
 
 T = TypeVar("T")
+_REWRITING_AFTER, _REWRITING_MOST = 0.4, 1.0
+"""Seconds that a rewritten question is waited for: after the search by rules, and after that search began."""
 _Settings: TypeAlias = tuple[CollectionSettings, TextBounds]
 
 
@@ -111,7 +113,7 @@ class Run:
         self._said = ""
         self._found = False
         """Whether the search found passages."""
-        self._rewriting = Usage()
+        self._rewriting_usage = Usage()
         self._refused: FootnoteError | None = None
         """The reason why the answer must stop."""
 
@@ -125,28 +127,30 @@ class Run:
 
         topic = self._conversation.topic if self._conversation is not None else ""
         plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._past.messages)
-        question = await self._in_full(plan, settings)
+        question = str(plan.question) or self._question
+        rewriting = self._rewriting(plan, settings)
         in_conversation = self._conversation is not None
         use_memory = self._request.use_memory if self._request.HasField("use_memory") else in_conversation
-        memory = self._beside(self._remember(question, use_memory, settings))
+        memory = None if rewriting else self._beside(self._remember(question, use_memory, settings))
         window = self._beside(self._window(settings))
-        self._record.planned(plan, "" if question == self._question else question)
         # A caller that sends a vector wants a document search by it.
         retrieves = plan.should_retrieve or bool(self._request.query_vector)
         found = Found(blind=not retrieves or self._nowhere)
         if retrieves and not self._nowhere:
             yield _began(PIPELINE_STAGE_RETRIEVAL)
             began = time.perf_counter()
-            found = await self._steps.retrieve(
-                plan.query or self._question,
-                self._collections,
-                self._request,
-                self._record.manifest,
-                await self._bounds_of_query(plan.query),
-            )
+            found = await self._retrieve(plan)
+            if rewriting and (rewritten := await self._rewritten(rewriting, began)):
+                searched, question = plan.query, rewritten
+                plan.query = plan.topic = rewritten
+                plan.rewriting = QUERY_REWRITING_MODEL
+                memory = self._beside(self._remember(question, use_memory, settings))
+                found = found if rewritten == searched else await self._retrieve(plan)
             self._searched(time.perf_counter() - began, found)
             yield self._ended(PIPELINE_STAGE_RETRIEVAL)
+        self._record.planned(plan, "" if question == self._question else question)
 
+        memory = memory or self._beside(self._remember(question, use_memory, settings))
         remembered, of_prompt = await memory
         self._record.remembered(remembered)
         of_collections, bounds = await settings
@@ -280,8 +284,8 @@ class Run:
         """Store the answer in its conversation and return the last event."""
         assert self._answered is not None
         answer = self._answered.answer
-        answer.usage.prompt_tokens += self._rewriting.prompt_tokens
-        answer.usage.completion_tokens += self._rewriting.completion_tokens
+        answer.usage.prompt_tokens += self._rewriting_usage.prompt_tokens
+        answer.usage.completion_tokens += self._rewriting_usage.completion_tokens
         completed = AskCompleted(
             answer=answer,
             sources=built.sources,
@@ -306,22 +310,44 @@ class Run:
         self._found = bool(found.chunks)
         self._tools.activity.searched(self._scope.tenant_id, seconds, self._found)
 
-    async def _in_full(self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]") -> str:
-        """Return the question in standalone form, with the search plan for it."""
-        by_rules = str(plan.question) or self._question
-        if self._again is not None or not plan.should_retrieve or not self._past.messages:
-            return by_rules
+    def _rewriting(
+        self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]"
+    ) -> "asyncio.Task[str] | None":
+        """Begin to rewrite a follow-up beside its search by rules; None for a message that the rules call complete."""
+        complete = not plan.question and plan.strategy != QUERY_STRATEGY_UNPLANNED
+        if self._again is not None or complete or not plan.should_retrieve or not self._past.messages or self._nowhere:
+            return None
+        return self._beside(self._in_full(settings))
+
+    async def _in_full(self, settings: "asyncio.Task[_Settings]") -> str:
+        """Return the question in standalone form by the answering model, "" if it makes none."""
         of_collections, bounds = await settings
         rewritten = await self._steps.rewrite(
             self._question, self._past.messages, self._effective(of_collections)[2], bounds
         )
         self._tab.beside(rewritten.usage)
-        self._rewriting = rewritten.usage
-        if not rewritten.question:
-            return by_rules
-        plan.query = plan.topic = rewritten.question
-        plan.rewriting = QUERY_REWRITING_MODEL
+        self._rewriting_usage = rewritten.usage
         return str(rewritten.question)
+
+    async def _rewritten(self, rewriting: "asyncio.Task[str]", began: float) -> str:
+        """Return the rewritten question, "" if it does not come soon after the search that began at `began`."""
+        now = time.perf_counter()
+        done, _ = await asyncio.wait(
+            [rewriting], timeout=max(0.0, min(began + _REWRITING_MOST - now, _REWRITING_AFTER))
+        )
+        if done:
+            return await rewriting
+        rewriting.cancel()
+        return ""
+
+    async def _retrieve(self, plan: augmentation.PlanQueryResponse) -> Found:
+        return await self._steps.retrieve(
+            plan.query or self._question,
+            self._collections,
+            self._request,
+            self._record.manifest,
+            await self._bounds_of_query(plan.query),
+        )
 
     async def _window(self, settings: "asyncio.Task[_Settings]") -> tuple[int, int]:
         of_collections, bounds = await settings

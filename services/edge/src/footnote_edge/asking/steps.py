@@ -144,6 +144,7 @@ class Steps:
         self._ledger.include(found.timings, began)
         self._ledger.report(found.degradations)
         blind = could_not_look(found)
+        manifest.ClearField("collection_ids")  # those of a search for the question before it was rewritten
         manifest.collection_ids.extend(found.collection_ids)
         if found.HasField("settings"):
             manifest.retrieval.CopyFrom(found.settings)
