@@ -115,3 +115,14 @@ def test_a_damaged_row_is_left_out_and_reported() -> None:
     assert readable([damaged, good], degradations) == [good]
     assert [word(entry) for entry in degradations] == ["STORE_UNAVAILABLE"]
     assert damaged.hit.id in degradations[0].detail
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-10, 4e-10, 1.5e-9, 3e-9])
+@pytest.mark.parametrize("start", [0.5, 0.1 + 0.2, 1 / 3])
+def test_order_is_by_rounded_scores_then_newest(start: float, apart: float) -> None:
+    better = [candidate("", 0.9 - number / 10, "a", ordinal=number) for number in range(3)]
+    newer, older = candidate("", start, "b"), candidate("", start + apart, "c", age_days=1.0)
+    candidates = [newer, *better, older]
+    expected = sorted(candidates, key=lambda c: (-round(c.score, 9), -c.hit.created_at, c.hit.id))
+    adjust.order(candidates)
+    assert [one.hit.id for one in candidates] == [one.hit.id for one in expected]

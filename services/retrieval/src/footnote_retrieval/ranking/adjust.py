@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from operator import attrgetter
 
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PROXIMITY, SCORE_ADJUSTMENT_KIND_RECENCY
 
@@ -11,11 +13,20 @@ from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.occurrences import Occurrences
 from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Proximity
 
+_EQUAL_DIGITS = 9  # scores that agree so far count as equal
+_FURTHER_APART = 2 * 10**-_EQUAL_DIGITS
+"""Scores further apart than this cannot round to the same number."""
+_SCORE = attrgetter("score")
+
 
 def order(candidates: list[Candidate]) -> None:
     """Sort best first; equal scores by newer document, then by reading order."""
+    candidates.sort(key=_SCORE, reverse=True)
+    scores = [candidate.score for candidate in candidates]
+    if all(better - next_ > _FURTHER_APART for better, next_ in pairwise(scores)):
+        return  # the usual case; rounding every score takes four times as long as sorting
     candidates.sort(
-        key=lambda c: (-round(c.score, 9), -c.hit.created_at, c.hit.id),
+        key=lambda c: (-round(c.score, _EQUAL_DIGITS), -c.hit.created_at, c.hit.id),
     )
 
 
