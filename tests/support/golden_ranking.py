@@ -6,10 +6,10 @@ import random
 from typing import Any
 
 import numpy as np
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, FusionMethod, RetrievalSettings, SearchStrategy
-from footnote.types.v1.scope_pb2 import Scope
 from footnote_kit.timings import Stopwatch
 from footnote_providers.base import Cosines
 from footnote_retrieval.channels.findings import Findings
