@@ -215,6 +215,8 @@ INGESTION: dict[str, Change] = {
     "documents-come-in-pages": turned("ListDocuments", "documents"),
     "changes-need-the-current-etag": ignored("UpdateDocument", "resource.etag"),
     "deleted-documents-are-gone": undone("DeleteDocument", always=True),
+    "replacements-are-revisions": dropped("ReplaceDocument", "unchanged"),
+    "changes-are-told-from-a-moment-on": dropped("ListDocumentChanges", "deleted"),
 }
 
 
@@ -240,6 +242,13 @@ INDEXING: dict[str, Change] = {
     "a-deleted-collection-is-gone": undone("DeleteCollection"),
     "collections-come-in-pages": turned("ListCollections", "collections"),
     "stale-etags-change-nothing": ignored("UpdateCollection", "resource.etag"),
+    "masks-say-what-changes": ignored("UpdateCollection", "update_mask"),
+    "access-is-told": for_the_first_caller,
+    "hidden-collections-are-out-of-sight": undone("HideCollection", always=True),
+    "cancelled-revisions-never-become-searchable": undone("CancelDocument", always=True),
+    "chunks-take-their-documents-labels": ignored("UpdateDocumentChunks", "document.tags"),
+    "own-vectors-are-kept": swallowed("VECTOR_NOT_FOUND", "DeleteVectors"),
+    "what-there-is-is-told": dropped("ListProviders", "providers.kind"),
 }
 RETRIEVAL: dict[str, Change] = {
     "the-best-passage-comes-first": turned("Retrieve", "chunks"),
@@ -253,6 +262,7 @@ RETRIEVAL: dict[str, Change] = {
     "vectors-of-another-length-are-refused": ignored("Retrieve", "query_vector"),
     "settings-that-counted-are-told": ignored("Retrieve", "settings"),
     "an-empty-memory-is-no-failure": ignored("SearchMemory", "enabled"),
+    "memory-is-of-the-same-user": for_the_first_caller,
 }
 
 
@@ -333,6 +343,7 @@ GENERATION: dict[str, Change] = {
     "providers-are-listed": dropped("ListProviders", "providers.settings_schema"),
     "a-cancelled-answer-ends": is_stuck_after_a_call_that_was_broken_off,
     "nothing-of-another-tenant-is-in-an-answer": of("Generate")(_answers_the_secret_to_all),
+    "statements-are-judged": dropped("VerifyStatements", "claims.span"),
 }
 STAGES: Mapping[str, Mapping[str, Change]] = {
     "ingestion": INGESTION,

@@ -304,3 +304,25 @@ async def nothing_of_another_tenant_is_in_an_answer(target: Target) -> None:
             ]
         )
         expect("marzipan" not in str(answers[1]).lower(), "an answer holds the words of another tenant's source")
+
+
+@SUITE.check(
+    "One for each statement, in order; the span is the whole statement.",
+    "One for each statement and source that it cites, in order; `claim_span` and `marker_span` are the whole "
+    "statement.",
+)
+async def statements_are_judged(target: Target) -> None:
+    """Each has a verdict, whether it cites one source, two or none."""
+    statements: list[dict[str, Any]] = [
+        {"text": _TEXTS[0], "sources": [1]},
+        {"text": "The office is on the moon.", "sources": [1, 2]},
+        {"text": "Nobody is cited here.", "sources": []},
+    ]
+    answer = await target.call("VerifyStatements", sources=_sources(), statements=statements)
+    wanted = [(0, len(one["text"])) for one in statements]
+    spans = [(one.span.start, one.span.end) for one in answer.claims]
+    expect(spans == wanted, f"the claims have the spans {spans}, not {wanted}")
+    expect(all(one.support != VERDICT_UNSPECIFIED for one in answer.claims), "a statement has no verdict")
+    cited = [(one.number, one.claim_span.end) for one in answer.citations]
+    pairs = [(number, len(one["text"])) for one in statements for number in one["sources"]]
+    expect(cited == pairs, f"the citations are of {cited}, not of {pairs}")

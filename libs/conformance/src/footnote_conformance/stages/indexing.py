@@ -8,7 +8,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.role_pb2 import ROLE_READER
 
 from footnote_conformance.refusals import Refusal
-from footnote_conformance.stages import common
+from footnote_conformance.stages import common, holdings
 from footnote_conformance.stages.asking import refused, stranger, with_scope
 from footnote_conformance.stages.library import TEXTS, Library, blocks_of
 from footnote_conformance.stages.pages import foreign_token, walked
@@ -271,3 +271,6 @@ async def stale_etags_change_nothing(target: Target) -> None:
         stale = Collection(description="newer", etag=made.etag)
         call = target.call("UpdateCollection", collection=made.id, resource=stale)
         await refused(call, ("ABORTED", "CONFLICT"), "a change with an old etag")
+
+
+holdings.add_to(SUITE)

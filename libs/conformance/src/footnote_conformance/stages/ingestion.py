@@ -331,3 +331,41 @@ async def deleted_documents_are_gone(target: Target) -> None:
         for _ in range(2):
             await target.call("DeleteDocument", document_id=one)
         await refused(target.call("GetDocument", document_id=one), _NO_DOCUMENT, "what was deleted")
+
+
+@SUITE.check(
+    "Replaces the file by a new one, as a new revision in state UPLOADED.",
+    "Bytes that the newest revision has already change nothing.",
+    "True when the bytes are the same as before; nothing changed.",
+)
+async def replacements_are_revisions(target: Target) -> None:
+    """Of the same bytes there is no second revision."""
+    async with _library(target).collection() as made:
+        document = (await _uploaded(target, made.id)).document
+        metadata = ReplaceMetadata(document_id=document.id)
+        for data, unchanged, revision in ((_TEXT, True, 1), ("Another text.\n", False, 2)):
+            messages = _messages(target, target.scope, data.encode(), metadata, "ReplaceDocument")
+            answer = await target.stage.call("ReplaceDocument", messages)
+            told = (answer.unchanged, answer.document.revision)
+            expect(told == (unchanged, revision), f"unchanged and revision are {told}, not {(unchanged, revision)}")
+        expect(answer.document.state == DOCUMENT_STATE_UPLOADED, f"it is in state {answer.document.state}")
+
+
+@SUITE.check(
+    "Streams what has changed in a collection since a moment, documents first, then what was deleted; the last message "
+    "says from when to ask on.",
+    "The moment from which to ask on, so that nothing is missed; last message only.",
+)
+async def changes_are_told_from_a_moment_on(target: Target) -> None:
+    """Without a moment every document; from it on what came, and what was deleted."""
+    async with _library(target).collection() as made:
+        kept, gone = [(await _uploaded(target, made.id, f"Text {at}.\n", f"{at}.txt")).document.id for at in range(2)]
+        first = await target.call("ListDocumentChanges", collection_id=made.id)
+        expect(first and first[-1].HasField("until"), "the last message does not say from when to ask on")
+        expect(not any(one.HasField("until") for one in first[:-1]), "a message before the last one says it")
+        found = {document.id for one in first for document in one.documents}
+        expect(found == {kept, gone}, f"of 2 documents {len(found)} are told")
+        await target.call("DeleteDocument", document_id=gone)
+        later = await target.call("ListDocumentChanges", collection_id=made.id, since=first[-1].until)
+        deleted = [one for message in later for one in message.deleted]
+        expect(gone in deleted and kept not in deleted, f"deleted are {deleted}, not '{gone}'")

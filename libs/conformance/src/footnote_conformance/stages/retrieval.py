@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, MemoryMessage
 from footnote.types.v1.chunk_pb2 import SEARCH_CHANNEL_LEXICAL
 from footnote.types.v1.collection_pb2 import (
     SEARCH_STRATEGY_AUTO,
@@ -267,3 +269,26 @@ async def an_empty_memory_is_no_failure(target: Target) -> None:
     expect(not answer.context and not answer.source_messages, "a new user has memories")
     off = await target.call("SearchMemory", query=_QUERY, enabled=False)
     expect(not off.enabled and not off.context, "memory that is switched off was searched")
+
+
+@SUITE.check(
+    "Finds past messages of the same user.",
+    "The messages behind it, most similar first.",
+    "Conversation whose messages are left out, because the prompt has them already.",
+)
+async def memory_is_of_the_same_user(target: Target) -> None:
+    """Of another one nothing, of a conversation that is left out nothing, and of one that is forgotten nothing."""
+    library = _library(target)
+    said = MemoryMessage(message_id="m1", conversation_id="c1", role=MESSAGE_ROLE_USER, text=_QUERY)
+    await library.call("IndexMessages", messages=[said])
+    found = await target.call("SearchMemory", query=_QUERY)
+    names = [one.message_id for one in found.source_messages]
+    expect(names == ["m1"] and _QUERY in found.context, f"found are {names}")
+    colleague = Scope(tenant_id=target.scope.tenant_id, user_id="colleague", roles=target.scope.roles)
+    other = await with_scope(target, "SearchMemory", colleague, query=_QUERY)
+    expect(not other.source_messages, "another user finds it")
+    without = await target.call("SearchMemory", query=_QUERY, exclude_conversation_id="c1")
+    expect(not without.source_messages, "a conversation that is left out is found")
+    await library.call("DeleteMessages", conversation_id="c1")
+    after = await target.call("SearchMemory", query=_QUERY)
+    expect(not after.source_messages, "what was forgotten is found")

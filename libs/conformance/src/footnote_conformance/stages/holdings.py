@@ -1,0 +1,182 @@
+"""What the contract says of indexing beyond documents: changes, access, hiding, giving up, own vectors, providers."""
+
+from typing import Any
+
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings
+from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_STORE
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote.types.v1.vector_pb2 import VectorRow
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from footnote_conformance.refusals import Refusal
+from footnote_conformance.stages.asking import refused, stranger, with_scope
+from footnote_conformance.stages.library import TEXTS, Library
+from footnote_conformance.stages.pages import walked
+from footnote_conformance.suite import Suite, expect
+from footnote_conformance.target import Target
+
+_NO_COLLECTION = ("NOT_FOUND", "COLLECTION_NOT_FOUND")
+_NO_VECTOR = ("NOT_FOUND", "VECTOR_NOT_FOUND")
+_ILLEGAL = ("FAILED_PRECONDITION", "ILLEGAL_STATE")
+
+
+def add_to(suite: Suite) -> None:
+    """Add these checks, after the others."""
+    _of_collections(suite)
+    _of_documents(suite)
+    _of_vectors(suite)
+    _of_providers(suite)
+
+
+def _library(target: Target) -> Library:
+    return Library(target.stage, target.scope)
+
+
+def _of_collections(suite: Suite) -> None:
+    @suite.check(
+        "Changes what the mask names.",
+    )
+    async def masks_say_what_changes(target: Target) -> None:
+        """And the rest stays, whatever the resource holds."""
+        async with _library(target).collection("instruments", description="old") as made:
+            wanted = Collection(name="renamed", description="new")
+            mask = FieldMask(paths=["description"])
+            await target.call("UpdateCollection", collection=made.id, resource=wanted, update_mask=mask)
+            found = (await target.call("GetCollection", collection=made.id)).collection
+            told = (found.name, found.description)
+            expect(told == ("instruments", "new"), f"name and description are {told}")
+
+    @suite.check(
+        "Those that the caller may read, in no particular order; what is absent or hidden is left out.",
+        "It may also change, share and delete it.",
+    )
+    async def access_is_told(target: Target) -> None:
+        """Of one's own everything, of another tenant's nothing."""
+        async with _library(target).collection() as made:
+            asked = {"collection_ids": [made.id, "f" * 32]}
+            held = (await target.call("AuthorizeCollections", **asked)).collections
+            told = [(one.collection_id, one.may_manage) for one in held]
+            expect(told == [(made.id, True)], f"its owner is told {told}")
+            held = (await with_scope(target, "AuthorizeCollections", stranger(target), **asked)).collections
+            expect(not held, f"another tenant is told of {len(held)}")
+
+    @suite.check(
+        "Takes a collection that is about to be deleted out of sight: it does not exist any more except for services, "
+        "and its name is free.",
+        "For who may delete it; to restore one is for services, to all others it does not exist.",
+        "Repeated by a service, it changes nothing more.",
+    )
+    async def hidden_collections_are_out_of_sight(target: Target) -> None:
+        """Until a service restores them."""
+        system = Scope(tenant_id=target.scope.tenant_id, user_id="conformance", roles=[ROLE_SYSTEM])
+        async with _library(target).collection() as made:
+            for scope in (target.scope, system):
+                answer = await with_scope(target, "HideCollection", scope, collection=made.id)
+                expect(answer.collection_id == made.id, f"it says that '{answer.collection_id}' is hidden")
+            for name in (made.id, made.name):
+                await refused(target.call("GetCollection", collection=name), _NO_COLLECTION, "what is hidden")
+            async with _library(target).collection():  # its name is free
+                pass
+            restore: dict[str, Any] = {"collection": made.id, "restore": True}
+            await refused(target.call("HideCollection", **restore), _NO_COLLECTION, "restoring by who is no service")
+            await with_scope(target, "HideCollection", system, **restore)
+            await target.call("GetCollection", collection=made.id)
+
+
+def _of_documents(suite: Suite) -> None:
+    @suite.check(
+        "Gives up a revision that is being written, or will be: it never becomes searchable, its chunks are removed, "
+        "and what is at work on it ends with ABORTED, whose metadata say `cancelled`.",
+        "The revision that is searched stays so.",
+        "FAILED_PRECONDITION with ILLEGAL_STATE when the revision itself is searched already; repeating it succeeds.",
+    )
+    async def cancelled_revisions_never_become_searchable(target: Target) -> None:
+        """Cancelled before they come, they are refused."""
+        library = _library(target)
+        async with library.collection() as made:
+            await library.index(made, "sextant", TEXTS["sextant"])
+            one: dict[str, Any] = {"collection_id": made.id, "document_id": "sextant"}
+            for _ in range(2):
+                await target.call("CancelDocument", **one, revision=2)
+            try:
+                await library.index(made, "sextant", TEXTS["barometer"], revision=2)
+                expect(False, "a revision that was cancelled was indexed")
+            except Refusal as refusal:
+                expect(refusal.code == "ABORTED", f"indexing a revision that was cancelled: {refusal}")
+            listed = await target.call("ListChunks", **one)
+            expect(listed.revision == 1 and listed.total_size, f"revision {listed.revision} is searched")
+            await refused(target.call("CancelDocument", **one, revision=1), _ILLEGAL, "what is searched already")
+
+    @suite.check(
+        "Gives the searched chunks of a document the tags, metadata and time of expiry that it has now; vectors stay.",
+        "Chunks changed, in the generation that is searched.",
+    )
+    async def chunks_take_their_documents_labels(target: Target) -> None:
+        """Tags of now, and none of before."""
+        library = _library(target)
+        async with library.collection() as made:
+            result = await library.index(made, "sextant", TEXTS["sextant"], tags=["old"])
+            now = Document(id="sextant", collection_id=made.id, tags=["new"])
+            changed = (await target.call("UpdateDocumentChunks", document=now)).chunks_updated
+            expect(changed == result.chunks_stored, f"{changed} of {result.chunks_stored} were changed")
+            listed = await target.call("ListChunks", collection_id=made.id, document_id="sextant")
+            tags = {tag for chunk in listed.chunks for tag in chunk.tags}
+            expect(tags == {"new"}, f"the chunks have the tags {sorted(tags)}")
+
+
+def _of_vectors(suite: Suite) -> None:
+    @suite.check(
+        "Adds texts with vectors that the caller made, replacing those of the same ids.",
+        "Returns one text with its vector; NOT_FOUND with VECTOR_NOT_FOUND when there is none of that id.",
+        "Lists the texts with own vectors of a collection in the order of their ids.",
+        "Deletes texts with their vectors, all or none of those named.",
+    )
+    async def own_vectors_are_kept(target: Target) -> None:
+        """Added, replaced, listed and deleted."""
+        own = CollectionSettings(embedding=EmbeddingSettings(provider="none", dimensions=3))
+        async with _library(target).collection("own", settings=own) as made:
+            rows = [VectorRow(id=name, text=TEXTS[name], vector=[1, 0, 0]) for name in sorted(TEXTS, reverse=True)]
+            added = await target.call("AddVectors", collection=made.id, rows=rows)
+            told = (added.count, list(added.ids))
+            expect(told == (3, [row.id for row in rows]), f"it says that it added {told}")
+            again = VectorRow(id="sextant", text="Another text.", vector=[0, 1, 0])
+            await target.call("AddVectors", collection=made.id, rows=[again])
+            one: dict[str, Any] = {"collection": made.id, "vector_id": "sextant"}
+            found = (await target.call("GetVector", **one, include_vector=True)).row
+            same = (found.text, [round(number) for number in found.vector]) == (again.text, [0, 1, 0])
+            expect(same, f"it has the text '{found.text}' and the vector {list(found.vector)}")
+
+            async def page(size: int, token: str) -> Any:
+                return await target.call("ListVectors", collection=made.id, page_size=size, page_token=token)
+
+            for size in (1, 2, 1000):
+                names = [row.id for row in await walked(page, "rows", size)]
+                expect(names == sorted(TEXTS), f"in pages of {size} there are {names}")
+            both = target.call("DeleteVectors", collection=made.id, ids=["sextant", "nothing"])
+            await refused(both, _NO_VECTOR, "deleting what is there with what is not")
+            await target.call("GetVector", **one)
+            gone = await target.call("DeleteVectors", collection=made.id, ids=["sextant"])
+            expect(gone.deleted == 1, f"{gone.deleted} were deleted of 1")
+            await refused(target.call("GetVector", **one), _NO_VECTOR, "what was deleted")
+
+
+def _of_providers(suite: Suite) -> None:
+    @suite.check(
+        "Lists the embedding providers and the vector store.",
+        "Counts and sizes of what is stored, per collection.",
+    )
+    async def what_there_is_is_told(target: Target) -> None:
+        """Providers by kind, and the chunks of a collection."""
+        listed = (await target.call("ListProviders")).providers
+        kinds = {one.kind for one in listed}
+        expect(kinds == {PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_STORE}, f"there are providers of the kinds {kinds}")
+        expect(all(one.id for one in listed), "a provider has no id")
+        library = _library(target)
+        async with library.collection() as made:
+            result = await library.index(made, "sextant", TEXTS["sextant"])
+            counted = (await target.call("GetIndexStats")).collections
+            told = [(one.documents, one.visible_rows) for one in counted if one.collection_id == made.id]
+            wanted = [(1, result.chunks_stored)]
+            expect(told == wanted, f"documents and chunks that searches see are {told}, not {wanted}")
