@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from importlib import resources
 
 import pytest
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.api.field_behavior_pb2 import field_behavior
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    EnumDescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
 
 OTHER_NAMES = {
     "uploaded_by": "owner_id",
@@ -22,6 +29,25 @@ COUNTS = {"Operation", "PagesRead"}
 """Messages whose `total` is not the size of a list."""
 OFFSETS = {"footnote.edge.v1.QueryChunksRequest", "footnote.retrieval.v1.QueryChunksRequest"}
 """Only for the paths under /collections, which know no tokens."""
+REUSED_NAMES = {
+    "GenerationSettings": ("stop",),
+    "Source": ("suspicion_reasons",),
+    "Claim": ("reason",),
+    "AnswerManifest": ("query_strategy",),
+    "ParsedMetadata": ("warnings",),
+}
+"""Names of fields whose number is reserved, which another number has today: a name in use cannot be reserved."""
+NEVER_USED = {"AskRequest": 5}
+"""Reserved numbers that no field ever had."""
+REPEATED_SAFELY = {
+    "ReplayAnswer": "makes an answer and keeps nothing",
+    "CreateFeedback": "the newest one of a user on an answer counts",
+    "CancelDocument": "what is cancelled already stays so",
+    "SyncSource": "a source that is read already is not read twice at once",
+    "UploadDocument": "in its metadata",
+    "ReplaceDocument": "in its metadata",
+}
+"""Calls of the public API that are not idempotent and take no `request_id` themselves, with why."""
 UPDATES_WITHOUT_MASK = {"UpdateDocumentStateRequest", "UpdateDocumentChunksRequest"}
 """Moves of a life cycle and copies of a record between stages; nobody edits a resource by them."""
 
@@ -82,6 +108,28 @@ def test_field_numbers_have_no_holes(name: str) -> None:
     assert known | reserved == set(range(1, max(known | reserved, default=0) + 1))
 
 
+RESERVING: list[tuple[str, DescriptorProto | EnumDescriptorProto]] = [
+    (one.name, one) for file in FILES for one in (*file.message_type, *file.enum_type) if one.reserved_range
+]
+
+
+@pytest.mark.parametrize(("name", "one"), RESERVING, ids=[name for name, _ in RESERVING])
+def test_reserved_numbers_come_with_their_names(name: str, one: DescriptorProto | EnumDescriptorProto) -> None:
+    last = 1 if isinstance(one, EnumDescriptorProto) else 0  # an enum's ranges include their end
+    numbers = sum(part.end + last - part.start for part in one.reserved_range)
+    reused = REUSED_NAMES.get(name, ())
+    assert numbers == len(one.reserved_name) + len(reused) + NEVER_USED.get(name, 0)
+    if isinstance(one, DescriptorProto):
+        assert set(reused) <= {field.name for field in one.field}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_all_fields_of_a_message_say_what_they_are_or_none(name: str) -> None:
+    """A field that says nothing beside some that do would be taken for one that a caller may set."""
+    saying = {field.name for field in MESSAGES[name].field if field.options.Extensions[field_behavior]}
+    assert saying in (set(), names(name))
+
+
 def test_lists_are_paged_by_token_alone() -> None:
     for name in MESSAGES:
         asked, answer = name, name.removesuffix("Request") + "Response"
@@ -122,3 +170,15 @@ def test_what_may_be_repeated_under_an_id_takes_one() -> None:
         assert "request_id" in names(f"footnote.edge.v1.{name}"), name
     for name in ("UploadMetadata", "ReplaceMetadata"):
         assert "request_id" in names(f"footnote.ingestion.v1.{name}"), name
+
+
+def test_every_call_that_is_not_idempotent_takes_a_request_id_or_says_why_not() -> None:
+    without = {
+        method.name
+        for file in FILES
+        if file.package == "footnote.edge.v1"
+        for service in file.service
+        for method in service.method
+        if not method.options.idempotency_level and "request_id" not in names(method.input_type[1:])
+    }
+    assert without == REPEATED_SAFELY.keys()
