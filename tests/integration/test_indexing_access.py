@@ -258,6 +258,8 @@ async def test_lists_hold_what_may_be_seen_and_grants_are_for_those_who_manage(c
             assert seen == one
             wanted = GRANTS if one.id == private.id and in_private == MANAGE else []
             assert list(one.grants) == wanted, who
+            held = expected[one.id]
+            assert (one.may_write, one.may_manage) == (held >= WRITE, held >= MANAGE), who
         for ids in ([], [shared.id, private.id, "nothing"]):
             request = pb.AuthorizeCollectionsRequest(scope=caller, collection_ids=ids)
             held = (await stub.AuthorizeCollections(request)).collections

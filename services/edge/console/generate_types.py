@@ -17,6 +17,8 @@ _WELL_KNOWN = {
     "google.protobuf.Value": "unknown",
     "google.protobuf.ListValue": "unknown[]",
 }
+_RENAMED = {"footnote.edge.v1.Source": "SyncedSource"}
+"""Messages whose short name another one has: a source of an answer, and one that a collection is kept in step with."""
 _TEXTS = {
     FieldDescriptor.TYPE_INT64, FieldDescriptor.TYPE_UINT64, FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES,
 }  # fmt: skip
@@ -60,6 +62,8 @@ class _Types:
 
 def _name(descriptor: Descriptor | EnumDescriptor) -> str:
     """Return the short name; edge's own Document is the one that HTTP knows."""
+    if descriptor.full_name in _RENAMED:
+        return _RENAMED[descriptor.full_name]
     return (
         str(descriptor.name) if "footnote." in descriptor.full_name else descriptor.full_name.title().replace(".", "")
     )

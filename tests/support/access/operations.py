@@ -86,6 +86,7 @@ RULES: dict[str, Rule] = {
     "DeleteAnswer": Rule(changes=("*",), spends="message"),
     "SearchMemory": Rule(shows="personal"),
     "CreateFeedback": Rule(changes=("*",)),
+    "DeleteFeedback": Rule(changes=("*",), spends="message"),
     "ListFeedback": FEEDBACK,
     "ListProviders": Rule(),
     "ValidateProvider": Rule(),

@@ -405,6 +405,8 @@ export interface Collection {
   effective_settings?: CollectionSettings;
   chunks_without_vector: number;
   outdated_documents?: number;
+  may_write: boolean;
+  may_manage: boolean;
 }
 
 export interface CollectionSettings {
@@ -535,12 +537,12 @@ export interface CreateKeyResponse {
 }
 
 export interface CreateSourceRequest {
-  source?: Source;
+  source?: SyncedSource;
   request_id: string;
 }
 
 export interface CreateSourceResponse {
-  source?: Source;
+  source?: SyncedSource;
 }
 
 export interface DefaultDeadlines {
@@ -623,6 +625,14 @@ export interface DeleteDocumentRequest {
 
 export interface DeleteDocumentResponse {
   chunks_deleted: number;
+}
+
+export interface DeleteFeedbackRequest {
+  answer_id: string;
+  citation: number;
+}
+
+export interface DeleteFeedbackResponse {
 }
 
 export interface DeleteSourceDetails {
@@ -987,7 +997,7 @@ export interface GetSourceRequest {
 }
 
 export interface GetSourceResponse {
-  source?: Source;
+  source?: SyncedSource;
 }
 
 export interface GetSystemInfoRequest {
@@ -1169,6 +1179,7 @@ export interface ListFeedbackRequest {
   rating: Rating;
   page_size: number;
   page_token: string;
+  conversation_id: string;
 }
 
 export interface ListFeedbackResponse {
@@ -1253,7 +1264,7 @@ export interface ListSourcesRequest {
 }
 
 export interface ListSourcesResponse {
-  sources: Source[];
+  sources: SyncedSource[];
   next_page_token: string;
 }
 
@@ -1799,6 +1810,14 @@ export interface SourceKind {
   secrets_schema?: Record<string, unknown>;
 }
 
+export type SourceState =
+  | "SOURCE_STATE_UNSPECIFIED"
+  | "SOURCE_STATE_NEW"
+  | "SOURCE_STATE_IN_STEP"
+  | "SOURCE_STATE_PARTIAL"
+  | "SOURCE_STATE_AWAY"
+  | "SOURCE_STATE_DELETING";
+
 export interface SourcesEvent {
   sources: Source[];
 }
@@ -1847,6 +1866,35 @@ export interface SyncSourceRequest {
 
 export interface SyncSourceResponse {
   operation?: Operation;
+}
+
+export interface SyncedSource {
+  id: string;
+  name: string;
+  collection_id: string;
+  collection: string;
+  kind: string;
+  settings?: Record<string, unknown>;
+  secret_names: string[];
+  interval?: string;
+  paused: boolean;
+  state: SourceState;
+  error?: GoogleRpcStatus;
+  notices: string[];
+  items: number;
+  items_in_step: number;
+  items_pending: number;
+  items_failed: number;
+  items_skipped: number;
+  in_step_time?: string;
+  away_since?: string;
+  next_sync_time?: string;
+  operation_id: string;
+  owner_id: string;
+  create_time?: string;
+  update_time?: string;
+  etag: string;
+  secrets?: Record<string, unknown>;
 }
 
 export interface Table {
@@ -1999,12 +2047,12 @@ export interface UpdateDocumentResponse {
 
 export interface UpdateSourceRequest {
   source_id: string;
-  resource?: Source;
+  resource?: SyncedSource;
   update_mask?: string;
 }
 
 export interface UpdateSourceResponse {
-  source?: Source;
+  source?: SyncedSource;
 }
 
 export interface UpdateTenantLimitsRequest {
@@ -2150,7 +2198,7 @@ export interface WatchSourceRequest {
 }
 
 export interface WatchSourceResponse {
-  source?: Source;
+  source?: SyncedSource;
 }
 
 export interface WhoAmIRequest {

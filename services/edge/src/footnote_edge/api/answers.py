@@ -13,6 +13,8 @@ from footnote.edge.v1.answers_pb2 import (
     CreateFeedbackResponse,
     DeleteAnswerRequest,
     DeleteAnswerResponse,
+    DeleteFeedbackRequest,
+    DeleteFeedbackResponse,
     GetAnswerManifestRequest,
     GetAnswerManifestResponse,
     GetAnswerRequest,
@@ -138,9 +140,14 @@ class AnswersApi:
         )
         return CreateFeedbackResponse(feedback=recorded)
 
+    async def DeleteFeedback(self, request: DeleteFeedbackRequest, context: Call) -> DeleteFeedbackResponse:
+        """Withdraw the caller's verdict on an answer or on one of its citations."""
+        await self.parts.feedback.withdraw(caller(), request.answer_id, request.citation)
+        return DeleteFeedbackResponse()
+
     async def ListFeedback(self, request: ListFeedbackRequest, context: Call) -> ListFeedbackResponse:
         """List feedback, newest first."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence,))
-        found, token, total = await self.parts.feedback.page(scope, request.rating, page)
+        found, token, total = await self.parts.feedback.page(scope, request.rating, page, request.conversation_id)
         return ListFeedbackResponse(feedback=found, next_page_token=token, total_size=total)

@@ -5,7 +5,7 @@ Before generation every failure degrades the answer and is reported in it (EDG-5
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -100,6 +100,8 @@ class Run:
         self._steps = Steps(tools.stages, tools.windows, scope, self._ledger, deadline)
         self._tab = UsageMeter(tools.limiting, scope.tenant_id, scope.user_id)
         self._tasks: list[asyncio.Task[Any]] = []
+        self._recording: asyncio.Task[None] | None = None
+        """The storing of the question."""
         self._answered: generation.GenerateCompleted | None = None
         self._conversation: Conversation | None = None
         self._collections: list[str] = list(request.collections)
@@ -123,7 +125,7 @@ class Run:
         # Concurrently: load the collections' settings and store the question while planning; search memory, by the
         # meaning of a follow-up, during retrieval.
         settings = self._beside(self._collection_settings())
-        recorded = self._beside(self._record_question(settings))
+        self._recording = self._beside(self._record_question(lambda: settings))
 
         topic = self._conversation.topic if self._conversation is not None else ""
         plan = self._again.plan if self._again else await self._steps.plan(self._question, topic, self._past.messages)
@@ -186,7 +188,7 @@ class Run:
             self._answered = generation.GenerateCompleted(answer=made)
         self._origins |= of_sources(built.sources)
         yield AskResponse(sources=SourcesEvent(sources=built.sources))
-        await recorded
+        await self._recording
 
         request = generation.GenerateRequest(
             scope=self._scope,
@@ -208,6 +210,9 @@ class Run:
         except FootnoteError as error:
             await self._keep_what_was_said(built, plan.topic, error)
             raise
+        except (asyncio.CancelledError, GeneratorExit):
+            self._tools.keeper.beside(self._keep_what_was_said(built, plan.topic, None))
+            raise
         yield self._ended(PIPELINE_STAGE_GENERATION)
         if computed.mixed:
             assert self._answered is not None
@@ -215,10 +220,13 @@ class Run:
         yield AskResponse(completed=await self._completed(plan, built, bounds))
 
     async def close(self) -> None:
-        """Cancel the concurrent tasks."""
+        """Cancel the concurrent tasks; a question not stored yet is stored in the background."""
+        unrecorded = self._recording is not None and not self._recording.done()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        if unrecorded:
+            self._tools.keeper.beside(self._record_question(self._collection_settings))
 
     async def _computed(self, request: generation.GenerateRequest) -> AsyncGenerator[AskResponse]:
         """Yield a computed answer as if a model had produced it at once."""
@@ -360,13 +368,17 @@ class Run:
         return asked if self._again else precedence.effective(*asked, of_collections)
 
     async def _keep_what_was_said(
-        self, built: augmentation.BuildPromptResponse, topic: str, error: FootnoteError
+        self, built: augmentation.BuildPromptResponse, topic: str, error: FootnoteError | None
     ) -> None:
-        """Store the partial text of a broken-off answer; a regenerated answer leaves the old one in place."""
+        """Store the partial text of a broken-off answer; a regenerated answer leaves the old one in place.
+
+        `error` is None where the caller has left: then nothing failed, and no degradation is reported.
+        """
         if self._conversation is None or self._turn is not None or not self._said.strip():
             return
-        effect = "The answer broke off; this is what was said until then."
-        self._ledger.degrade(PIPELINE_STAGE_GENERATION, "ANSWER_CUT", effect, error)
+        if error is not None:
+            effect = "The answer broke off; this is what was said until then."
+            self._ledger.degrade(PIPELINE_STAGE_GENERATION, "ANSWER_CUT", effect, error)
         answer = Answer(
             id=self._claim.id_of("partial"), text=self._said.strip(), finish_reason=FINISH_REASON_INTERRUPTED
         )
@@ -378,11 +390,11 @@ class Run:
                 self._scope, self._conversation, partial, topic, self._origins, self._ledger
             )
 
-    async def _record_question(self, settings: "asyncio.Task[_Settings]") -> None:
+    async def _record_question(self, settings: Callable[[], Awaitable[_Settings]]) -> None:
         if self._turn is not None:
             return  # already stored; its fate is decided together with its answer
         await self._tools.keeper.question(
-            self._scope, self._conversation, self._request, lambda: _bounds(settings), self._question_id()
+            self._scope, self._conversation, self._request, lambda: _bounds(settings()), self._question_id()
         )
 
     async def _keep(self, completed: AskCompleted, topic: str, bounds: TextBounds) -> AskCompleted:
@@ -508,7 +520,7 @@ class Run:
             self._tools.activity.answered(self._scope.tenant_id, answer, self._found)
 
 
-async def _bounds(settings: "asyncio.Task[_Settings]") -> TextBounds:
+async def _bounds(settings: Awaitable[_Settings]) -> TextBounds:
     return (await settings)[1]
 
 

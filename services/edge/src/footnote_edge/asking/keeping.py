@@ -1,8 +1,8 @@
 """Stores a question and its answer, in a conversation or standalone."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse, SourcesEvent
 from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
@@ -48,6 +48,10 @@ class Keeper:
         self._turns = Regenerations(conversations.messages)
         self._answers = answers
         self._jobs = jobs
+
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Finish a store in the background after its caller has left; an error is logged."""
+        self._jobs.beside(_logged(work))
 
     async def question(
         self,
@@ -153,6 +157,13 @@ class Keeper:
             return await self._answers.get(scope, answer_id)
         except NotFound:
             return None
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as error:
+        _log.error("left_not_stored", error=type(error).__name__)
 
 
 async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:

@@ -11,10 +11,10 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page, fitting
 from footnote_kit.telemetry import counter
-from sqlalchemy import delete, func, select
+from sqlalchemy import ColumnElement, delete, func, select
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import FeedbackRow
+from footnote_edge.adapters.tables import FeedbackRow, MessageRow
 from footnote_edge.conversations.answers import Answers
 
 MAX_COMMENT = 4000
@@ -52,13 +52,7 @@ class FeedbackBook:
             create_time=datetime.now(UTC),
         )
         async with self._sessions.begin() as session:
-            await session.execute(
-                delete(FeedbackRow).where(
-                    FeedbackRow.answer_id == answer_id,
-                    FeedbackRow.citation == citation,
-                    FeedbackRow.user_id == scope.user_id,
-                )
-            )
+            await session.execute(delete(FeedbackRow).where(*_one(scope, answer_id, citation)))
             session.add(row)
         verdict = "down" if rating == RATING_DOWN else "up"
         counter("footnote.edge.feedback").add(1, {"verdict": verdict})
@@ -67,16 +61,28 @@ class FeedbackBook:
             _log.warning("feedback_negative", feedback_id=row.id, answer_id=answer_id, citation=citation)
         return _feedback(row)
 
-    async def page(self, scope: Scope, rating: Rating.ValueType, page: Page) -> tuple[list[Feedback], str, int]:
+    async def withdraw(self, scope: Scope, answer_id: str, citation: int) -> None:
+        """Delete the user's verdict, if any; raises NotFound for an answer that is not the caller's."""
+        await self._answers.get(scope, answer_id)
+        async with self._sessions.begin() as session:
+            await session.execute(delete(FeedbackRow).where(*_one(scope, answer_id, citation)))
+
+    async def page(
+        self, scope: Scope, rating: Rating.ValueType, page: Page, conversation_id: str = ""
+    ) -> tuple[list[Feedback], str, int]:
         """Return a page, newest first, the next page's token, and the total.
 
-        Administrators see the whole tenant's feedback, other users their own.
+        Administrators see the whole tenant's feedback, other users their own; of these, with a conversation, only what
+        is about its answers.
         """
         wanted = [FeedbackRow.tenant_id == scope.tenant_id]
         if not sees_all(scope):
             wanted.append(FeedbackRow.user_id == scope.user_id)
         if rating != RATING_UNSPECIFIED:
             wanted.append(FeedbackRow.rating == rating)
+        if conversation_id:
+            said = select(MessageRow.id).where(MessageRow.conversation_id == conversation_id)
+            wanted.append(FeedbackRow.answer_id.in_(said))
         query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc()).limit(page.size + 1)
         if page.position is not None:
             query = query.where(FeedbackRow.sequence < page.position[0])
@@ -87,6 +93,14 @@ class FeedbackBook:
         shown = min(page.size, fitting(found))
         token = page.token((rows[shown - 1].sequence,)) if shown < len(rows) else ""
         return found[:shown], token, total or 0
+
+
+def _one(scope: Scope, answer_id: str, citation: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        FeedbackRow.answer_id == answer_id,
+        FeedbackRow.citation == citation,
+        FeedbackRow.user_id == scope.user_id,
+    )
 
 
 def _feedback(row: FeedbackRow) -> Feedback:

@@ -266,7 +266,7 @@ class Jobs:
 
         After a crash before the enqueue, the conversation's next answer makes up for it.
         """
-        self._beside(self._remember(scope, conversation_id, message_id))
+        self.beside(self._remember(scope, conversation_id, message_id))
 
     async def _remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         self._work.hurry(BACKGROUND)
@@ -296,7 +296,7 @@ class Jobs:
         After a crash before the enqueue, reads of memory filter them, and they go with the conversation.
         """
         if message_ids:
-            self._beside(self._leave(scope, conversation_id, message_ids))
+            self.beside(self._leave(scope, conversation_id, message_ids))
 
     def leave_all(self, forgotten: Sequence[Forgotten]) -> None:
         """Remove answers with deleted origins from memory search, in the background."""
@@ -310,7 +310,8 @@ class Jobs:
         except Exception as error:
             _log.error("forgetting_not_noted", conversation_id=conversation_id, error=type(error).__name__)
 
-    def _beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work in the background; the end of the process cancels it."""
         task = asyncio.create_task(work)
         self._work.tasks.add(task)
         task.add_done_callback(self._work.tasks.discard)

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from footnote.stages.v1 import scope_pb2
 from footnote.types.v1 import collection_pb2
-from footnote_kit.access import Access, access_of, check, check_create, collection_missing, may_manage
+from footnote_kit.access import Access, access_of, check, check_create, collection_missing
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_kit.paging import Page, fitting
@@ -237,7 +237,9 @@ class Collections:
 def _shown(scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:
     collection = collection_pb2.Collection()
     collection.CopyFrom(found.collection)
-    if not may_manage(scope, found.collection):
+    held = access_of(scope, found.collection)
+    collection.may_write, collection.may_manage = held >= Access.WRITE, held >= Access.MANAGE
+    if not collection.may_manage:
         collection.ClearField("grants")
     return collection
 
