@@ -15,6 +15,7 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER, ChatMessage, Source
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings, RerankSettings
 from footnote.types.v1.role_pb2 import ROLE_READER
+from footnote.types.v1.table_pb2 import ColumnDescription, TableDescription
 from footnote_augmentation.app import build as build_augmentation
 from footnote_generation.app import build as build_generation
 from footnote_kit.errors import PermissionDenied
@@ -65,6 +66,16 @@ async def rewrite(stub: GenerationServiceStub, bound: TextBounds) -> None:
     )
 
 
+async def write(stub: GenerationServiceStub, bound: TextBounds) -> None:
+    column = ColumnDescription(number=1, name="Pay", samples=[SECRET])
+    await stub.WriteTableQuery(
+        gen.WriteTableQueryRequest(
+            scope=READER, question="How much?", tables=[TableDescription(view="t_1", columns=[column])],
+            settings=AWAY, bounds=bound,
+        )
+    )  # fmt: skip
+
+
 async def entitle(stub: GenerationServiceStub, bound: TextBounds) -> None:
     await stub.GenerateTitle(gen.GenerateTitleRequest(scope=READER, first_message=SECRET, settings=AWAY, bounds=bound))
 
@@ -87,7 +98,7 @@ async def resolve(stub: GenerationServiceStub, bound: TextBounds) -> None:
     await stub.ResolveSettings(gen.ResolveSettingsRequest(scope=READER, generation=AWAY, bounds=bound))
 
 
-@pytest.mark.parametrize("call", [generate, rewrite, entitle, verify, resolve])
+@pytest.mark.parametrize("call", [generate, rewrite, write, entitle, verify, resolve])
 @pytest.mark.parametrize("allowing", ["staff public", "staff", "public", ""])
 async def test_a_model_that_a_caller_names(outside: Elsewhere, call: Any, allowing: str) -> None:
     bound = bounds(allowing=allowing, generation={"provider": "openai", "model": "away-1"})

@@ -39,7 +39,7 @@ from google.protobuf import json_format
 from opentelemetry.trace import Span, SpanKind
 from opentelemetry.util.types import AttributeValue
 
-from footnote_generation.answering import verify
+from footnote_generation.answering import table_queries, verify
 from footnote_generation.answering.generate import Completed, Delta, Generator, Spent
 from footnote_generation.answering.permitted import Permitted
 from footnote_generation.answering.readers import Readers
@@ -55,6 +55,7 @@ _log = get_logger(__name__)
 _MAX_SOURCES = 200
 _HEALTH_SECONDS = 10.0
 _REWRITE_SECONDS = 8.0
+_QUERY_SECONDS = 15.0
 
 
 class Servicer(GenerationServiceServicer):
@@ -181,6 +182,25 @@ class Servicer(GenerationServiceServicer):
         with self._windows.asking(provider, model):
             question, usage = await rewrite(provider, request.question, request.history, model, patience)
         return pb.RewriteQuestionResponse(question=question, usage=usage)
+
+    async def WriteTableQuery(self, request: pb.WriteTableQueryRequest, context: Call) -> pb.WriteTableQueryResponse:
+        """Have the model write the SELECT that answers a question from tables."""
+        if not request.question.strip():
+            raise InvalidArgument.field("question", "must not be empty")
+        if not 1 <= len(request.tables) <= table_queries.MOST_TABLES:
+            raise InvalidArgument.field("tables", f"must be 1 to {table_queries.MOST_TABLES}")
+        settings = resolve(self._deployment, request.settings)
+        provider, model = self._check_settings(settings)
+        bounds = bounds_of(request.HasField("bounds"), request.bounds)
+        self._permitted.check(request.scope, provider, model, bounds)
+        patience = RetryPolicy(first_token=_QUERY_SECONDS, between_tokens=_QUERY_SECONDS, attempts=1)
+        with self._windows.asking(provider, model):
+            query, usage = await table_queries.write(
+                provider, request.question, request.tables, model, patience, request.query, request.problem
+            )
+        return pb.WriteTableQueryResponse(
+            query=query, model=(model or provider.default_model) if query else "", usage=usage
+        )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """List the model providers."""

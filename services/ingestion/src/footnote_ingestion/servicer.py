@@ -39,6 +39,7 @@ _SHA256 = re.compile(r"[0-9a-fA-F]{64}")
 _MAX_ID = 200
 _MAX_NAME = 255
 _MAX_QUESTION = 2000
+_MAX_QUERY = 8000
 _MAX_TAGS = 100
 _MAX_METADATA_BYTES = 64 * 1024
 
@@ -280,7 +281,9 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         if not request.question.strip() or len(request.question) > _MAX_QUESTION:
             raise InvalidArgument.field("question", f"must be 1 to {_MAX_QUESTION} characters")
         ids = [_id("document_ids", one) for one in request.document_ids]
-        return await self._tables.compute(request.scope, request.question, ids, request.locale)
+        if len(request.query) > _MAX_QUERY:
+            raise InvalidArgument.field("query", f"must be at most {_MAX_QUERY} characters")
+        return await self._tables.compute(request.scope, request.question, ids, request.locale, request.query)
 
     async def CountKept(self, request: upkeep.CountKeptRequest, context: Call) -> upkeep.CountKeptResponse:
         """Return storage totals."""

@@ -172,6 +172,8 @@ class TableWords(_Table):
     total_rows: Annotated[Words, _filled("count")]
     only_in: Annotated[Words, _filled("file", "keys")]
     same: Annotated[Words, _filled("count")]
+    left_out: Annotated[Words, _filled("words")]
+    not_asked: Annotated[Words, _filled("words")]
 
 
 class Locale(_Table):

@@ -55,6 +55,7 @@ export interface Answer {
   warnings: string[];
   id: string;
   nearest?: Citation;
+  computation?: TableComputation;
 }
 
 export interface AnswerDifference {
@@ -109,6 +110,7 @@ export interface AnswerManifest {
   full_question: string;
   origins: Origin[];
   withheld_text: string;
+  table_query: string;
 }
 
 export type AnswerPart =
@@ -463,6 +465,16 @@ export interface ComponentHealth {
   latency?: string;
   detail: string;
   event_loop_lag?: string;
+}
+
+export interface ComputedCells {
+  document_id: string;
+  filename: string;
+  table: number;
+  name: string;
+  column: string;
+  ranges: string[];
+  count: string;
 }
 
 export interface Conversation {
@@ -1915,6 +1927,19 @@ export interface TableColumn {
   headers: string[];
   names_rows: boolean;
   measure?: Measure;
+}
+
+export interface TableComputation {
+  text: string;
+  formula: string;
+  query: string;
+  cells: ComputedCells[];
+  confirmed: boolean;
+  notes: string[];
+  mixed: string;
+  document_ids: string[];
+  model: string;
+  doubts: string[];
 }
 
 export interface TableDescription {

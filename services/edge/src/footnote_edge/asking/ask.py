@@ -181,8 +181,12 @@ class Run:
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         name_collections(built.sources, found.chunks)
-        computed = await self._steps.compute(question, found, built.prompt.locale)
-        if computed.confirmed:
+        computed, spent = await self._steps.compute(question, found, built.prompt.locale, model, of_prompt)
+        self._tab.beside(spent)
+        self._rewriting.prompt_tokens += spent.prompt_tokens
+        self._rewriting.completion_tokens += spent.completion_tokens
+        by_tables = computed.confirmed and not (computed.doubts and model.strict)
+        if by_tables:
             made, added = computed_answers.answer_of(computed, built.sources, found.chunks, built.prompt.locale)
             built.sources.extend(added)
             self._answered = generation.GenerateCompleted(answer=made)
@@ -202,9 +206,9 @@ class Run:
             bounds=of_prompt,
         )
         yield _began(PIPELINE_STAGE_GENERATION)
-        await self._tab.begin(0 if computed.confirmed else prompt_tokens(built))
+        await self._tab.begin(0 if by_tables else prompt_tokens(built))
         try:
-            async with aclosing(self._computed(request) if computed.confirmed else self._generated(request)) as words:
+            async with aclosing(self._computed(request) if by_tables else self._generated(request)) as words:
                 async for event in words:
                     yield event
         except FootnoteError as error:

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from footnote.ingestion.v1.computation_pb2 import ComputedCells, TableComputation
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     BASIS_COMPUTED,
     FINISH_REASON_ANSWERED,
     VERDICT_NOT_A_CLAIM,
+    VERDICT_NOT_CONFIRMED,
     VERDICT_SUPPORTED,
     Answer,
     Citation,
@@ -20,6 +20,7 @@ from footnote.types.v1.answer_pb2 import (
     Source,
 )
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
+from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locators import label
@@ -72,6 +73,8 @@ def answer_of(
     added: list[Source] = []
     by_document = {one.chunk.document_id: one.chunk for one in reversed(chunks)}
     places: list[tuple[int, Citation]] = []
+    # The cells give the number; whether the number is what was asked, a statement with doubts leaves open.
+    verdict, score = (VERDICT_NOT_CONFIRMED, 0.5) if computed.doubts else (VERDICT_SUPPORTED, 1.0)
     for cells in computed.cells:
         chunk = by_document[cells.document_id]
         if cells.document_id not in known:
@@ -93,7 +96,7 @@ def answer_of(
                     number=known[cells.document_id], chunk_id=chunk.id, document_id=chunk.document_id,
                     filename=chunk.filename, title=chunk.title, revision=chunk.revision, sha256=chunk.sha256,
                     locator=place, quote=quote, label=label(chunk.filename, place, locale),
-                    support=VERDICT_SUPPORTED, support_score=1.0, basis=BASIS_COMPUTED,
+                    support=verdict, support_score=score, basis=BASIS_COMPUTED,
                 ),
             )
         )  # fmt: skip
@@ -101,7 +104,9 @@ def answer_of(
 
 
 def _written(computed: TableComputation, places: Sequence[tuple[int, Citation]], sources: int) -> Answer:
-    answer = Answer(finish_reason=FINISH_REASON_ANSWERED, provider=PROVIDER, model=MODEL)
+    answer = Answer(
+        finish_reason=FINISH_REASON_ANSWERED, provider=PROVIDER, model=computed.model or MODEL, computation=computed
+    )
     lines = computed.text.split("\n")
     numbers = list(dict.fromkeys(number for number, _ in places))
     text = ""
@@ -111,7 +116,7 @@ def _written(computed: TableComputation, places: Sequence[tuple[int, Citation]],
         text += line
         claim = Claim(span=TextSpan(start=start, end=len(text)), support=VERDICT_NOT_A_CLAIM)
         if not leads_in:
-            claim.support, claim.score, claim.basis = VERDICT_SUPPORTED, 1.0, BASIS_COMPUTED
+            claim.support, claim.score, claim.basis = places[0][1].support, places[0][1].support_score, BASIS_COMPUTED
             claim.sources.extend(numbers)
             text += " "
             for number, cited in places:
@@ -123,11 +128,16 @@ def _written(computed: TableComputation, places: Sequence[tuple[int, Citation]],
                 text += marker
         answer.claims.append(claim)
         text += "\n"
-    answer.text = "\n".join([text.rstrip("\n"), *(["", *computed.notes] if computed.notes else [])])
+    answer.computation.ClearField("text")  # the answer's own text has it
+    remarks = [*computed.doubts, *computed.notes]
+    answer.text = "\n".join([text.rstrip("\n"), *(["", *remarks] if remarks else [])])
     claims = len(answer.citations) // max(1, len(places))
     answer.reliability.CopyFrom(
         Reliability(
-            sources_used=len(numbers) / max(1, sources), claims_supported=1.0, claims=claims, claims_computed=claims
+            sources_used=len(numbers) / max(1, sources),
+            claims_supported=0.0 if computed.doubts else 1.0,
+            claims=claims,
+            claims_computed=0 if computed.doubts else claims,
         )
     )
     return answer

@@ -73,6 +73,7 @@ class Record:
         made.origins.extend(shown(origins))
         made.local_only = local_only
         made.withheld_text = completed.withheld_text
+        made.table_query = answer.computation.query
         made.create_time.FromDatetime(datetime.now(UTC))
         return made
 

@@ -9,7 +9,6 @@ from footnote.augmentation.v1 import augmentation_service_pb2 as augmentation
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.ingestion.v1.computation_pb2 import TableComputation
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.stages.v1.scope_pb2 import Scope
@@ -25,6 +24,7 @@ from footnote.types.v1.answer_pb2 import (
     ChatMessage,
     Citation,
     Source,
+    Usage,
 )
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.reasons_pb2 import (
@@ -34,6 +34,7 @@ from footnote.types.v1.reasons_pb2 import (
     QUERY_STRATEGY_UNPLANNED,
     QueryStrategy,
 )
+from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.logs import get_logger
@@ -47,6 +48,9 @@ from footnote_edge.asking.windows import Windows
 
 _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0
+_WRITE_SECONDS = 20.0
+_WRITINGS = 2
+"""Statements that a model writes for one question: the first, and one repair."""
 _MOST_COMPUTED = 2000
 """Maximum characters of a question that is computed from tables."""
 
@@ -150,26 +154,59 @@ class Steps:
             manifest.retrieval.CopyFrom(found.settings)
         return Found(list(found.chunks), list(found.named_document_ids), blind)
 
-    async def compute(self, question: str, found: Found, locale: str) -> TableComputation:
-        """Return the answer that the found documents' tables give to a question; empty if there is none.
+    async def compute(
+        self, question: str, found: Found, locale: str, settings: GenerationSettings, bounds: TextBounds
+    ) -> tuple[TableComputation, Usage]:
+        """Return the answer that the found documents' tables give to a question, and what a model's part in it cost.
 
-        A third-party stage may have no tables. Then passages answer the question without a degradation.
+        The words of the question are read first. Where they do not tell, the answering model writes a statement, and
+        repairs it once. Empty where nothing is computed: then passages answer the question. A third-party stage may
+        have no tables, or write no statements; that is no degradation.
         """
         documents = computed.documents_of(found.chunks)
+        usage = Usage()
         if not documents or len(question) > _MOST_COMPUTED or not computed.may_be_computed(question):
-            return TableComputation()
+            return TableComputation(), usage
         request = ingestion.ComputeAnswerRequest(
             scope=self._scope, question=question, document_ids=documents, locale=locale
         )
         try:
-            with self._ledger.timed(PIPELINE_STAGE_INGESTION, "compute"):
-                answer = await self._stages.ingestion.ComputeAnswer(
-                    request, timeout=min(_COMPUTE_SECONDS, self._deadline.share(PIPELINE_STAGE_INGESTION) / 3)
-                )
+            answer = await self._ask_tables(request)
+            tables = answer.tables
+            for _ in range(_WRITINGS):
+                if answer.computation.confirmed or answer.computation.mixed or not (answer.tables or answer.problem):
+                    break
+                written = await self._write_query(
+                    generation.WriteTableQueryRequest(
+                        scope=self._scope, question=question, tables=tables, settings=settings, bounds=bounds,
+                        query=request.query, problem=answer.problem,
+                    )
+                )  # fmt: skip
+                usage.prompt_tokens += written.usage.prompt_tokens
+                usage.completion_tokens += written.usage.completion_tokens
+                if not written.query:
+                    break
+                request.query = written.query
+                answer = await self._ask_tables(request)
+                answer.computation.model = written.model
         except FootnoteError as error:
             _log.warning("tables_not_asked", reason=error.reason)
-            return TableComputation()
-        return answer.computation
+            return TableComputation(), usage
+        return answer.computation, usage
+
+    async def _ask_tables(self, request: ingestion.ComputeAnswerRequest) -> ingestion.ComputeAnswerResponse:
+        with self._ledger.timed(PIPELINE_STAGE_INGESTION, "compute"):
+            answer: ingestion.ComputeAnswerResponse = await self._stages.ingestion.ComputeAnswer(
+                request, timeout=min(_COMPUTE_SECONDS, self._deadline.share(PIPELINE_STAGE_INGESTION) / 3)
+            )
+        return answer
+
+    async def _write_query(self, request: generation.WriteTableQueryRequest) -> generation.WriteTableQueryResponse:
+        with self._ledger.timed(PIPELINE_STAGE_GENERATION, "query"):
+            written: generation.WriteTableQueryResponse = await self._stages.generation.WriteTableQuery(
+                request, timeout=min(_WRITE_SECONDS, self._deadline.share(PIPELINE_STAGE_RETRIEVAL))
+            )
+        return written
 
     async def rewrite(
         self, question: str, history: Sequence[ChatMessage], settings: GenerationSettings, bounds: TextBounds

@@ -167,7 +167,7 @@ def without(message: ConversationMessage, ids: Collection[str]) -> ConversationM
 def wordless(message: ConversationMessage) -> None:
     """Remove all words of an answer that may quote its origins; those of its question stay."""
     message.text = message.answer.text = ""
-    for field in ("citations", "nearest", "claims", "reliability", "warnings"):
+    for field in ("citations", "nearest", "claims", "reliability", "warnings", "computation"):
         message.answer.ClearField(field)
-    for name in ("query", "full_question", "history"):
+    for name in ("query", "full_question", "history", "table_query"):
         message.manifest.ClearField(name)

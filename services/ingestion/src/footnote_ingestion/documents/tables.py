@@ -51,14 +51,14 @@ class Tables:
         return pb.QueryTablesResponse.FromString(found)
 
     async def compute(
-        self, scope: Scope, question: str, document_ids: Sequence[str], locale: str
+        self, scope: Scope, question: str, document_ids: Sequence[str], locale: str, query: str = ""
     ) -> pb.ComputeAnswerResponse:
-        """Return the answer to a question computed from documents' tables, if tables can answer it."""
+        """Return the answer to a question computed from documents' tables, by a model's `query` where there is one."""
         there: list[str] = []
         for one in dict.fromkeys(document_ids):
             with suppress(NotFound):
                 there.append((await self._permissions.document(scope, one, Access.READ)).document.id)
-        found = await self._ask(scope, there, question=question, locale=locale)
+        found = await self._ask(scope, there, query=query, question=question, locale=locale)
         return pb.ComputeAnswerResponse.FromString(found)
 
     async def _ask(

@@ -7,16 +7,17 @@ again. Only where both agree the answer is confirmed.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby
 from typing import Any
 
-from footnote.ingestion.v1.computation_pb2 import ComputedCells, TableComputation
-from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, COLUMN_TYPE_TEXT, TableDescription
+from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_NUMBER,
+    COLUMN_TYPE_TEXT,
+    TableComputation,
+    TableDescription,
+)
 from footnote_text import locales
-from footnote_text.a1 import column_letters
 from footnote_text.language import detect
 from footnote_text.locales import Locale, TableWords
 
@@ -24,36 +25,21 @@ from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
 from footnote_ingestion.tables.engine import Engine, quoted
 from footnote_ingestion.tables.forms import Form, Subject
-
-MOST_ROWS = 50_000
-"""Rows whose cells are listed and computed again; an answer from more is not confirmed."""
-_MOST_VALUES, _LONGEST_VALUE, _MOST_LINES, _MOST_RANGES = 5000, 80, 200, 40
-_CODES = frozenset(
-    {
-        *(
-            "EUR",
-            "USD",
-            "GBP",
-            "CHF",
-            "JPY",
-            "CNY",
-            "CAD",
-            "AUD",
-            "SEK",
-            "NOK",
-            "DKK",
-            "PLN",
-            "CZK",
-            "HUF",
-            "RUB",
-            "INR",
-        ),
-        *("BRL", "MXN", "KRW", "TRY", "ZAR", "AED", "SAR", "EGP", "MAD"),
-    }
+from footnote_ingestion.tables.shown import (
+    MOST_LINES,
+    MOST_ROWS,
+    Rows,
+    cells_of,
+    is_total,
+    literal,
+    mixed_units,
+    raw,
+    sentence,
+    texts_of,
+    unit_of,
+    written,
 )
-
-Rows = Callable[[TableDescription], Iterable[RowData]]
-"""Reads the rows of a table from the document itself."""
+from footnote_ingestion.tables.statements import checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +60,7 @@ class Computing:
         self._engine = engine
         self._again = again
         self._subjects: dict[str, Subject] = {}
+        self._views = [table.view for table in engine.tables]
 
     def answer(self, question: str, locale: str) -> TableComputation | None:
         """Return what was computed, or None where the question is not understood as one that tables answer."""
@@ -99,18 +86,19 @@ class Computing:
         for table in self._engine.tables:
             if named and table.filename not in named:
                 continue
-            form = forms.read(question, self._subject(table), words.tables, words.code)
+            form = forms.read(question, self.subject(table), words.tables, words.code)
             if form is not None:
                 found.append((table, form))
         best = max((form.known for _, form in found), default=0)
         first = [one for one in found if one[1].known == best]
         return first[0] if len(first) == 1 and first[0][1].kind != forms.SEVERAL else None
 
-    def _subject(self, table: TableDescription) -> Subject:
+    def subject(self, table: TableDescription) -> Subject:
+        """Return a table as questions see it."""
         if (known := self._subjects.get(table.view)) is not None:
             return known
         values = {
-            column.number: self._texts(table, column.number)
+            column.number: texts_of(self._engine, table, column.number)
             for column in table.columns
             if column.type == COLUMN_TYPE_TEXT
         }
@@ -121,50 +109,31 @@ class Computing:
         subject = self._subjects[table.view] = Subject(table.filename, about, headers, numeric, values, naming)
         return subject
 
-    def _texts(self, table: TableDescription, column: int) -> list[str]:
-        statement = (
-            f"SELECT DISTINCT t{column} FROM {_raw(table)} WHERE length(t{column}) <= {_LONGEST_VALUE} "
-            f"LIMIT {_MOST_VALUES}"
-        )
-        return [str(row[0]) for row in self._engine.run(statement)[1] if row[0]]
-
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
         naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
-        totals = [text for text in self._texts(table, naming) if _is_total(text)] if naming else []
-        where, parameters = _where(form, naming, totals)
-        raw = _raw(table)
-        lines = self._lines(table, form, where, parameters)
+        totals = [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
+        lines = self._lines(table, form, _where(form, naming, totals, _kept_name))
         if len(lines) > MOST_ROWS or not lines:
             return None
-        mixed = self._mixed(table, form, lines)
-        if mixed:
+        own = {line.measure for line in lines if line.number is not None} if form.measure else set()
+        if form.measure and (mixed := mixed_units(self._engine, table, own, {line.row for line in lines})):
             return TableComputation(mixed=mixed)
-        measured = f"n{form.measure}" if form.measure else "row"
-        calls = {forms.TOTAL: f"sum({measured})", forms.AVERAGE: f"avg({measured})", forms.COUNT: "count(*)"}
-        if form.kind in calls:
-            key = f"t{form.key}" if form.grouped else "''"
-            statement = (
-                f"SELECT {key} AS key, {calls[form.kind]} AS value FROM {raw}{where} GROUP BY 1 ORDER BY min(row)"
-            )
-        elif form.kind == forms.ROWS:
-            statement = f"SELECT {_key(form)} AS key, {measured} AS value FROM {raw}{where} ORDER BY row"
-        else:
-            order = "DESC" if form.kind == forms.HIGHEST else "ASC"
-            # One more, so that an equal that is left out is noticed.
-            statement = (
-                f"SELECT {_key(form)} AS key, {measured} AS value FROM {raw}{where} AND {measured} IS NOT NULL "
-                f"ORDER BY value {order}, row LIMIT {form.most + 1}"
-            )
-        results = [(str(key or ""), value) for key, value in self._engine.run(statement, parameters)[1]]
-        if form.kind in (forms.HIGHEST, forms.LOWEST):
+        ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
+        statement = _statement(table, form, naming, totals)
+        # One more, so that an equal that is left out is noticed.
+        ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
+        statement = checked(f"{statement} LIMIT {form.most}" if ranked else statement, self._views)
+        results = [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in self._engine.run(ran)[1]]
+        if ranked:
             if len(results) > form.most and results[form.most][1] == results[form.most - 1][1]:
                 return None
             results = results[: form.most]
-        if not results or len(results) > _MOST_LINES or all(value is None for _, value in results):
+        if not results or len(results) > MOST_LINES or all(value is None for _, value in results):
             return None
         computation = TableComputation(query=statement, formula=_formula(table, form, words.tables))
+        computation.document_ids.append(table.document_id)
         computation.confirmed = _same(results, self._recomputed(table, form, naming, totals))
-        kept = {key for key, _ in results} if form.kind in (forms.HIGHEST, forms.LOWEST) else None
+        kept = {key for key, _ in results} if ranked else None
         values = {value for _, value in results}
         cells = [
             line for line in lines
@@ -172,44 +141,28 @@ class Computing:
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
         column = form.measure or form.key or naming
-        computation.cells.append(_cells(table, column, [line.row for line in cells]))
-        unit = _unit(table, form, lines)
+        computation.cells.append(cells_of(table, column, [line.row for line in cells]))
+        measured_column = next((one for one in table.columns if one.number == form.measure), None)
+        unit = unit_of(measured_column, own) if measured_column is not None and form.kind != forms.COUNT else ""
         if len(results) == 1 and not results[0][0]:
-            computation.text = f"{_sentence(computation.formula)}: {_written(results[0][1], unit)}"
+            computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
         else:
-            rows = [f"- {key}: {_written(value, unit)}" for key, value in results]
-            computation.text = "\n".join([f"{_sentence(computation.formula)}:", *rows])
+            listed = [f"- {key}: {written(value, unit)}" for key, value in results]
+            computation.text = "\n".join([f"{sentence(computation.formula)}:", *listed])
         self._note(computation, form, lines, table, totals, words.tables)
         return computation
 
-    def _lines(self, table: TableDescription, form: Form, where: str, parameters: Sequence[object]) -> list[_Line]:
-        raw, measure = _raw(table), form.measure
-        there = set(self._engine.run(f"SELECT * FROM {raw} LIMIT 0")[0])
-        number, text, own = (f"{kind}{measure}" if f"{kind}{measure}" in there else "NULL" for kind in "ntm")
+    def _lines(self, table: TableDescription, form: Form, where: str) -> list[_Line]:
+        there = set(self._engine.run(f"SELECT * FROM {raw(table)} LIMIT 0")[0])
+        number, text, own = (f"{kind}{form.measure}" if f"{kind}{form.measure}" in there else "NULL" for kind in "ntm")
+        key = f"t{form.key}" if form.key else "''"
         statement = (
-            f"SELECT row, {_key(form)}, {number}, {text}, {own} FROM {raw}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"
+            f"SELECT row, {key}, {number}, {text}, {own} FROM {raw(table)}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"
         )
         return [
-            _Line(row, str(key or ""), value, written, str(said or ""))
-            for row, key, value, written, said in self._engine.run(statement, parameters)[1]
+            _Line(row, str(key or ""), value, told, str(said or ""))
+            for row, key, value, told, said in self._engine.run(statement)[1]
         ]
-
-    def _mixed(self, table: TableDescription, form: Form, lines: Sequence[_Line]) -> str:
-        """Return what is mixed among numbers that are added or compared, "" where all are alike."""
-        if not form.measure:
-            return ""
-        own = {line.measure for line in lines if line.number is not None}
-        if len(own) > 1:
-            return ", ".join(sorted(own))
-        rows = {line.row for line in lines}
-        for column in table.columns:
-            codes = set(self._texts(table, column.number)) if column.type == COLUMN_TYPE_TEXT else set()
-            if len(codes) > 1 and codes <= _CODES:
-                here = self._engine.run(f"SELECT row, t{column.number} FROM {_raw(table)}")[1]
-                found = sorted({text for row, text in here if row in rows and text})
-                if len(found) > 1:
-                    return f"{', '.join(found)} ({column.name})"
-        return ""
 
     def _recomputed(
         self, table: TableDescription, form: Form, naming: int, totals: Sequence[str]
@@ -265,12 +218,8 @@ class Computing:
         if len(pairs) != 1:
             return None
         one, two, (key_one, key_two, first, second) = pairs[0]
-        statement = (
-            f"SELECT coalesce(a.t{key_one}, b.t{key_two}) AS key, a.n{first} AS first, b.n{second} AS second, "
-            f"a.row, b.row FROM {_raw(one)} a FULL JOIN {_raw(two)} b ON a.t{key_one} = b.t{key_two} "
-            "ORDER BY coalesce(a.row, b.row)"
-        )
-        rows = [row for row in self._engine.run(statement)[1] if row[0] and not _is_total(row[0])]
+        statement = checked(_differences(one, two, (key_one, key_two, first, second)), self._views)
+        rows = [row for row in self._engine.run(statement)[1] if row[0] and not is_total(row[0])]
         keys = [row[0] for row in rows]
         if not rows or len(rows) > MOST_ROWS or len(set(keys)) < len(keys):
             return None  # a key that names several rows says nothing of which to compare
@@ -280,6 +229,7 @@ class Computing:
         differing = [one for one in both if wanted or abs(one[1]) > 1e-9]
         header = next(column.name for column in one.columns if column.number == first)
         computation = TableComputation(query=statement)
+        computation.document_ids.extend(dict.fromkeys((one.document_id, two.document_id)))
         computation.formula = words.tables.difference_of.format(column=header, second=named[1], first=named[0])
         own = [
             {row.cells[key].text: float(row.cells[number].value or 0.0) for row in self._again(table)
@@ -292,8 +242,8 @@ class Computing:
             and math.isclose(own[1][key] - own[0][key], value, rel_tol=1e-9, abs_tol=1e-9)
             for key, value, _, _ in both
         )
-        listed = [f"- {key}: {_written(value, '', signed=True)}" for key, value, _, _ in differing]
-        computation.text = "\n".join([f"{_sentence(computation.formula)}:", *listed])
+        listed = [f"- {key}: {written(value, '', signed=True)}" for key, value, _, _ in differing]
+        computation.text = "\n".join([f"{sentence(computation.formula)}:", *listed])
         if same := len(both) - len(differing):
             computation.notes.append(words.tables.same.format(count=same))
         for file, place, other in ((named[0], 1, 2), (named[1], 2, 1)):
@@ -301,34 +251,46 @@ class Computing:
             if only:
                 computation.notes.append(words.tables.only_in.format(file=file, keys=", ".join(only)))
         for table, column, place in ((one, first, 2), (two, second, 3)):
-            computation.cells.append(_cells(table, column, sorted(found[place] for found in both)))
+            computation.cells.append(cells_of(table, column, sorted(found[place] for found in both)))
         return computation
 
 
-def _raw(table: TableDescription) -> str:
-    return quoted("raw_" + table.view)
+def _kept_name(column: int, kind: str) -> str:
+    return f"{kind}{column}"
 
 
-def _key(form: Form) -> str:
-    return f"t{form.key}" if form.key else "''"
-
-
-def _where(form: Form, naming: int, totals: Sequence[str]) -> tuple[str, list[object]]:
-    parts, parameters = ["true"], list[object]()
+def _where(form: Form, naming: int, totals: Sequence[str], name: Callable[[int, str], str]) -> str:
+    """Return the condition that rows count by; `name` gives what a column's texts ("t") or numbers ("n") are called."""
+    parts = ["true"]
     by_column: dict[int, list[object]] = {}
     for one in form.filters:
         if one.op == "=":
             by_column.setdefault(one.column, []).append(one.value)
         else:
-            parts.append(f"n{one.column} {one.op} ?")
-            parameters.append(one.value)
+            parts.append(f"{name(one.column, 'n')} {one.op} {literal(one.value)}")
     for column, values in by_column.items():
-        parts.append(f"t{column} IN ({', '.join('?' * len(values))})")
-        parameters += values
+        parts.append(f"{name(column, 't')} IN ({', '.join(map(literal, values))})")
     if totals:
-        parts.append(f"(t{naming} IS NULL OR t{naming} NOT IN ({', '.join('?' * len(totals))}))")
-        parameters += totals
-    return f" WHERE {' AND '.join(parts)}", parameters
+        column_name = name(naming, "t")
+        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals))}))")
+    return f" WHERE {' AND '.join(parts[1:] or parts)}"
+
+
+def _statement(table: TableDescription, form: Form, naming: int, totals: Sequence[str]) -> str:
+    """Return the statement of a form over the table as callers query it, without the limit of the first so many."""
+    names = {column.number: quoted(column.name) for column in table.columns}
+    measured = names[form.measure] if form.measure else '"_row"'
+    key = f"{names[form.key]}, " if form.key else ""
+    source = f"{quoted(table.view)}{_where(form, naming, totals, lambda column, _: names[column])}"
+    calls = {forms.TOTAL: f"SUM({measured})", forms.AVERAGE: f"AVG({measured})", forms.COUNT: "COUNT(*)"}
+    if form.kind in calls and not form.grouped:
+        return f"SELECT {calls[form.kind]} FROM {source}"
+    if form.kind in calls:
+        return f'SELECT {key}{calls[form.kind]} FROM {source} GROUP BY 1 ORDER BY MIN("_row")'
+    if form.kind == forms.ROWS:
+        return f'SELECT {key}{measured} FROM {source} ORDER BY "_row"'
+    order = "DESC" if form.kind == forms.HIGHEST else "ASC"
+    return f'SELECT {key}{measured} FROM {source} AND {measured} IS NOT NULL ORDER BY {measured} {order}, "_row"'
 
 
 def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
@@ -358,6 +320,19 @@ def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> boo
         if key != other or not alike:
             return False
     return True
+
+
+def _differences(one: TableDescription, two: TableDescription, columns: tuple[int, int, int, int]) -> str:
+    """Return the statement over two tables that gives a key, both numbers, and their rows."""
+    key_one, key_two, first, second = (
+        f"{alias}.{quoted(table.columns[number - 1].name)}"
+        for alias, table, number in zip("abab", (one, two, one, two), columns, strict=True)
+    )
+    return (
+        f'SELECT COALESCE({key_one}, {key_two}) AS "key", {first} AS "first", {second} AS "second", '
+        f'a."_row" AS "row_first", b."_row" AS "row_second" FROM {quoted(one.view)} AS a '
+        f'FULL JOIN {quoted(two.view)} AS b ON {key_one} = {key_two} ORDER BY COALESCE(a."_row", b."_row")'
+    )
 
 
 def _shared(one: TableDescription, two: TableDescription, asked: Sequence[str]) -> tuple[int, int, int, int] | None:
@@ -396,18 +371,6 @@ def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
     )
 
 
-@lru_cache(maxsize=1)
-def _total_words() -> frozenset[tuple[str, ...]]:
-    every = [one for one in map(locales.known, locales.codes()) if one is not None]
-    return frozenset(forms.tokens(phrase) for one in every for phrase in one.tables.total if "*" not in phrase)
-
-
-def _is_total(text: str) -> bool:
-    """Tell whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
-    parts = forms.tokens(text)
-    return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in _total_words())
-
-
 def _formula(table: TableDescription, form: Form, words: TableWords) -> str:
     names = {column.number: column.name for column in table.columns}
     plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
@@ -416,43 +379,8 @@ def _formula(table: TableDescription, form: Form, words: TableWords) -> str:
         formula = words.by.format(formula=formula, column=names[form.key])
     if form.filters:
         said = ", ".join(
-            f"{names[one.column]} {one.op} {one.value if isinstance(one.value, str) else _written(one.value, '')}"
+            f"{names[one.column]} {one.op} {one.value if isinstance(one.value, str) else written(one.value, '')}"
             for one in form.filters
         )
         formula = words.where.format(formula=formula, filters=said)
     return formula
-
-
-def _cells(table: TableDescription, column: int, rows: Sequence[int]) -> ComputedCells:
-    """Return the cells of a column in rows, as ranges."""
-    letters = column_letters(column - 1)
-    ranges = []
-    for _, run in groupby(enumerate(sorted(rows)), key=lambda one: one[1] - one[0]):
-        numbers = [row for _, row in run]
-        ranges.append(f"{letters}{numbers[0]}" + (f":{letters}{numbers[-1]}" if len(numbers) > 1 else ""))
-    found = ComputedCells(
-        document_id=table.document_id, filename=table.filename, table=table.number, name=table.name, count=len(rows)
-    )
-    found.column = next(one.name for one in table.columns if one.number == column)
-    found.ranges.extend(ranges[:_MOST_RANGES])
-    return found
-
-
-def _unit(table: TableDescription, form: Form, lines: Sequence[_Line]) -> str:
-    if not form.measure or form.kind == forms.COUNT:
-        return ""
-    measure = next(column.measure for column in table.columns if column.number == form.measure)
-    percent = any('"%"' in line.measure for line in lines)
-    return "%" if percent else measure.currency or measure.unit
-
-
-def _written(value: float | None, unit: str, *, signed: bool = False) -> str:
-    if value is None:
-        return "–"
-    rounded = round(value, 2)
-    text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.2f}".rstrip("0")
-    return (f"+{text}" if signed and rounded > 0 else text) + (f" {unit}" if unit else "")
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]

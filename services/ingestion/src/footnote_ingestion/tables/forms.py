@@ -141,7 +141,7 @@ class _Reading:
         found: dict[str, int] = {}
         phrases = [(phrase, form) for form in _FORMS for phrase in getattr(self._words, form)]
         for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
-            for start, end in self._places(list(_units(phrase)), exact=True):
+            for start, end in self._places(list(units(phrase)), exact=True):
                 self._take(range(start, end), "form")
                 found.setdefault(form, end)
         return found
@@ -178,7 +178,7 @@ class _Reading:
         for form, op in (("above", ">"), ("below", "<")):
             place = said.get(form)
             if place is not None and place < len(self._asked) and self._asked[place][0].isdigit():
-                found.append((op, _number(self._asked[place])))
+                found.append((op, number_of(self._asked[place])))
                 self._taken[place] = "number"
         return found
 
@@ -186,7 +186,7 @@ class _Reading:
         if HIGHEST in said or LOWEST in said:
             for place in self._free():
                 word = self._asked[place]
-                number = int(word) if word.isdigit() and len(word) < 3 else _place_of(word, self._words.numbers)
+                number = int(word) if word.isdigit() and len(word) < 3 else place_of(word, self._words.numbers)
                 if number > 1:
                     self._taken[place] = "number"
                     return number
@@ -220,7 +220,7 @@ class _Reading:
     def _rest_says_nothing(self) -> bool:
         stop = {fold(word) for word in STOP_WORDS.get(self._language, ())}
         for phrase in self._words.said:
-            for start, end in self._places(list(_units(phrase)), exact=True):
+            for start, end in self._places(list(units(phrase)), exact=True):
                 self._take(range(start, end), "said")
         return all(self._asked[place] in stop for place in self._free())
 
@@ -237,17 +237,19 @@ class _Reading:
             there = range(start, start + len(parts))
             if any(place in self._taken and self._taken[place] != "header" for place in there):
                 continue
-            if all(_same(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
+            if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
                 yield start, start + len(parts)
 
 
-def _same(word: str, part: str, exact: bool) -> bool:
+def same_word(word: str, part: str, exact: bool) -> bool:
+    """Tell whether a word is that of a phrase: `part` may end in "*", and may differ by its ending unless `exact`."""
     if part.endswith("*"):
         return word.startswith(part[:-1])
     return word == part if exact else alike(word, part)
 
 
-def _units(phrase: str) -> Iterator[str]:
+def units(phrase: str) -> Iterator[str]:
+    """Return the words of a phrase; characters of scripts without spaces apart."""
     for part in fold(phrase).split():
         yield from part if is_unspaced(part[0]) else [part]
 
@@ -264,12 +266,14 @@ def _runs(header: str) -> Iterator[Sequence[str]]:
         yield run
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
+    """Return the number that a word writes, with a comma or a point."""
     whole, _, part = text.replace(",", ".").rpartition(".")
     if whole and len(part) == 3:
         return float(whole.replace(".", "") + part)
     return float(f"{whole.replace('.', '')}.{part}" if whole else part)
 
 
-def _place_of(word: str, numbers: Sequence[str]) -> int:
+def place_of(word: str, numbers: Sequence[str]) -> int:
+    """Return the number that a word is, of those that a locale lists from two; 0 for none."""
     return next((place for place, one in enumerate(numbers, 2) if fold(one) == word), 0)

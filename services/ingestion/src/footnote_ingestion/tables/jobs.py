@@ -28,10 +28,12 @@ from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Archive, Engine, Session, TooCostly
 from footnote_ingestion.tables.kept import Keeper
 from footnote_ingestion.tables.statements import RefusedStatement
+from footnote_ingestion.tables.written_queries import WrittenQuery
 
 REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUND"
 """Failure reasons besides those of parsers."""
 _PART = 1024 * 1024
+_MOST_TABLES = 50
 
 
 class Kept:
@@ -113,8 +115,8 @@ class OwnRows:
 class Question:
     """A question about the tables of `documents`, (id, file name, type) each, in the order of the archives.
 
-    `query` is a statement. With `question`, the documents' files follow the archives. Otherwise it asks for rows of the
-    table `number` after place `after`, or for descriptions.
+    `query` is a statement. With `question`, the documents' files follow the archives, and a `query` is what a
+    model wrote for it. Otherwise it asks for rows of the table `number` after place `after`, or for descriptions.
     """
 
     documents: Sequence[tuple[str, str, str]]
@@ -145,11 +147,22 @@ def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
         raise ParseError(COSTLY, str(error), "-") from None
 
 
+def _computed(question: Question, engine: Engine, files: Mapping[str, str]) -> ComputeAnswerResponse:
+    own = OwnRows({of[0]: (of[2], files[of[0]]) for of in question.documents})
+    computing = Computing(engine, own.of)
+    if not question.query:
+        found = computing.answer(question.question, question.locale)
+        return ComputeAnswerResponse(computation=found, tables=() if found else engine.tables[:_MOST_TABLES])
+    written = WrittenQuery(engine, own.of, computing.subject)
+    try:
+        return ComputeAnswerResponse(computation=written.answer(question.question, question.query, question.locale))
+    except RefusedStatement as refused:
+        return ComputeAnswerResponse(problem=f"The statement {refused}.")
+
+
 def _answer(question: Question, engine: Engine, files: Mapping[str, str]) -> bytes:
     if question.question:
-        own = OwnRows({of[0]: (of[2], files[of[0]]) for of in question.documents})
-        computed = Computing(engine, own.of).answer(question.question, question.locale)
-        return ComputeAnswerResponse(computation=computed).SerializeToString()
+        return _computed(question, engine, files).SerializeToString()
     if question.query:
         ran = engine.query(question.query)
         result = QueryResult(columns=ran.columns, truncated=ran.truncated, query=ran.query)

@@ -1,0 +1,125 @@
+"""How computed values, their cells and their units are shown, by whatever statement they were computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import lru_cache
+from itertools import groupby
+
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_TEXT, ColumnDescription, ComputedCells, TableDescription
+from footnote_text import locales
+from footnote_text.a1 import column_letters
+
+from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.collected import RowData
+from footnote_ingestion.tables.engine import Engine, quoted
+
+MOST_ROWS = 50_000
+"""Rows whose cells are listed and computed again; an answer from more is not confirmed."""
+MOST_LINES = 200
+"""Rows of an answer."""
+_MOST_VALUES, _LONGEST_VALUE, _MOST_RANGES = 5000, 80, 40
+_CODES = frozenset(
+    {
+        *("EUR", "USD", "GBP", "CHF", "JPY", "CNY", "CAD", "AUD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RUB"),
+        *("INR", "BRL", "MXN", "KRW", "TRY", "ZAR", "AED", "SAR", "EGP", "MAD"),
+    }
+)
+
+Rows = Callable[[TableDescription], Iterable[RowData]]
+"""Reads the rows of a table from the document itself."""
+
+
+def raw(table: TableDescription) -> str:
+    """Return the view of a table's kept columns, in which each cell has its text, value and unit apart."""
+    return quoted("raw_" + table.view)
+
+
+def literal(value: object) -> str:
+    """Return a text or number as SQL."""
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+def texts_of(engine: Engine, table: TableDescription, column: int) -> list[str]:
+    """Return the different texts of a column, without the long ones."""
+    statement = (
+        f"SELECT DISTINCT t{column} FROM {raw(table)} WHERE length(t{column}) <= {_LONGEST_VALUE} LIMIT {_MOST_VALUES}"
+    )
+    return [str(row[0]) for row in engine.run(statement)[1] if row[0]]
+
+
+def measures_of(engine: Engine, table: TableDescription, column: int) -> dict[int, str]:
+    """Return, by row, what each number of a column says itself that it is counted in, "" for nothing."""
+    there = set(engine.run(f"SELECT * FROM {raw(table)} LIMIT 0")[0])
+    if f"n{column}" not in there:
+        return {}
+    own = f"m{column}" if f"m{column}" in there else "NULL"
+    statement = f"SELECT row, {own} FROM {raw(table)} WHERE n{column} IS NOT NULL"
+    return {row: str(said or "") for row, said in engine.run(statement)[1]}
+
+
+def mixed_units(
+    engine: Engine, table: TableDescription, own: Collection[str], rows: Collection[int], apart: Collection[str] = ()
+) -> str:
+    """Return what is mixed among numbers in `rows`, "" where all are alike.
+
+    `own` are the units that the numbers' cells name; columns of currencies named in `apart` keep them apart.
+    """
+    if len(set(own)) > 1:
+        return ", ".join(sorted(set(own)))
+    for column in table.columns:
+        if column.type != COLUMN_TYPE_TEXT or column.name.casefold() in apart:
+            continue
+        codes = set(texts_of(engine, table, column.number))
+        if len(codes) > 1 and codes <= _CODES:
+            here = engine.run(f"SELECT row, t{column.number} FROM {raw(table)}")[1]
+            found = sorted({text for row, text in here if row in rows and text})
+            if len(found) > 1:
+                return f"{', '.join(found)} ({column.name})"
+    return ""
+
+
+def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
+    """Return what a column's numbers are counted in; `own` are the units that its cells name."""
+    return "%" if any('"%"' in one for one in own) else column.measure.currency or column.measure.unit
+
+
+@lru_cache(maxsize=1)
+def _total_words() -> frozenset[tuple[str, ...]]:
+    every = [one for one in map(locales.known, locales.codes()) if one is not None]
+    return frozenset(forms.tokens(phrase) for one in every for phrase in one.tables.total if "*" not in phrase)
+
+
+def is_total(text: str) -> bool:
+    """Tell whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
+    parts = forms.tokens(text)
+    return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in _total_words())
+
+
+def cells_of(table: TableDescription, column: int, rows: Sequence[int]) -> ComputedCells:
+    """Return the cells of a column in rows, as ranges."""
+    letters = column_letters(column - 1)
+    ranges = []
+    for _, run in groupby(enumerate(sorted(rows)), key=lambda one: one[1] - one[0]):
+        numbers = [row for _, row in run]
+        ranges.append(f"{letters}{numbers[0]}" + (f":{letters}{numbers[-1]}" if len(numbers) > 1 else ""))
+    found = ComputedCells(
+        document_id=table.document_id, filename=table.filename, table=table.number, name=table.name, count=len(rows)
+    )
+    found.column = next(one.name for one in table.columns if one.number == column)
+    found.ranges.extend(ranges[:_MOST_RANGES])
+    return found
+
+
+def written(value: float | None, unit: str, *, signed: bool = False) -> str:
+    """Return a number as it stands in an answer, rounded to two places, with its unit."""
+    if value is None:
+        return "–"
+    rounded = round(value, 2)
+    text = f"{int(rounded)}" if rounded == int(rounded) else f"{rounded:.2f}".rstrip("0")
+    return (f"+{text}" if signed and rounded > 0 else text) + (f" {unit}" if unit else "")
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital at its start."""
+    return text[:1].upper() + text[1:]
