@@ -38,7 +38,7 @@ _SETTINGS = (
 )
 
 _TIMER_STACK = 256 * 1024
-_MOST_WAITING, _SHORTEST = 6, 0.05
+_MOST_WAITING, _SHORTEST = 3, 0.05
 """How many times its processor time a statement may take by the clock; seconds too short to wait for."""
 
 
