@@ -115,7 +115,7 @@ class Run:
         self._said = ""
         self._found = False
         """Whether the search found passages."""
-        self._rewriting_usage = Usage()
+        self._usage_beside = Usage()
         self._refused: FootnoteError | None = None
         """The reason why the answer must stop."""
 
@@ -182,9 +182,7 @@ class Run:
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         name_collections(built.sources, found.chunks)
         computed, spent = await self._steps.compute(question, found, built.prompt.locale, model, of_prompt)
-        self._tab.beside(spent)
-        self._rewriting.prompt_tokens += spent.prompt_tokens
-        self._rewriting.completion_tokens += spent.completion_tokens
+        self._spent_beside(spent)
         by_tables = computed.confirmed and not (computed.doubts and model.strict)
         if by_tables:
             made, added = computed_answers.answer_of(computed, built.sources, found.chunks, built.prompt.locale)
@@ -296,8 +294,8 @@ class Run:
         """Store the answer in its conversation and return the last event."""
         assert self._answered is not None
         answer = self._answered.answer
-        answer.usage.prompt_tokens += self._rewriting_usage.prompt_tokens
-        answer.usage.completion_tokens += self._rewriting_usage.completion_tokens
+        answer.usage.prompt_tokens += self._usage_beside.prompt_tokens
+        answer.usage.completion_tokens += self._usage_beside.completion_tokens
         completed = AskCompleted(
             answer=answer,
             sources=built.sources,
@@ -322,6 +320,12 @@ class Run:
         self._found = bool(found.chunks)
         self._tools.activity.searched(self._scope.tenant_id, seconds, self._found)
 
+    def _spent_beside(self, usage: Usage) -> None:
+        """Count the tokens of a model call beside the answer's own."""
+        self._tab.beside(usage)
+        self._usage_beside.prompt_tokens += usage.prompt_tokens
+        self._usage_beside.completion_tokens += usage.completion_tokens
+
     def _rewriting(
         self, plan: augmentation.PlanQueryResponse, settings: "asyncio.Task[_Settings]"
     ) -> "asyncio.Task[str] | None":
@@ -337,8 +341,7 @@ class Run:
         rewritten = await self._steps.rewrite(
             self._question, self._past.messages, self._effective(of_collections)[2], bounds
         )
-        self._tab.beside(rewritten.usage)
-        self._rewriting_usage = rewritten.usage
+        self._spent_beside(rewritten.usage)
         return str(rewritten.question)
 
     async def _rewritten(self, rewriting: "asyncio.Task[str]", began: float) -> str:
