@@ -161,7 +161,12 @@ BREAKS = {
     "another type": (ANSWER, "string quote = 7", "int32 quote = 7"),
     "another number": (ANSWER, "DegradationReason reason = 2;", "DegradationReason reason = 22;"),
     "another name": (ANSWER, "string quote = 7", "string words = 7"),
-    "a field removed": (ANSWER, "  // The words of the source that bear the sentence out.\n  string quote = 7;\n", ""),
+    "a field removed": (
+        ANSWER,
+        "  // The words of the source that bear the sentence out.\n"
+        "  string quote = 7 [(google.api.field_behavior) = OUTPUT_ONLY];\n",
+        "",
+    ),
     "a value removed": (ANSWER, "  // Cut at max_tokens.\n  FINISH_REASON_MAX_TOKENS = 4;\n", ""),
     "a stage's field": ("retrieval/v1/retrieval_service.proto", "string query = 2", "bytes query = 2"),
     "a call removed": (
