@@ -85,6 +85,24 @@ async def test_a_named_file_is_found_whatever_min_score_says(library: Library) -
     assert not other.chunks
 
 
+@pytest.mark.parametrize("words", [3, 12, 150])
+async def test_one_clause_in_six_contracts_is_one_result_that_names_all_six_places(
+    library: Library, words: int
+) -> None:
+    shelf = await library.add_collection(f"contracts{words}")
+    clause = " ".join(["Termination needs notice.", *(f"clause{n}" for n in range(words))])
+    for number in range(6):
+        await library.add(
+            shelf, chunks_of([clause], f"d{number}", filename=f"{number}.pdf", title=f"Contract {number}")
+        )
+    await library.add(shelf, chunks_of(["Notice is given in writing."], "other", filename="other.pdf"))
+    found = await retrieve(library, "termination notice", settings=RetrievalSettings(limit=2))
+    first, second = found.chunks
+    assert {first.chunk.filename, *(one.filename for one in first.repetitions)} == {f"{n}.pdf" for n in range(6)}
+    assert all(one.chunk_id and one.document_id and one.HasField("locator") for one in first.repetitions)
+    assert (second.chunk.filename, list(second.repetitions)) == ("other.pdf", [])
+
+
 async def test_fields_by_their_names_and_those_that_nobody_has(library: Library) -> None:
     shelf = await library.add_collection("c")
     chunks = chunks_of(["alpha one", "alpha two"], metadata={"year": 2023})

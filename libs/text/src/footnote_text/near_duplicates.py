@@ -64,14 +64,17 @@ class Originals(Generic[T]):
         """The new items, in order of arrival."""
         return [item for item, _ in self._kept]
 
-    def of(self, item: T, words: Sequence[str], counts: Callable[[T], bool] = lambda _: True) -> T | None:
+    def of(
+        self, item: T, words: Sequence[str], counts: Callable[[T], bool] = lambda _: True, *, keep: bool = True
+    ) -> T | None:
         """Return the kept item that `item`, a passage of these words, repeats; None after keeping it as new.
 
-        Items for which `counts` is false are not considered as originals.
+        Items for which `counts` is false are not considered as originals. Without `keep` a new one is not kept.
         """
         mine = runs(words, self._whole_below)
         for other, theirs in self._kept:
             if self._same(mine, theirs) and counts(other):
                 return other
-        self._kept.append((item, mine))
+        if keep:
+            self._kept.append((item, mine))
         return None

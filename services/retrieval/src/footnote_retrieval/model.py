@@ -166,6 +166,8 @@ class Candidate:
     """It has no vector yet."""
     level: float = 1.0
     """The maximum score of its model's candidates, of which later additions are a share."""
+    repetitions: list[Hit] = field(default_factory=list)
+    """Rows that say nearly the same, best first."""
     _changes: list[tuple[ScoreAdjustmentKind.ValueType, float, float | str]] = field(default_factory=list)
 
     def adjust(self, kind: ScoreAdjustmentKind.ValueType, delta: float, basis: float | str = 0.0) -> None:

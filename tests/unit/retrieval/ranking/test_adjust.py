@@ -65,6 +65,13 @@ def test_repetitions_leave_their_place_to_others() -> None:
     )
     assert [c.hit.chunk.document_id for c in kept] == ["a", "c"]
     assert kept[0].adjustments[0].kind == SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE
+    assert [hit.document_id for hit in kept[0].repetitions] == ["b"]
+
+
+def test_a_file_that_is_named_repeats_no_other_named_one() -> None:
+    files = [NamedFile("a.pdf", ("a",)), NamedFile("b.pdf", ("b",))]
+    candidates = [candidate(LONG, 0.9, one) for one in "abc"]
+    assert [c.hit.document_id for c in without_repetitions(candidates, 5, 0.9, files)] == ["a", "b", "c"]
 
 
 def test_short_passages_repeat_only_when_equal() -> None:

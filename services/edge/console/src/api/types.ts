@@ -1574,6 +1574,13 @@ export interface Reliability {
   claims_unread: number;
 }
 
+export interface Repetition {
+  chunk_id: string;
+  document_id: string;
+  filename: string;
+  locator?: Locator;
+}
+
 export interface ReplayAnswerRequest {
   answer_id: string;
   include: AnswerPart[];
@@ -1647,6 +1654,7 @@ export interface ScoredChunk {
   channels: ChannelScore[];
   adjustments: ScoreAdjustment[];
   neighbors: Chunk[];
+  repetitions: Repetition[];
 }
 
 export type SearchChannel =

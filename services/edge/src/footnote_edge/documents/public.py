@@ -68,6 +68,7 @@ def scored_of(row: passage_pb2.ScoredChunk) -> ScoredChunk:
         channels=row.channels,
         adjustments=row.adjustments,
         neighbors=[chunk_of(one) for one in row.neighbors],
+        repetitions=row.repetitions,
     )
 
 

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE
 from footnote_text.near_duplicates import Originals, alike
 
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.query.files import NamedFile
 
-_SHORT = 8  # terms; shorter passages count as repetitions only if equal
+_WORD = re.compile(r"\w+")
+_SHORT = 8  # words; shorter passages count as repetitions only if equal
+_MOST = 100  # repetitions that a passage names
+_LOOKED_AT = 100  # candidates after the last wanted one that may repeat one before
 
 
-def without_repetitions(candidates: Sequence[Candidate], wanted: int, threshold: float) -> list[Candidate]:
-    """Return the first `wanted` candidates without near repetitions of earlier ones."""
+def without_repetitions(
+    candidates: Sequence[Candidate], wanted: int, threshold: float, named: Sequence[NamedFile] = ()
+) -> list[Candidate]:
+    """Return the first `wanted` candidates without near repetitions of earlier ones, which name these.
+
+    The passages themselves are compared, not the titles above them: one clause in six contracts is one result. Of
+    several `named` files none repeats another.
+    """
     originals: Originals[Candidate] = Originals(alike(threshold), whole_below=_SHORT)
-    for candidate in candidates:
-        if len(originals) >= wanted:
+    file_of = {document_id: at for at, file in enumerate(named) for document_id in file.document_ids}
+    last = len(candidates)
+    for at, candidate in enumerate(candidates):
+        if at >= last:
             break
-        original = originals.of(candidate, candidate.hit.lexical_text.split())
-        if original is not None:
+        file = file_of.get(candidate.hit.document_id)
+        original = originals.of(
+            candidate,
+            _WORD.findall(candidate.hit.text.casefold()),
+            lambda one, file=file: file_of.get(one.hit.document_id) == file,  # type: ignore[misc]
+            keep=len(originals) < wanted,
+        )
+        if original is not None and len(original.repetitions) < _MOST:
+            original.repetitions.append(candidate.hit)
             original.adjust(SCORE_ADJUSTMENT_KIND_NEAR_DUPLICATE, 0.0, candidate.hit.id)
+        if len(originals) >= wanted:
+            last = min(last, at + 1 + _LOOKED_AT) if last == len(candidates) else last
     return originals.kept

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import Degradation
-from footnote.types.v1.chunk_pb2 import ChannelScore, SearchChannel
+from footnote.types.v1.chunk_pb2 import ChannelScore, Repetition, SearchChannel
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
@@ -46,6 +46,20 @@ def scored(candidate: Candidate, *, explain: bool) -> ScoredChunk:
         # A channel's score for a candidate that it did not find itself is shown only with `explain`.
         if raw is not None and (rank or explain):
             made.channels.append(ChannelScore(channel=channel, raw_score=raw, score=normal, rank=rank, weight=weight))
+    made.repetitions.extend(_repetitions(candidate))
     if explain:
         made.adjustments.extend(adjustment.message() for adjustment in candidate.adjustments)
     return made
+
+
+def _repetitions(candidate: Candidate) -> Iterator[Repetition]:
+    """Yield the other places of a passage; damaged rows are left out, as they are from results."""
+    for hit in candidate.repetitions:
+        try:
+            chunk = hit.decode()
+        except FootnoteError as error:
+            _log.error("row_unreadable", chunk_id=hit.id, error=error.message)
+            continue
+        yield Repetition(
+            chunk_id=chunk.id, document_id=chunk.document_id, filename=chunk.filename, locator=chunk.locator
+        )

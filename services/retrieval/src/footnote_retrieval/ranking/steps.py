@@ -124,7 +124,7 @@ def _sorted(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
 def _without_repetitions(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
     """Drop near repetitions of a better one; the best chunk of a named file may be far down."""
     keep = len(candidates) if len(ranking.named) > 1 else ranking.wanted
-    return without_repetitions(candidates, keep, ranking.near_duplicate)
+    return without_repetitions(candidates, keep, ranking.near_duplicate, ranking.named)
 
 
 def _named_files(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:
