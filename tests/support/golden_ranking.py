@@ -127,7 +127,7 @@ def _vector(rng: random.Random) -> Any:
 
 def outcome(ranking: Ranking) -> dict[str, Any]:
     """Rank, and return results with every number that a search shows of them, in order."""
-    ranked = rank(ranking, Stopwatch(PIPELINE_STAGE_RETRIEVAL))
+    ranked = rank(ranking, Stopwatch(PIPELINE_STAGE_RETRIEVAL)).page
     return {
         "weights": [run.weight for run in ranking.findings.runs],
         "results": [

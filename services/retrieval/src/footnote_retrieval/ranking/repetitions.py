@@ -26,7 +26,8 @@ def without_repetitions(
     several `named` files none repeats another.
     """
     originals: Originals[Candidate] = Originals(alike(threshold), whole_below=_SHORT)
-    file_of = {document_id: at for at, file in enumerate(named) for document_id in file.document_ids}
+    several = named if len(named) > 1 else ()
+    file_of = {document_id: at for at, file in enumerate(several) for document_id in file.document_ids}
     last = len(candidates)
     for at, candidate in enumerate(candidates):
         if at >= last:
