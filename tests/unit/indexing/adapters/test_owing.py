@@ -41,3 +41,21 @@ async def test_a_claim_holds_for_its_time_and_not_beyond_a_clock_that_was_put_ba
     monkeypatch.setattr(owing, "now_ms", lambda: now_ms() + ahead * 1000)
     again = await held.claim((), SECONDS)
     assert (again is None) is (-SECONDS < ahead < SECONDS)
+
+
+async def test_small_documents_pass_large_ones_until_those_have_waited_as_long(database: Database) -> None:
+    def row(document_id: str, owed: int, since: int) -> dict[str, object]:
+        return {
+            "collection_id": "c", "generation": 1, "document_id": document_id, "revision": 1, "state": CURRENT,
+            "fingerprint": "", "contextual_header": False, "chunks_expected": owed, "chunks_stored": owed,
+            "vectors_owed": owed, "updated_at": since,
+        }  # fmt: skip
+
+    large = 1000 * owing._PER_VECTOR
+    rows = [row("large", 1000, 0), row("small", 2, large - 200), row("late", 2, large), row("smaller", 1, large - 200)]
+    async with database.write() as connection:
+        await connection.execute(sa.delete(revisions))
+        await connection.execute(sa.insert(revisions), rows)
+    held = Owing(database)
+    claims = [await held.claim((), SECONDS) for _ in rows]
+    assert [claim[0].document_id for claim in claims if claim] == ["smaller", "small", "large", "late"]
