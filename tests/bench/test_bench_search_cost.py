@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import os
 import statistics
-import sys
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 
@@ -22,7 +21,8 @@ from bench.page.texts import find_texts
 from bench.page.world import made_rows
 from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.types.v1.collection_pb2 import RetrievalSettings
-from support.deployment import ROOT, Deployment
+from support.checkouts import import_path
+from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
 from support.replicas.tables import table
 
@@ -35,13 +35,6 @@ Found = list[tuple[str, float]]
 """Texts and scores of one search, best first."""
 ROUNDS = int(os.environ.get("FOOTNOTE_BENCH_ROUNDS", "5"))
 BEFORE = os.environ.get("FOOTNOTE_BENCH_BEFORE", "")
-
-
-def _checkout(folder: str) -> str:
-    """Return the import path of another checkout, before the one that runs."""
-    own = [path for path in sys.path if Path(path).is_relative_to(ROOT) and "site-packages" not in path]
-    moved = [str(Path(folder) / Path(path).relative_to(ROOT)) for path in own]
-    return os.pathsep.join([*moved, *(path for path in sys.path if path not in own)])
 
 
 def spent(running: Deployment) -> dict[str, float]:
@@ -102,7 +95,7 @@ def test_what_a_search_spends(tmp_path: Path) -> None:
         running = {}
         for side, folder in sides.items():
             (tmp_path / side).mkdir()
-            env = {"PYTHONPATH": _checkout(folder)} if folder else {}
+            env = {"PYTHONPATH": import_path(folder)} if folder else {}
             running[side] = Deployment(tmp_path / side, env=env, patience=300.0)
             stack.callback(running[side].stop)
             running[side].start()

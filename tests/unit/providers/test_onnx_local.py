@@ -11,7 +11,7 @@ from footnote_kit.errors import InvalidArgument
 from footnote_providers import registry
 from footnote_providers.base import WeighsQuestions
 from footnote_providers.onnx_files import find_files
-from footnote_providers.onnx_local import OnnxEmbeddings, Settings
+from footnote_providers.onnx_local import OnnxEmbeddings, Settings, by_length
 from footnote_providers.settings import OnnxSettings
 from support.shared import shared_dir
 
@@ -76,3 +76,23 @@ async def test_models_are_found_below_the_deployment_s_folder_only(
             registry.make(registry.check(collection_pb2.EmbeddingSettings(provider="onnx", model=name)))
         assert caught.value.reason == "PROVIDER_INVALID"
     await registry.close_all()
+
+
+class _Tokens:
+    """A tokenized text, as far as batches look at it."""
+
+    def __init__(self, length: int) -> None:
+        self.ids = [0] * length
+
+
+@pytest.mark.parametrize("lengths", [[], [5], [512, 1, 9, 10, 18, 19, 500, 505], list(range(100)), [7] * 50])
+@pytest.mark.parametrize("most", [1, 2, 32])
+def test_texts_of_a_batch_differ_by_few_tokens(lengths: list[int], most: int) -> None:
+    batches = list(by_length([_Tokens(length) for length in lengths], most))  # type: ignore[misc]
+    assert sorted(row for rows in batches for row in rows) == list(range(len(lengths)))
+    for rows in batches:
+        of = [lengths[row] for row in rows]
+        assert len(rows) <= most
+        assert max(of) - min(of) <= 8
+    if lengths == [7] * 50:
+        assert len(batches) == -(-50 // most)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -28,6 +28,9 @@ _DENSE_WEIGHT, _LOWEST_DENSE_WEIGHT = 0.7, 0.4
 _WHOLE, _BROKEN = 1.2, 1.5
 _OVERLAP = 8
 """Consecutive windows overlap by the window's length divided by this."""
+_BATCH = 32
+_MOST_PADDING = 8
+"""Tokens by which the longest text of a batch may exceed the shortest. Padding is computed like text."""
 _UNKNOWN = 3  # pieces that count for a word unknown to the vocabulary
 _UNKNOWN_TOKENS = frozenset({"[UNK]", "<unk>"})
 _LOOKED_AT = 1000  # the most characters of a question that are counted
@@ -60,7 +63,6 @@ class OnnxEmbeddings:
     recommended_dense_weight = _DENSE_WEIGHT
     max_batch = 100
     max_in_flight = 2
-    _inner_batch = 32
 
     def __init__(self, files: tuple[Path, Path], model: str, settings: Settings, threads: int = 0) -> None:
         # Imported with the first model: 20 MB and a quarter of a second that most deployments do not need.
@@ -74,8 +76,10 @@ class OnnxEmbeddings:
         self._tokenizer.enable_truncation(settings.max_tokens, stride=settings.max_tokens // _OVERLAP)
         self._tokenizer.no_padding()
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or _cores()
+        options.intra_op_num_threads = threads or cores()
         options.inter_op_num_threads = 1
+        # Threads that spin between operators took a quarter of the processor time (tests/bench/test_bench_e5_cost.py).
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(
             str(files[0]), sess_options=options, providers=["CPUExecutionProvider"]
         )
@@ -132,25 +136,22 @@ class OnnxEmbeddings:
             vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
             # Each small batch is queued separately, so that a question waits for one of them, not for all passages
             # before it.
-            for rows in self._by_length(windows):
+            for rows in by_length(windows, _BATCH):
                 vectors[rows] = await loop.run_in_executor(self._thread, self._run, [windows[row] for row in rows])
             return _joined(vectors, windows, owners, len(texts))
         except RuntimeError as error:
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
-    def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed any number of texts on the calling thread, in batches of similar length to reduce padding."""
+    def encode(self, texts: Sequence[str], beside: Executor | None = None, batch: int = _BATCH) -> Vectors:
+        """Embed any number of texts in batches of nearly one length, on the calling thread or on those of `beside`."""
         windows, owners = _windows(self._tokenizer.encode_batch(list(texts)))
         vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
-        for rows in self._by_length(windows):
-            vectors[rows] = self._run([windows[row] for row in rows])
+        batches = list(by_length(windows, batch))
+        run = map if beside is None else beside.map
+        made = run(self._run, [[windows[row] for row in rows] for rows in batches])
+        for rows, some in zip(batches, made, strict=True):
+            vectors[rows] = some
         return _joined(vectors, windows, owners, len(texts))
-
-    def _by_length(self, encodings: Sequence[Encoding]) -> Iterator[list[int]]:
-        """Yield the rows in small batches of similar length, the longest first."""
-        order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
-        for start in range(0, len(order), self._inner_batch):
-            yield order[start : start + self._inner_batch]
 
     def _run(self, encodings: list[Encoding]) -> Vectors:
         width = max(len(encoding.ids) for encoding in encodings)
@@ -170,6 +171,19 @@ class OnnxEmbeddings:
         return normalized((output * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
 
 
+def by_length(encodings: Sequence[Encoding], most: int) -> Iterator[list[int]]:
+    """Yield the rows in batches of at most `most` of nearly one length, the longest first."""
+    order = sorted(range(len(encodings)), key=lambda row: -len(encodings[row].ids))
+    batch: list[int] = []
+    for row in order:
+        if batch and (len(batch) == most or len(encodings[batch[0]].ids) - len(encodings[row].ids) > _MOST_PADDING):
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
 def _windows(encodings: Sequence[Encoding]) -> tuple[list[Encoding], list[int]]:
     """Return the windows of all texts, and the index of each window's text."""
     found = [(one, row) for row, first in enumerate(encodings) for one in (first, *first.overflowing)]
@@ -185,5 +199,6 @@ def _joined(vectors: Vectors, windows: Sequence[Encoding], owners: Sequence[int]
     return normalized(sums)
 
 
-def _cores() -> int:
+def cores() -> int:
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

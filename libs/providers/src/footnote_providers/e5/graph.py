@@ -1,7 +1,8 @@
-"""Writes the weights as an ONNX graph that keeps their 4 bits: a BERT encoder of onnxruntime's own operators.
+"""Writes the weights as an ONNX graph that keeps their codes: a BERT encoder of onnxruntime's own operators.
 
-`MatMulNBits` and `GatherBlockQuantized` take the codes and scales unchanged. The graph is therefore as exact and as
-small as the file, without further rounding. The inputs `input_ids` and `attention_mask` are int64 of shape (batch,
+`MatMulNBits` and `GatherBlockQuantized` take the codes and scales unchanged, so the graph is as exact as the file. The
+matrices that are multiplied have 8 bits for each code of 4, which saves unpacking them for every text and costs 11 MB.
+The inputs `input_ids` and `attention_mask` are int64 of shape (batch,
 tokens). The output `last_hidden_state` is float32 of shape (batch, tokens, hidden).
 """
 
@@ -19,6 +20,9 @@ from footnote_providers.e5.weights import BLOCK, Weights
 
 _FUSED = "com.microsoft"
 _BITS = 4
+_MULTIPLIED_BITS = 8
+_ZERO = 8  # the code of weight 0 in the file
+_MULTIPLIED_ZERO = 128  # and in matrices of 8 bits
 _INT8_ACTIVATIONS = 4  # accuracy level: activations are rounded to 8 bits in blocks of 32, as the weights are
 
 
@@ -53,7 +57,7 @@ class _Graph:
 
     def _embedded(self) -> str:
         codes, scales = self._weights.matrix("emb.word", self._shape.hidden)
-        signed = ((codes.astype(np.int8) - 8) & 0x0F).astype(np.uint8)
+        signed = ((codes.astype(np.int8) - _ZERO) & 0x0F).astype(np.uint8)
         words = TensorProto(name="emb.word", data_type=TensorProto.INT4, raw_data=_packed(signed).tobytes())
         words.dims.extend([len(codes), self._shape.hidden])
         self._constants.append(words)
@@ -101,7 +105,11 @@ class _Graph:
         codes = np.concatenate([codes for codes, _ in matrices])
         scales = np.concatenate([scales for _, scales in matrices]).reshape(-1)
         bias = np.concatenate([self._weights.floats(f"{name}.b") for name in names])
-        inputs = [rows, self._constant(f"{output}.w", _packed(codes)), self._constant(f"{output}.scale", scales)]
+        inputs = [
+            rows,
+            self._constant(f"{output}.w", codes + np.uint8(_MULTIPLIED_ZERO - _ZERO)),
+            self._constant(f"{output}.scale", scales),
+        ]
         return self._node(
             "MatMulNBits",
             [*inputs, "", "", self._constant(f"{output}.b", bias)],
@@ -109,7 +117,7 @@ class _Graph:
             _FUSED,
             K=columns,
             N=len(codes),
-            bits=_BITS,
+            bits=_MULTIPLIED_BITS,
             block_size=BLOCK,
             accuracy_level=_INT8_ACTIVATIONS,
         )

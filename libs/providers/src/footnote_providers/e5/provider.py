@@ -21,8 +21,8 @@ DENSE_WEIGHT = 0.7
 # Means over SQuAD-13 and PIAF-fr: questions to passages of the other set, and to the passages that answer them. The
 # floor: over unseen documents the best passage scored 0.45 or more where it was on topic, and 0.31 or less off it.
 COSINES = Cosines(unrelated=0.72, related=0.86, floor=0.38)
-_TOGETHER = 8
-"""Texts per request: a dying process loses only these, and a question waits for at most these."""
+_TOGETHER = 16
+"""Texts per request: a dying process loses only these, and they are enough for every thread of the process."""
 
 
 class Settings(BaseModel):

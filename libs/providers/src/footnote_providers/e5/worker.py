@@ -1,6 +1,7 @@
 """The embedding process: reads texts from stdin, writes vectors to stdout, and ends when stdin does.
 
-Questions have a thread of their own, so that they do not wait for earlier passages.
+Questions have a thread of their own, so that they do not wait for earlier passages. Each batch of passages runs on one
+thread, several batches side by side: threads that share a batch wait for each other at every operator.
 """
 
 from __future__ import annotations
@@ -19,21 +20,24 @@ from footnote_kit.errors import FootnoteError
 
 from footnote_providers.e5 import files
 from footnote_providers.e5.wire import DONE, FAILED, HEADER, PASSAGES, QUERIES, READY
-from footnote_providers.onnx_local import OnnxEmbeddings, Settings
+from footnote_providers.onnx_local import OnnxEmbeddings, Settings, cores
 
 PREFIXES = {QUERIES: "query: ", PASSAGES: "passage: "}
 _MOST_MEMORY = 4 << 30
 _LOWER_PRIORITY = 5
+_BATCH = 2
+"""Passages per batch: the working set of two fits the processor's caches (tests/bench/test_bench_e5_cost.py)."""
 
 
 class _Worker:
     """Runs the model for incoming requests."""
 
-    def __init__(self, model: OnnxEmbeddings, output: BinaryIO) -> None:
+    def __init__(self, model: OnnxEmbeddings, output: BinaryIO, threads: int) -> None:
         self._model = model
         self._output = output
         self._writing = threading.Lock()
         self._threads = {kind: ThreadPoolExecutor(max_workers=1) for kind in PREFIXES}
+        self._batches = ThreadPoolExecutor(max_workers=threads or cores())
 
     def serve(self, source: BinaryIO) -> None:
         """Serve requests until the input ends."""
@@ -45,7 +49,8 @@ class _Worker:
 
     def _answer(self, number: int, kind: int, texts: list[str]) -> None:
         try:
-            vectors = self._model.encode([PREFIXES[kind] + text for text in texts])
+            beside = self._batches if kind == PASSAGES else None
+            vectors = self._model.encode([PREFIXES[kind] + text for text in texts], beside, _BATCH)
             self._write(number, DONE, vectors.tobytes())
         except Exception as error:  # the libraries raise bare exceptions; the parent turns them into a typed one
             self._write(number, FAILED, type(error).__name__.encode())
@@ -77,10 +82,10 @@ def main(arguments: list[str]) -> None:
         files.places(cache),
         "e5",
         Settings(document_prefix="", query_prefix="", max_tokens=512),
-        int(threads),
+        threads=1,
     )
     with contextlib.suppress(BrokenPipeError, KeyboardInterrupt):
-        _Worker(loaded, sys.stdout.buffer).serve(sys.stdin.buffer)
+        _Worker(loaded, sys.stdout.buffer, int(threads)).serve(sys.stdin.buffer)
     os._exit(0)  # unfinished work has no reader
 
 
