@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_WRITER
+from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.gateway.keys import offline
 
 from support.deployment import ROOT, Deployment
@@ -21,6 +21,7 @@ class Site:
     """A deployment, and a browser before it."""
 
     def __init__(self, running: Deployment, browser: Any, keys: dict[str, str]) -> None:
+        self.running = running
         self.url = f"http://{running.address('http')}/"
         self.browser = browser
         self.keys = keys
@@ -47,6 +48,7 @@ async def make_keys(folder: Path) -> dict[str, str]:
     made = {
         "admin": (await keys.create("admin", "acme", "ann", ROLE_ADMIN))[1],
         "writer": (await keys.create("writer", "acme", "wim", ROLE_WRITER))[1],
+        "reader": (await keys.create("reader", "acme", "rae", ROLE_READER))[1],
         "stranger": (await keys.create("other", "rival", "rob", ROLE_ADMIN))[1],
     }
     await database.close()

@@ -6,9 +6,11 @@ pauses (until an event, so that no test sleeps), errors before the stream, a con
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from queue import Queue
 from time import perf_counter
 from typing import Any
 
@@ -205,6 +207,24 @@ class _Chat:
 def _chunk(seen: Seen) -> dict[str, Any]:
     model = seen.body.get("model", "scripted")
     return {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 0, "model": model}
+
+
+@contextmanager
+def model_aside() -> Iterator[ModelServer]:
+    """Runs the server in a thread, for tests whose own thread has another event loop."""
+    loop, ended, found = asyncio.new_event_loop(), asyncio.Event(), Queue[ModelServer]()
+
+    async def serve() -> None:
+        async with serve_model() as server:
+            found.put(server)
+            await ended.wait()
+
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    yield found.get()
+    loop.call_soon_threadsafe(ended.set)
+    thread.join()
+    loop.close()
 
 
 @asynccontextmanager

@@ -6,18 +6,31 @@ from collections.abc import Iterator
 import pytest
 from support.console import CHROMIUM, PATIENCE_MS, SAMPLES, Site, make_keys
 from support.deployment import deployment
+from support.model_chat import ModelServer, model_aside
 
 
 # Of a module, not of the session: while the driver runs, its event loop does, and tests with one of their own cannot.
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def model() -> Iterator[ModelServer]:
+    """A scripted chat model: the provider "openai" of the site, for collections that choose it."""
+    with model_aside() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def site(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed (apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     folder = tmp_path_factory.mktemp("console")
     keys = asyncio.run(make_keys(folder))
+    env = {
+        "FOOTNOTE_EDGE_AUTH": "keys",
+        "FOOTNOTE_OPENAI_BASE_URL": model.url,
+        "FOOTNOTE_OPENAI_API_KEY": "sk-test-key-of-no-value",
+    }
     with (
-        deployment(folder, env={"FOOTNOTE_EDGE_AUTH": "keys"}) as running,
+        deployment(folder, env=env) as running,
         playwright.sync_playwright() as driver,
     ):
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -5,27 +5,40 @@ import { useState } from "preact/hooks";
 import { get } from "./api/client";
 import { finish, signOut, ways } from "./api/oidc";
 import { key, refused } from "./api/session";
-import type { WhoAmIResponse } from "./api/types";
+import { shareSession, shareSignOut } from "./api/sharing";
+import type { Role, WhoAmIResponse } from "./api/types";
 import { Failure, type Fault, Told, faultOf } from "./parts/failure";
 import { announced, arrive, collections, hide, link, loadCollections, me, route } from "./state";
-import { type Key, type Language, language, speak, t } from "./strings";
+import { Icon } from "./parts/icons";
+import { type Key, type Language, language, named, speak, t } from "./strings";
+import { THEMES, choose, theme } from "./theme";
 import { Ask } from "./views/ask";
+import { Audit } from "./views/audit";
 import { Collections } from "./views/collections";
 import { Conversations } from "./views/conversations";
 import { Documents } from "./views/documents";
 import { Keys } from "./views/keys";
 import { Overview } from "./views/overview";
+import { Recent } from "./views/recent";
+import { Sources } from "./views/sources";
 import { SignIn } from "./views/signin";
 import { Viewer } from "./viewer/viewer";
 
-const VIEWS: { name: string; label: Key; draw: (rest: string) => preact.JSX.Element; admin?: boolean }[] = [
+const VIEWS: { name: string; label: Key; draw: (rest: string) => preact.JSX.Element; least?: Role }[] = [
   { name: "ask", label: "nav.ask", draw: (rest) => <Ask conversation={rest} /> },
   { name: "documents", label: "nav.documents", draw: (rest) => <Documents collection={rest} /> },
   { name: "collections", label: "nav.collections", draw: (rest) => <Collections opened={rest} /> },
   { name: "conversations", label: "nav.conversations", draw: () => <Conversations /> },
+  { name: "sources", label: "nav.sources", draw: () => <Sources />, least: "ROLE_WRITER" },
   { name: "overview", label: "nav.overview", draw: () => <Overview /> },
-  { name: "keys", label: "nav.keys", draw: () => <Keys />, admin: true },
+  { name: "keys", label: "nav.keys", draw: () => <Keys />, least: "ROLE_ADMIN" },
+  { name: "audit", label: "nav.audit", draw: () => <Audit />, least: "ROLE_ADMIN" },
 ];
+const ROLES: Role[] = ["ROLE_READER", "ROLE_WRITER", "ROLE_ADMIN"];
+
+function Unknown() {
+  return <div class="page"><h1>{t("route.unknown")}</h1><p>{t("route.unknown.lead")} <a href={link("ask")}>{t("nav.ask")}</a></p></div>;
+}
 
 function App() {
   const [fault, setFault] = useState<Fault | null>(null);
@@ -39,6 +52,7 @@ function App() {
       if (asked !== key.value) return;
       setFault(null);
       me.value = found;
+      shareSession();
       await loadCollections();
     }).catch((error) => asked === key.value && !refused.value && setFault(faultOf(error)));
   });
@@ -47,8 +61,9 @@ function App() {
   if (refused.value) return <SignIn />;
   if (fault) return <main class="signin"><Failure fault={fault} again={() => location.reload()} /></main>;
   if (!me.value) return <main class="signin quiet"><p role="status">{t("loading")}</p></main>;
-  const views = VIEWS.filter((one) => !one.admin || me.value?.role === "ROLE_ADMIN");
-  const view = views.find((one) => one.name === route.value[0]) ?? views[0]!;
+  const views = VIEWS.filter((one) => !one.least || ROLES.indexOf(me.value!.role) >= ROLES.indexOf(one.least));
+  const [name = "ask", rest = ""] = route.value;
+  const view = views.find((one) => one.name === name);
   return (
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>{t("nav.skip")}</a>
@@ -59,9 +74,10 @@ function App() {
             <li><a href={link(one.name)} ref={one === view ? shown : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
           ))}
         </ul>
+        {view?.name === "ask" && <Recent opened={rest} />}
         <Foot />
       </nav>
-      <main id="content" tabIndex={0} key={`${view.name} ${key.value}`}>{view.draw(route.value[1] ?? "")}</main>
+      <main id="content" tabIndex={0} key={`${name} ${key.value}`}>{view ? view.draw(rest) : <Unknown />}</main>
       <Viewer />
       <Told />
       <div class="hidden" aria-live="polite" role="status">{announced.value}</div>
@@ -84,7 +100,8 @@ function Foot() {
         <option value="en">English</option>
         <option value="fr">Français</option>
       </select>
-      {key.value && <button type="button" class="plain" onClick={() => signOut()}>{t("who.out")}</button>}
+      <button type="button" class="plain" aria-label={named("theme", theme.value)} title={named("theme", theme.value)} onClick={() => choose(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!)}><Icon name={theme.value} /></button>
+      {key.value && <button type="button" class="plain" onClick={() => { shareSignOut(); void signOut(); }}>{t("who.out")}</button>}
     </div>
   );
 }

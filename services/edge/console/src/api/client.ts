@@ -1,10 +1,17 @@
 // Calls of the HTTP API with the user's key: JSON, server-sent events, files.
 import { credential } from "./oidc";
-import { turnedAway } from "./session";
+import { key, turnedAway } from "./session";
+import { signedInElsewhere } from "./sharing";
+
+/** A field that was refused, by its name in the contract, and why. */
+export interface Violation {
+  field: string;
+  description: string;
+}
 
 /** What went wrong with a call, in the server's words. */
 export class Problem extends Error {
-  constructor(readonly status: number, readonly reason: string, detail: string) {
+  constructor(readonly status: number, readonly reason: string, detail: string, readonly violations: Violation[] = []) {
     super(detail);
   }
 }
@@ -17,8 +24,8 @@ async function headers(more: Record<string, string> = {}): Promise<Record<string
 async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
-  if (response.status === 401) turnedAway();
-  throw new Problem(response.status, body.reason ?? "", body.detail ?? response.statusText);
+  if (response.status === 401 && (key.value || !(await signedInElsewhere()))) turnedAway();
+  throw new Problem(response.status, body.reason ?? "", body.detail ?? response.statusText, body.errors);
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -45,6 +52,11 @@ export async function call<T>(method: string, path: string, body?: unknown, stop
 }
 
 export const get = <T>(path: string, stop?: AbortSignal) => call<T>("GET", path, undefined, stop);
+
+/** Return what stands at a path as bytes, to be kept as a file. */
+export async function fetched(path: string): Promise<Blob> {
+  return (await send(path, { headers: await headers() })).blob();
+}
 
 /** Return the bytes of a document as it was uploaded: of a revision, or of the one that searches see. */
 export async function download(documentId: string, revision?: number, stop?: AbortSignal): Promise<Blob> {

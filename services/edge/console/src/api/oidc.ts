@@ -1,5 +1,6 @@
 // OpenID Connect: the authorization code flow with PKCE, as a public client. No token ever stands in an address.
 import { AT_ISSUER, hold, key, refused, signIn, type Tokens, tokens, why } from "./session";
+import { askOtherTabs, shareSession } from "./sharing";
 import { outsideLinks } from "../state";
 import type { Key } from "../strings";
 
@@ -165,12 +166,22 @@ export async function credential(): Promise<string> {
   return tokens.value?.token ?? held.token;
 }
 
+/** Renew in one tab at a time: an issuer takes a token to renew with once, and the tabs share one. */
 async function renew(held: Tokens): Promise<void> {
+  await navigator.locks.request("footnote.renewal", async () => {
+    await askOtherTabs();
+    if (tokens.value === held) await renewHere(held);
+  });
+}
+
+async function renewHere(held: Tokens): Promise<void> {
   try {
     const of = await issuer();
     const { token_endpoint: end } = await metadata(of);
     const given = await asking<Given>(end, { grant_type: "refresh_token", refresh_token: held.refresh, client_id: of.client_id });
-    if (tokens.value === held) hold(kept(of, { ...given, refresh_token: given.refresh_token ?? held.refresh }, held.id));
+    if (tokens.value !== held) return;
+    hold(kept(of, { ...given, refresh_token: given.refresh_token ?? held.refresh }, held.id));
+    shareSession();
   } catch (error) {
     // What is held may still do; where it does not, the server says so and one signs in again.
     if (error instanceof Failed && error.text === "signin.refused" && tokens.value === held) hold({ ...held, refresh: "" });

@@ -4,6 +4,8 @@ import type { Key } from "../strings";
 
 const STORE = "footnote.key";
 const TOKENS = "footnote.oidc";
+/** What is typed and not asked yet: it outlives a session that ends by itself, not a sign-out. */
+export const DRAFT = "footnote.draft";
 
 /** What an issuer gave: the token that calls are made with, until when (milliseconds since 1970), and how to renew it. */
 export interface Tokens {
@@ -42,6 +44,7 @@ export function signIn(given: string): void {
   batch(() => {
     hold(null);
     if (given) sessionStorage.setItem(STORE, given);
+    else sessionStorage.removeItem(DRAFT);
     why.value = null;
     refused.value = false;
     key.value = given;

@@ -161,19 +161,26 @@ function About({ citation, source, claim }: { citation: Citation; source: Source
   );
 }
 
+/** Return the footnotes of an answer in lines of text, by the numbers that are shown. */
+export function footnotes(citations: Citation[]): string[] {
+  const numbers = shownNumbers(citations);
+  const lines = new Map<string, string>();
+  for (const one of citations) {
+    const quote = one.quote ? ` — “${one.quote}”` : "";
+    lines.set(`${one.number} ${one.label}`, `[${numbers.get(one.number)}] ${one.label}${quote} (${found(one)})`);
+  }
+  return [...lines.values()];
+}
+
 /** Return an answer with its footnotes below, as text that can be pasted anywhere; numbered as they are shown. */
 export function withFootnotes(text: string, citations: Citation[]): string {
   const numbers = shownNumbers(citations);
   const points = Array.from(text);
   const markers = new Map<number, { end: number; shown: string }>();
-  const lines = new Map<string, string>();
   for (const one of citations) {
-    const mark = `[${numbers.get(one.number)}]`;
-    const quote = one.quote ? ` — “${one.quote}”` : "";
-    lines.set(`${one.number} ${one.label}`, `${mark} ${one.label}${quote} (${found(one)})`);
     if (!one.marker_span) continue;
     const { start, end } = one.marker_span;
-    markers.set(start, { end, shown: (markers.get(start)?.shown ?? "") + mark });
+    markers.set(start, { end, shown: `${markers.get(start)?.shown ?? ""}[${numbers.get(one.number)}]` });
   }
   const parts: string[] = [];
   let done = 0;
@@ -182,5 +189,5 @@ export function withFootnotes(text: string, citations: Citation[]): string {
     done = end;
   }
   const words = parts.join("") + points.slice(done).join("");
-  return lines.size ? `${words}\n\n${[...lines.values()].join("\n")}\n` : `${words}\n`;
+  return citations.length ? `${words}\n\n${footnotes(citations).join("\n")}\n` : `${words}\n`;
 }

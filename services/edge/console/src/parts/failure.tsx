@@ -1,16 +1,33 @@
 // What went wrong, said where it went wrong.
-import { Problem } from "../api/client";
+import { Problem, type Violation } from "../api/client";
 import { Icon } from "./icons";
 import { told } from "../state";
-import { t } from "../strings";
+import { type Key, t } from "../strings";
 
 export interface Fault {
   detail: string;
   reason: string;
 }
 
+/** Fields of the contract by the words that their inputs have here. */
+const FIELDS: Record<string, Key> = {
+  name: "collections.name", description: "collections.description", tags: "documents.tags", title: "conversations.title", question: "ask.question",
+  text: "ask.question", comment: "answer.comment", label: "keys.label", user_id: "keys.user", role: "keys.role", ttl: "keys.days",
+  limit: "collections.limit", max_documents: "collections.most", min_score: "collections.threshold", temperature: "collections.temperature",
+  system_prompt: "collections.prompt", model: "collections.model", provider: "collections.provider", grants: "collections.share",
+};
+
+function refused({ field, description }: Violation): string {
+  const last = field.split(".").at(-1)!.replace(/\[.{0,20}\]$/, "");
+  const words = FIELDS[last] ? t(FIELDS[last]) : last.replaceAll("_", " ");
+  return `${words}: ${description}`;
+}
+
 export function faultOf(error: unknown): Fault {
-  if (error instanceof Problem) return { detail: error.status ? error.message : t("error.unreachable"), reason: error.reason };
+  if (error instanceof Problem) {
+    if (!error.status) return { detail: t("error.unreachable"), reason: error.reason };
+    return { detail: error.violations.length ? error.violations.map(refused).join("\n") : error.message, reason: error.reason };
+  }
   return { detail: error instanceof Error ? error.message : String(error), reason: "" };
 }
 

@@ -10,6 +10,12 @@ const PATHS = {
   stop: "M7 7h10v10H7z",
   edit: "M4 20l1-4L16 5l3 3L8 19z",
   bin: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13",
+  system: "M4 5h16v11H4zM9 20h6M12 16v4",
+  light: "M12 8a4 4 0 1 0 0 8 4 4 0 0 0 0-8zM12 2v2M12 20v2M4 12H2M22 12h-2M5 5l1.500 1.500M17.500 17.500L19 19M19 5l-1.500 1.500M6.500 17.500L5 19",
+  dark: "M20 14.500A8.500 8.500 0 0 1 9.500 4a8.500 8.500 0 1 0 10.500 10.500z",
+  pin: "M9 4h6l-1 6 3 3v2H7v-2l3-3zM12 15v6",
+  print: "M7 9V3h10v6M7 17H4v-8h16v8h-3M7 14h10v7H7z",
+  more: "M12 5v14M5 12h14",
   left: "M15 5l-7 7 7 7",
   right: "M9 5l7 7-7 7",
 } as const;

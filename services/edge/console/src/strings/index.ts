@@ -64,6 +64,6 @@ export function bytes(size: number): string {
   const power = size < 1000 ? 0 : size < 1e6 ? 1 : size < 1e9 ? 2 : 3;
   const value = size / 1000 ** power;
   return new Intl.NumberFormat(language.value, {
-    style: "unit", unit: units[power]!, unitDisplay: "short", maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
+    style: "unit", unit: units[power]!, unitDisplay: power ? "short" : "long", maximumFractionDigits: value < 10 && power > 0 ? 1 : 0,
   }).format(value);
 }

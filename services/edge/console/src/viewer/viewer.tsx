@@ -1,13 +1,14 @@
 // The document at the place of a footnote, beside the answer.
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, download, get } from "../api/client";
+import { download, get } from "../api/client";
 import type { GetDocumentResponse, Rating } from "../api/types";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
-import { type Place, announced, hide, revisionOf, shown } from "../state";
+import { type Place, hide, revisionOf, shown } from "../state";
 import { t } from "../strings";
 import { place } from "../text";
+import { rate, rated } from "../views/rating";
 import { Headers } from "./cell";
 import { Grid } from "./grid";
 import { type Read, passages } from "./passages";
@@ -96,22 +97,19 @@ function Passages({ at }: { at: Place }) {
 }
 
 function Judge({ at }: { at: Place }) {
-  const [given, setGiven] = useState(false);
-  const rate = async (rating: Rating) => {
-    const feedback = { answer_id: at.answerId, citation: at.citation!.number, rating };
-    if (!(await attempt(() => call("POST", "/v1/feedback", feedback)))) return;
-    setGiven(true);
-    announced.value = t("answer.thanks");
+  const { number } = at.citation!;
+  const given = rated(at.answerId!, number);
+  const [thanked, setThanked] = useState(false);
+  const judge = async (rating: Rating) => {
+    const wanted = rating === given ? undefined : rating;
+    if (await rate(at.answerId!, number, wanted)) setThanked(wanted !== undefined);
   };
   return (
     <footer class="judge">
-      {given ? t("answer.thanks") : (
-        <>
-          <span>{t("viewer.judge")}</span>
-          <button type="button" onClick={() => rate("RATING_UP")}>{t("viewer.yes")}</button>
-          <button type="button" onClick={() => rate("RATING_DOWN")}>{t("viewer.no")}</button>
-        </>
-      )}
+      <span>{t("viewer.judge")}</span>
+      <button type="button" aria-pressed={given === "RATING_UP"} onClick={() => judge("RATING_UP")}>{t("viewer.yes")}</button>
+      <button type="button" aria-pressed={given === "RATING_DOWN"} onClick={() => judge("RATING_DOWN")}>{t("viewer.no")}</button>
+      {thanked && given && <span class="quiet">{t("answer.thanks")}</span>}
     </footer>
   );
 }

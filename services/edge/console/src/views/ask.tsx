@@ -1,12 +1,16 @@
 // Asking: a conversation of questions, each answered with checked footnotes.
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, get } from "../api/client";
-import type { CreateConversationResponse, GetConversationResponse, ListMessagesResponse } from "../api/types";
+import { refused } from "../api/session";
+import type { CreateConversationResponse, GetConversationResponse } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
-import { announced, collections, go, hide, link, settle } from "../state";
+import { announced, collections, go, hide, link, me, settle } from "../state";
 import { number, t } from "../strings";
-import { PARTS, follow, fresh, turnsOf } from "./asking";
+import { follow, fresh, messagesOf, turnsOf } from "./asking";
+import { keepDraft, keptDraft, putBack } from "./draft";
+import { readRatings } from "./rating";
+import { asked } from "./recent";
 import { type Turn, TurnView } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
@@ -15,12 +19,16 @@ const NEAR = 80;
 export function Ask({ conversation: opened }: { conversation: string }) {
   const [turns, setTurns] = useState<Turn[]>([]);
   const [chosen, setChosen] = useState("");
-  const [draft, setDraft] = useState("");
+  const [draft, setDraft] = useState(keptDraft);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
   const conversation = useRef("");
   const stop = useRef<AbortController | null>(null);
   const box = useRef<HTMLTextAreaElement>(null);
+  const write = (text: string) => {
+    setDraft(text);
+    keepDraft(text);
+  };
 
   useEffect(() => {
     box.current?.focus();
@@ -52,6 +60,9 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     announced.value = t("ask.searching");
     const done = await follow(path, body, turn, control.signal, put);
     if (stop.current === control) setBusy(false);
+    asked.value++;
+    // Who has to sign in again finds the question in the box.
+    if (refused.value && !done.questionId) putBack(turn.question);
     const { reliability } = done.answer ?? {};
     announced.value = done.answer
       ? `${done.answer.text} ${t("ask.done", { supported: number(Math.round((reliability?.claims_supported ?? 0) * (reliability?.claims ?? 0))), claims: reliability?.claims ?? 0 })}`
@@ -61,7 +72,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   async function ask(question: string): Promise<void> {
     const turn = fresh(question);
     setTurns((all) => [...all, turn]);
-    setDraft("");
+    write("");
     following.current = true;
     const named = chosen ? [chosen] : [];
     try {
@@ -72,6 +83,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       }
     } catch (error) {
       put({ ...turn, fault: faultOf(error) });
+      if (refused.value) putBack(question);
       return;
     }
     await run("/v1/ask", { question, collections: named, conversation_id: conversation.current }, turn);
@@ -80,7 +92,16 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   async function again(turn: Turn): Promise<void> {
     const cleared = { ...fresh(turn.question), id: turn.id, questionId: turn.questionId };
     put(cleared);
-    if (turn.questionId) await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:regenerate`, {}, cleared);
+    if (!cleared.questionId) {
+      const known = new Set(turns.map((one) => one.questionId));
+      try {
+        cleared.questionId = await questionOf(conversation.current, turn.question, known);
+      } catch (error) {
+        put({ ...turn, fault: faultOf(error) });
+        return;
+      }
+    }
+    if (cleared.questionId) await run(`/v1/messages/${encodeURIComponent(cleared.questionId)}:regenerate`, {}, cleared);
     else await run("/v1/ask", { question: turn.question, collections: chosen ? [chosen] : [], conversation_id: conversation.current }, cleared);
   }
 
@@ -100,11 +121,11 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           <div class="welcome">
             <h1>{t("ask.title")}</h1>
             <p class="quiet">{t("ask.lead")}</p>
-            {collections.value.length === 0 && <p>{t("ask.empty")} <a href={link("documents")}>{t("ask.upload")}</a></p>}
+            {collections.value.length === 0 && <p>{t("ask.empty")} {me.value?.role !== "ROLE_READER" && <a href={link("documents")}>{t("ask.upload")}</a>}</p>}
           </div>
         )}
         {fault && <Failure fault={fault} />}
-        {turns.map((turn) => <TurnView key={turn.id} turn={turn} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
+        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={chosen ? [chosen] : []} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
       </div>
       <form class="asker" onSubmit={(event) => {
         event.preventDefault();
@@ -112,7 +133,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       }}>
         <textarea
           ref={box} rows={1} maxLength={8000} aria-label={t("ask.question")} placeholder={t("ask.placeholder")} value={draft}
-          onInput={(event) => setDraft(event.currentTarget.value)}
+          onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
             event.preventDefault();
@@ -127,7 +148,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
               {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
             </select>
           </label>
-          {turns.length > 0 && <button type="button" class="plain" onClick={() => { conversation.current ? go("ask") : setTurns([]); }}>{t("ask.new")}</button>}
+          {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /><span class="wide-only">{t("ask.new")}</span></button>}
           <span class="space" />
           {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}
           {busy && <button type="button" onClick={() => { stop.current?.abort(); box.current?.focus(); }}><Icon name="stop" />{t("ask.stop")}</button>}
@@ -138,17 +159,18 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   );
 }
 
+const messagesIn = (turns: Turn[]) => turns.reduce((all, turn) => all + (turn.text ? 2 : 1), 0);
+
 async function load(id: string): Promise<{ turns: Turn[]; chosen: string }> {
-  const path = `/v1/conversations/${encodeURIComponent(id)}`;
-  const include = PARTS.filter((part) => part === "ANSWER_PART_SOURCES" || part === "ANSWER_PART_CLAIMS").map((part) => `include=${part}`).join("&");
-  const head = await get<GetConversationResponse>(path);
-  const messages: ListMessagesResponse["messages"] = [];
-  let token = "";
-  do {
-    const page = await get<ListMessagesResponse>(`${path}/messages?page_size=200&${include}&page_token=${encodeURIComponent(token)}`);
-    messages.push(...page.messages);
-    token = page.next_page_token;
-  } while (token);
-  messages.sort((a, b) => (a.create_time ?? "").localeCompare(b.create_time ?? ""));
+  const [head, messages] = await Promise.all([
+    get<GetConversationResponse>(`/v1/conversations/${encodeURIComponent(id)}`), messagesOf(id), readRatings(id),
+  ]);
   return { turns: turnsOf(messages), chosen: head.conversation?.collections[0] ?? "" };
+}
+
+/** Return the id of the last question with these words, which an answer that did not end has not brought; "" for none. */
+async function questionOf(conversationId: string, text: string, known: Set<string>): Promise<string> {
+  if (!conversationId) return "";
+  const said = await messagesOf(conversationId);
+  return said.findLast((one) => one.role === "MESSAGE_ROLE_USER" && one.text === text && !known.has(one.id))?.id ?? "";
 }

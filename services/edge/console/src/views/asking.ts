@@ -1,6 +1,6 @@
 // How questions are asked, answered again and edited: one stream of events, folded into a turn.
-import { events, freshId } from "../api/client";
-import type { AnswerPart, AskResponse, ConversationMessage } from "../api/types";
+import { events, freshId, get } from "../api/client";
+import type { AnswerPart, AskResponse, ConversationMessage, ListMessagesResponse } from "../api/types";
 import { faultOf } from "../parts/failure";
 import type { Turn } from "./turn";
 
@@ -53,19 +53,33 @@ function step(turn: Turn, event: AskResponse, began: number): Turn {
   };
 }
 
+/** Return all messages of a conversation with what is shown of them, oldest first. */
+export async function messagesOf(conversationId: string): Promise<ConversationMessage[]> {
+  const include = ["ANSWER_PART_SOURCES", "ANSWER_PART_CLAIMS"].map((part) => `include=${part}`).join("&");
+  const found: ConversationMessage[] = [];
+  let token = "";
+  do {
+    const path = `/v1/conversations/${encodeURIComponent(conversationId)}/messages?page_size=200&${include}`;
+    const page = await get<ListMessagesResponse>(`${path}&page_token=${encodeURIComponent(token)}`);
+    found.push(...page.messages);
+    token = page.next_page_token;
+  } while (token);
+  return found.sort((a, b) => (a.create_time ?? "").localeCompare(b.create_time ?? ""));
+}
+
 /** Return the turns of a conversation from its messages. */
 export function turnsOf(messages: ConversationMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === "MESSAGE_ROLE_USER") {
-      turns.push({ ...fresh(message.text), id: message.id, questionId: message.id, stopped: true });
+      turns.push({ ...fresh(message.text), id: message.id, questionId: message.id, unanswered: true });
     } else if (message.role === "MESSAGE_ROLE_ASSISTANT") {
       const index = turns.findIndex((one) => one.questionId === message.question_id);
       const at = index >= 0 ? index : turns.length - 1;
       const turn = turns[at];
       if (!turn) continue;
       turns[at] = {
-        ...turn, stopped: false, text: message.text, sources: message.sources, degradations: message.degradations,
+        ...turn, unanswered: false, text: message.text, sources: message.sources, degradations: message.degradations,
         ...(message.answer && { answer: message.answer }),
       };
     }

@@ -1,5 +1,5 @@
 // Collections: made, set, shared, deleted.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, freshId, get } from "../api/client";
 import type { Access, Collection, GetCollectionResponse, Grant } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
@@ -12,8 +12,15 @@ import { Quotas } from "./quotas";
 
 type Doing = (act: () => Promise<unknown>) => Promise<boolean>;
 
+/** How often an open collection is read anew: what is said of it before it is deleted must be so. */
+const EVERY_MS = 5000;
+
 export function Collections({ opened }: { opened: string }) {
   const [fault, setFault] = useState<Fault | null>(null);
+  // Counts of documents change without a change of the collection.
+  useEffect(() => {
+    loadCollections().catch((error) => setFault(faultOf(error)));
+  }, [opened]);
   const doing: Doing = async (act) => {
     try {
       await act();
@@ -78,7 +85,7 @@ function Make({ doing }: { doing: Doing }) {
       if (await doing(() => call("POST", `/v1/collections?request_id=${freshId()}`, body))) setName("");
     }}>
       <h2>{t("collections.new")}</h2>
-      <label>{t("collections.name")}<input required maxLength={256} value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
+      <label>{t("collections.name")}<input required maxLength={128} value={name} onInput={(event) => setName(event.currentTarget.value)} /></label>
       <label class="check"><input type="checkbox" checked={hidden} disabled={!admin} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
       <button class="primary">{t("collections.create")}</button>
     </form>
@@ -94,23 +101,28 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   const [hidden, setHidden] = useState(collection.visibility === "VISIBILITY_PRIVATE");
   const [local, setLocal] = useState(settings?.local_only ?? false);
   const [limit, setLimit] = useState(String(settings?.retrieval?.limit ?? ""));
+  const [threshold, setThreshold] = useState(String(settings?.retrieval?.min_score ?? ""));
+  const [temperature, setTemperature] = useState(String(settings?.generation?.temperature ?? ""));
+  const [prompt, setPrompt] = useState(settings?.prompt?.system_prompt ?? "");
   const [most, setMost] = useState(String(settings?.max_documents ?? ""));
   const [writer, setWriter] = useState(chosen(settings?.generation));
   const [ranker, setRanker] = useState(chosen(settings?.rerank));
   const [typed, setTyped] = useState("");
   // What counts where the collection says nothing is told only of one that is read by itself.
-  const { value: read } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path]);
+  const { value: read, again } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path], EVERY_MS);
   const usual = read?.collection?.effective_settings;
+  const now = read?.collection ?? collection;
   const save = async () => {
     const parts = ["generation", "rerank"].flatMap((one) => ["provider", "model", "settings"].map((field) => `settings.${one}.${field}`));
-    const mask = ["description", "visibility", "settings.local_only", "settings.retrieval.limit", "settings.max_documents", ...parts].join(",");
+    const mask = ["description", "visibility", "settings.local_only", "settings.retrieval.limit", "settings.retrieval.min_score", "settings.prompt.system_prompt", "settings.generation.temperature", "settings.max_documents", ...parts].join(",");
     const body = {
       description, visibility: hidden ? "VISIBILITY_PRIVATE" : "VISIBILITY_SHARED", etag: collection.etag,
       settings: {
         ...(local && { local_only: true }),
-        ...(limit && { retrieval: { limit: Number(limit) } }),
+        retrieval: { ...(limit && { limit: Number(limit) }), ...(threshold && { min_score: Number(threshold) }) },
+        ...(prompt && { prompt: { system_prompt: prompt } }),
         ...(most && { max_documents: Number(most) }),
-        generation: given(writer),
+        generation: { ...given(writer), ...(temperature && { temperature: Number(temperature) }) },
         rerank: given(ranker),
       },
     };
@@ -127,29 +139,33 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
       </p>
       <Quotas collection={collection} />
       {fault && <Failure fault={fault} />}
-      <form class="card fields" onSubmit={(event) => { event.preventDefault(); void save(); }}>
+      {!collection.may_manage && collection.description && <p>{collection.description}</p>}
+      {collection.may_manage && <form class="card fields" onSubmit={(event) => { event.preventDefault(); void save(); }}>
         <h2>{t("collections.settings")}</h2>
         <label>{t("collections.description")}<input maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
         <label class="check"><input type="checkbox" checked={local} onChange={(event) => setLocal(event.currentTarget.checked)} />{t("collections.local")}</label>
         <label>{t("collections.limit")}<input type="number" min={1} max={100} placeholder={String(usual?.retrieval?.limit ?? "")} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} /></label>
+        <label>{t("collections.threshold")}<input type="number" min={0} max={1} step="any" placeholder={String(usual?.retrieval?.min_score ?? "")} value={threshold} onInput={(event) => setThreshold(event.currentTarget.value)} /></label>
+        <label>{t("collections.temperature")}<input type="number" min={0} max={2} step="any" placeholder={String(usual?.generation?.temperature ?? "")} value={temperature} onInput={(event) => setTemperature(event.currentTarget.value)} /></label>
         <label>{t("collections.most")}<input type="number" min={1} max={10000000} placeholder={t("quota.none")} value={most} onInput={(event) => setMost(event.currentTarget.value)} /></label>
+        <label class="wide">{t("collections.prompt")}<textarea rows={3} maxLength={8000} placeholder={usual?.prompt?.system_prompt ?? ""} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} /></label>
         <ProviderFields kind="PROVIDER_KIND_MODEL" label={t("collections.provider")} modelLabel={t("collections.model")} inherited={usual?.generation?.provider ?? ""} value={writer} change={setWriter} />
         <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
         <button class="primary">{t("save")}</button>
-      </form>
-      <Outdated count={read?.collection?.outdated_documents ?? 0} collection={collection} doing={doing} />
-      {settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
-      {collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} />}
-      <form class="card fields" onSubmit={async (event) => {
+      </form>}
+      {collection.may_write && <Outdated count={now.outdated_documents ?? 0} collection={collection} doing={doing} />}
+      {collection.may_manage && settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
+      {collection.may_manage && collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} />}
+      {collection.may_manage && <form class="card fields" onSubmit={async (event) => {
         event.preventDefault();
         if (typed === collection.name && await doing(() => call("DELETE", path))) go("collections");
       }}>
         <h2>{t("collections.delete")}</h2>
-        <label>{t("collections.type", { name: collection.name, documents: counted("documents", collection.document_count) })}
-          <input autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} /></label>
+        <label>{t("collections.type", { name: collection.name, documents: counted("documents", now.document_count) })}
+          <input autocomplete="off" value={typed} onFocus={again} onInput={(event) => setTyped(event.currentTarget.value)} /></label>
         <button class="danger" disabled={typed !== collection.name}>{t("collections.delete")}</button>
-      </form>
+      </form>}
     </>
   );
 }

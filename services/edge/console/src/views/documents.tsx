@@ -1,7 +1,7 @@
 // The documents of a collection: added, watched on their way into the search, retried, taken out.
 import { useMemo, useRef, useState } from "preact/hooks";
 import { call, freshId } from "../api/client";
-import type { DocumentState } from "../api/types";
+import type { DocumentState, FailureReason } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { collections, go, loadCollections, me, show } from "../state";
@@ -12,6 +12,8 @@ import { type Row, useDocuments } from "./watching";
 
 const STATES: DocumentState[] = ["DOCUMENT_STATE_INDEXED", "DOCUMENT_STATE_PROCESSING", "DOCUMENT_STATE_UPLOADED", "DOCUMENT_STATE_ERROR"];
 const FIRST = "default";
+/** Failures that the same file meets again. */
+const FINAL: FailureReason[] = ["FAILURE_REASON_UNSUPPORTED", "FAILURE_REASON_PASSWORD_PROTECTED", "FAILURE_REASON_NO_TEXT"];
 
 export function Documents({ collection: opened }: { collection: string }) {
   const names = collections.value.map((one) => one.name);
@@ -27,7 +29,8 @@ export function Documents({ collection: opened }: { collection: string }) {
       .filter(({ document }) => (!state || document.state === state) && document.filename.toLowerCase().includes(words))
       .sort((a, b) => (b.document.create_time ?? "").localeCompare(a.document.create_time ?? ""));
   }, [rows, sought, state]);
-  const writes = me.value?.role !== "ROLE_READER";
+  // A collection that is not there yet is made by its first upload, which any writer may do.
+  const writes = collections.value.find((one) => one.name === collection)?.may_write ?? me.value?.role !== "ROLE_READER";
   const doing = async (act: () => Promise<unknown>) => {
     setWrong(null);
     await act().catch((error) => setWrong(faultOf(error)));
@@ -105,7 +108,7 @@ function Sendings() {
             {one.state === "failed" && <span class="problem" role="alert">{one.problem}</span>}
           </div>
           <div class="item-actions">
-            {one.state === "failed" && <button type="button" onClick={() => retry(one.id, () => undefined)}>{t("documents.retry")}</button>}
+            {one.state === "failed" && one.passing && <button type="button" onClick={() => retry(one.id, () => undefined)}>{t("documents.retry")}</button>}
             {(one.state === "failed" || one.state === "duplicate") && <button type="button" class="plain" onClick={() => forget(one.id)}>{t("close")}</button>}
           </div>
         </li>
@@ -134,7 +137,7 @@ function One({ row, writes, doing }: { row: Row; writes: boolean; doing: (act: (
         {document.warnings.map((one) => <span class="quiet">{one.text}</span>)}
       </div>
       <div class="item-actions">
-        {writes && document.state === "DOCUMENT_STATE_ERROR" && (
+        {writes && document.state === "DOCUMENT_STATE_ERROR" && !FINAL.includes(document.failure?.reason ?? "FAILURE_REASON_UNSPECIFIED") && (
           <button type="button" onClick={() => doing(() => call("POST", "/v1/documents:reindex", { document_ids: [document.id], request_id: freshId() }))}>{t("documents.retry")}</button>
         )}
         <button type="button" class="plain" aria-label={`${t("viewer.download")}: ${document.filename}`} onClick={() => doing(() => save(document.id, document.filename))}>{t("viewer.download")}</button>

@@ -21,8 +21,11 @@ async function read(stop: AbortSignal) {
   return { health, usage, documents, feedback, queue };
 }
 
+/** How often the figures are read anew, and tried again while the server cannot be reached. */
+const EVERY_MS = 5000;
+
 export function Overview() {
-  const { value, fault, again } = useLoaded(read, []);
+  const { value, fault, again } = useLoaded(read, [], EVERY_MS);
   const counts = value?.usage.tenant ?? value?.usage.own;
   const most = Math.max(1, ...(value?.documents ?? []));
   return (

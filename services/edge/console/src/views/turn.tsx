@@ -1,17 +1,18 @@
 // One question and what came of it.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call } from "../api/client";
 import type {
   Answer as AnswerMessage, Citation, Degradation, FinishReason, PipelineStage, Rating, Source, TokenPlan,
 } from "../api/types";
 import { Made } from "../made/made";
-import { Answer, withFootnotes } from "../parts/answer";
+import { Answer, footnotes, withFootnotes } from "../parts/answer";
 import { shownNumbers } from "../parts/marks";
 import { Failure, type Fault, attempt, copy } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, show } from "../state";
-import { type Key, named, number, t } from "../strings";
+import { type Key, counted, named, number, t } from "../strings";
 import { keep } from "../viewer/viewer";
+import { Nearest } from "./nearest";
+import { rate, rated } from "./rating";
 
 /** A question with as much of its answer as has come. */
 export interface Turn {
@@ -27,6 +28,8 @@ export interface Turn {
   plan?: TokenPlan;
   seconds?: number;
   stopped?: boolean;
+  /** Nothing of an answer is kept. */
+  unanswered?: boolean;
   fault?: Fault;
 }
 
@@ -44,19 +47,24 @@ const ENDS: Partial<Record<FinishReason, Key>> = {
 
 interface Props {
   turn: Turn;
+  /** Where it was asked; none means everywhere. */
+  collections: string[];
+  /** How many messages come after it. */
+  after: number;
   busy: boolean;
   again: () => void;
   edit: (text: string) => void;
 }
 
-export function TurnView({ turn, busy, again, edit }: Props) {
+export function TurnView({ turn, collections, after, busy, again, edit }: Props) {
   const { answer } = turn;
-  const running = !answer && !turn.fault && !turn.stopped;
+  const running = !answer && !turn.fault && !turn.stopped && !turn.unanswered;
+  const cut = endOf(turn);
   const ended = answer && ENDS[answer.finish_reason];
   const stage = turn.stage && STAGES[turn.stage];
   return (
     <article class="turn" aria-busy={running}>
-      <Question text={turn.question} busy={busy} edit={turn.questionId ? edit : undefined} />
+      <Question text={turn.question} busy={busy} after={after} edit={turn.questionId ? edit : undefined} />
       {turn.text && (
         <section class="answer" aria-label={t("ask.answer")}>
           <Answer
@@ -67,10 +75,11 @@ export function TurnView({ turn, busy, again, edit }: Props) {
       )}
       {answer?.claims.some((one) => one.support === "VERDICT_NOT_CONFIRMED") && <p class="quiet unconfirmed">{t("answer.unconfirmed")}</p>}
       {running && <p class="stage"><span class="dots" aria-hidden="true" />{t(stage || "ask.searching")}</p>}
-      {turn.stopped && <p class="notice">{t("ask.stopped")}</p>}
+      {cut && <p class="notice">{t(cut)} <button type="button" disabled={busy} onClick={again}>{t("ask.again")}</button></p>}
       {turn.fault && <Failure fault={turn.fault} again={again} />}
       {ended && <p class="notice">{t(ended)}</p>}
-      {answer?.nearest && <Nearest citation={answer.nearest} sources={turn.sources} answerId={answer.id} />}
+      {answer?.nearest && <Offered citation={answer.nearest} sources={turn.sources} answerId={answer.id} />}
+      {ended === "answer.notfound" && !answer?.nearest && <Nearest question={turn.question} collections={collections} />}
       {turn.degradations.length > 0 && (
         <div class="notice degraded">
           <strong>{t("answer.degraded")}</strong>
@@ -80,18 +89,29 @@ export function TurnView({ turn, busy, again, edit }: Props) {
       {answer && answer.warnings.length > 0 && (
         <div class="notice"><strong>{t("answer.warnings")}</strong><ul>{answer.warnings.map((one) => <li>{one}</li>)}</ul></div>
       )}
-      {answer && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
+      {answer && answer.citations.length > 0 && (
+        <ol class="footnotes" aria-hidden="true">{footnotes(answer.citations).map((line) => <li>{line}</li>)}</ol>
+      )}
+      {answer && !cut && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
       {turn.sources.length > 0 && !running && <Sources turn={turn} />}
-      {answer && <Made answerId={answer.id} sources={turn.sources} plan={turn.plan} />}
+      {answer && !cut && <Made answerId={answer.id} sources={turn.sources} plan={turn.plan} />}
     </article>
   );
+}
+
+/** Return the words for an answer that did not come to its end. */
+function endOf({ stopped, unanswered, answer, degradations, text }: Turn): Key | undefined {
+  if (unanswered || (stopped && !text)) return "ask.unanswered";
+  if (stopped) return "ask.stopped";
+  if (answer?.finish_reason !== "FINISH_REASON_INTERRUPTED") return undefined;
+  return degradations.length ? "ask.broken" : "ask.stopped";
 }
 
 /** What did not work, in the language of the page; the server's own words, which say what it did, stay beside it. */
 const said = (one: Degradation) => (one.reason ? `${named("degradation", one.reason)} ` : "");
 
 /** The passage that is offered with a refusal; it opens where it stands. */
-function Nearest({ citation, sources, answerId }: { citation: Citation; sources: Source[]; answerId: string }) {
+function Offered({ citation, sources, answerId }: { citation: Citation; sources: Source[]; answerId: string }) {
   const source = sources.find((one) => one.number === citation.number);
   return (
     <div class="notice nearest">
@@ -104,7 +124,14 @@ function Nearest({ citation, sources, answerId }: { citation: Citation; sources:
   );
 }
 
-function Question({ text, busy, edit }: { text: string; busy: boolean; edit: ((text: string) => void) | undefined }) {
+interface QuestionProps {
+  text: string;
+  busy: boolean;
+  after: number;
+  edit: ((text: string) => void) | undefined;
+}
+
+function Question({ text, busy, after, edit }: QuestionProps) {
   const [editing, setEditing] = useState(false);
   const [draft, setDraft] = useState(text);
   if (editing && edit) {
@@ -115,6 +142,7 @@ function Question({ text, busy, edit }: { text: string; busy: boolean; edit: ((t
         if (draft.trim() && draft !== text) edit(draft.trim());
       }}>
         <textarea aria-label={t("answer.edit")} value={draft} rows={2} maxLength={8000} onInput={(event) => setDraft(event.currentTarget.value)} />
+        <p class="quiet">{after ? t("answer.edit.replaces", { messages: counted("messages", after) }) : t("answer.edit.replaces.last")}</p>
         <div class="row"><button class="primary">{t("ask.send")}</button><button type="button" onClick={() => setEditing(false)}>{t("cancel")}</button></div>
       </form>
     );
@@ -133,42 +161,44 @@ function Question({ text, busy, edit }: { text: string; busy: boolean; edit: ((t
 }
 
 function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMessage; again: () => void; busy: boolean }) {
-  const [rated, setRated] = useState<Rating | "">("");
+  const given = rated(answer.id);
+  // Words are asked for after a click only, not where a verdict of before is shown.
+  const [asking, setAsking] = useState(false);
   const [commented, setCommented] = useState(false);
   const [copied, setCopied] = useState(false);
   const comment = useRef<HTMLInputElement>(null);
   useEffect(() => {
-    if (rated) comment.current?.focus();
-  }, [rated]);
-  const rate = async (rating: Rating, words = "") => {
-    const kept = await attempt(() => call("POST", "/v1/feedback", { answer_id: answer.id, rating, comment: words }));
-    if (!kept) return false;
-    announced.value = t("answer.thanks");
-    setRated(rating);
-    return true;
+    if (asking) comment.current?.focus();
+  }, [asking, given]);
+  const judge = async (rating: Rating) => {
+    const wanted = rating === given ? undefined : rating;
+    if (!(await rate(answer.id, 0, wanted))) return;
+    setAsking(wanted !== undefined);
+    setCommented(false);
   };
   const text = withFootnotes(answer.text, answer.citations);
   return (
     <>
       <div class="actions">
-        <button type="button" class="plain" aria-pressed={rated === "RATING_UP"} aria-label={t("answer.up")} title={t("answer.up")} onClick={() => rate("RATING_UP")}><Icon name="up" /></button>
-        <button type="button" class="plain" aria-pressed={rated === "RATING_DOWN"} aria-label={t("answer.down")} title={t("answer.down")} onClick={() => rate("RATING_DOWN")}><Icon name="down" /></button>
+        <button type="button" class="plain" aria-pressed={given === "RATING_UP"} aria-label={t("answer.up")} title={t("answer.up")} onClick={() => judge("RATING_UP")}><Icon name="up" /></button>
+        <button type="button" class="plain" aria-pressed={given === "RATING_DOWN"} aria-label={t("answer.down")} title={t("answer.down")} onClick={() => judge("RATING_DOWN")}><Icon name="down" /></button>
         <button type="button" class="plain" aria-label={t("answer.copy")} title={t("answer.copy")} onClick={async () => {
           if (!(await attempt(() => copy(text)))) return;
           setCopied(true);
           announced.value = t("answer.copied");
         }}><Icon name="copy" />{copied && <span>{t("answer.copied")}</span>}</button>
         <button type="button" class="plain" aria-label={t("answer.export")} title={t("answer.export")} onClick={() => keep(new Blob([`# ${turn.question}\n\n${text}`], { type: "text/markdown" }), "answer.md")}><Icon name="save" /></button>
+        <button type="button" class="plain" aria-label={t("answer.print")} title={t("answer.print")} onClick={(event) => printed(event.currentTarget.closest(".turn")!)}><Icon name="print" /></button>
         <button type="button" class="plain" aria-label={t("answer.again")} title={t("answer.again")} disabled={busy} onClick={again}><Icon name="again" /></button>
         <span class="quiet made-by">
           {t("answer.by", { provider: answer.provider, model: answer.model, seconds: number(turn.seconds ?? 0, 1) }).replace(/ · 0[.,]0 s$/, "")}
         </span>
       </div>
-      {rated && !commented && (
+      {asking && given && !commented && (
         <form class="comment" onSubmit={async (event) => {
           event.preventDefault();
           const words = comment.current?.value.trim();
-          if (!words || (await rate(rated, words))) setCommented(true);
+          if (!words || (await rate(answer.id, 0, given, words))) setCommented(true);
         }}>
           <input type="text" ref={comment} maxLength={2000} aria-label={t("answer.comment")} placeholder={t("answer.comment")} />
           <button>{t("answer.comment.send")}</button>
@@ -177,6 +207,13 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
       {commented && <p class="quiet">{t("answer.thanks")}</p>}
     </>
   );
+}
+
+/** Print one question with its answer and its footnotes: the style sheet leaves out what is not marked. */
+function printed(turn: Element): void {
+  turn.classList.add("printed");
+  addEventListener("afterprint", () => turn.classList.remove("printed"), { once: true });
+  print();
 }
 
 function Sources({ turn }: { turn: Turn }) {

@@ -1,6 +1,6 @@
 // Files on their way: a few at once, each with how far it is and what went wrong.
 import { signal } from "@preact/signals";
-import { freshId, upload } from "../api/client";
+import { Problem, freshId, upload } from "../api/client";
 import type { UploadDocumentResponse } from "../api/types";
 import { faultOf } from "../parts/failure";
 import { announced } from "../state";
@@ -15,6 +15,8 @@ export interface Sending {
   part: number;
   state: "waiting" | "sending" | "duplicate" | "failed";
   problem: string;
+  /** Another try may end otherwise: the server was away, or had no room just then. */
+  passing: boolean;
 }
 
 export const sending = signal<Sending[]>([]);
@@ -30,7 +32,7 @@ export function forget(id: string): void {
 export function add(files: File[], collection: string, done: () => void): void {
   sending.value = [
     ...sending.value,
-    ...files.map((file): Sending => ({ id: freshId(), file, collection, part: 0, state: "waiting", problem: "" })),
+    ...files.map((file): Sending => ({ id: freshId(), file, collection, part: 0, state: "waiting", problem: "", passing: false })),
   ];
   for (let index = 0; index < AT_ONCE; index++) void work(done);
 }
@@ -54,10 +56,15 @@ async function work(done: () => void): Promise<void> {
       done();
     } catch (error) {
       const { detail } = faultOf(error);
-      change(next.id, { state: "failed", problem: detail });
+      change(next.id, { state: "failed", problem: detail, passing: passes(error) });
       announced.value = `${next.file.name}: ${detail}`;
     }
   }
+}
+
+/** Tell whether a failure may pass by itself: what the server says of the file itself does not. */
+function passes(error: unknown): boolean {
+  return !(error instanceof Problem) || error.status === 0 || error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500;
 }
 
 /** Return the files of a drop, those in folders too. */
