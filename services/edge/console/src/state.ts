@@ -41,6 +41,8 @@ export interface Place {
   source?: Source;
   citation?: Citation;
   answerId?: string;
+  /** Show what it was cut into for the search, each passage by itself. */
+  passages?: boolean;
 }
 
 /** Return the revision that a footnote or a source was made of; none for a document opened by itself. */

@@ -35,7 +35,7 @@ export function named(prefix: string, value: string): string {
 }
 
 /** Return a count with its noun: "1 document", "4 documents". */
-export function counted(key: "documents" | "chunks" | "claims" | "messages", n: number): string {
+export function counted(key: "documents" | "chunks" | "claims" | "messages" | "collections", n: number): string {
   const form = new Intl.PluralRules(language.value).select(n) === "one" ? "one" : "other";
   return t(`${key}.${form}` as Key, { n: number(n) });
 }

@@ -2,11 +2,11 @@
 import type { FunctionComponent } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { download, get } from "../api/client";
-import type { GetDocumentResponse, Rating } from "../api/types";
+import type { Chunk, GetDocumentResponse, Rating } from "../api/types";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { type Place, hide, revisionOf, shown } from "../state";
-import { t } from "../strings";
+import { number, t } from "../strings";
 import { place } from "../text";
 import { rate, rated } from "../views/rating";
 import { Headers } from "./cell";
@@ -59,7 +59,7 @@ function Newer({ at }: { at: Place }) {
 }
 
 function Body({ at }: { at: Place }) {
-  const pdf = at.mimeType === "application/pdf";
+  const pdf = at.mimeType === "application/pdf" && !at.passages;
   return pdf ? <Lazy at={at} /> : <Passages at={at} />;
 }
 
@@ -91,7 +91,7 @@ function Passages({ at }: { at: Place }) {
   return (
     <>
       {read.cut && <p class="notice">{t("viewer.cut", { n: chunks.length })}</p>}
-      {sheet ? <Grid at={at} chunks={chunks} /> : <Prose at={at} chunks={chunks} />}
+      {at.passages ? <Pieces chunks={chunks} /> : sheet ? <Grid at={at} chunks={chunks} /> : <Prose at={at} chunks={chunks} />}
     </>
   );
 }
@@ -111,6 +111,24 @@ function Judge({ at }: { at: Place }) {
       <button type="button" aria-pressed={given === "RATING_DOWN"} onClick={() => judge("RATING_DOWN")}>{t("viewer.no")}</button>
       {thanked && given && <span class="quiet">{t("answer.thanks")}</span>}
     </footer>
+  );
+}
+
+/** The passages of a document one by one, as the search has them. */
+function Pieces({ chunks }: { chunks: Chunk[] }) {
+  return (
+    <ol class="pieces">
+      {chunks.map((one) => (
+        <li key={one.id}>
+          <span class="quiet facts">
+            <span>{place(one.locator)}</span>
+            <span>{t("made.plan.tokens", { n: number(one.token_count) })}</span>
+            {one.locator && one.locator.heading_path.length > 0 && <span>{one.locator.heading_path.join(" › ")}</span>}
+          </span>
+          <p>{one.text}</p>
+        </li>
+      ))}
+    </ol>
   );
 }
 

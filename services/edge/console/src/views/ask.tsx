@@ -7,10 +7,11 @@ import { Failure, type Fault, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, collections, go, hide, link, me, settle } from "../state";
 import { number, t } from "../strings";
+import { EVERYWHERE, Scope, requestOf } from "./asked";
 import { follow, fresh, messagesOf, turnsOf } from "./asking";
 import { keepDraft, keptDraft, putBack } from "./draft";
 import { readRatings } from "./rating";
-import { asked } from "./recent";
+import { asked as questions } from "./recent";
 import { type Turn, TurnView } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
@@ -18,7 +19,7 @@ const NEAR = 80;
 
 export function Ask({ conversation: opened }: { conversation: string }) {
   const [turns, setTurns] = useState<Turn[]>([]);
-  const [chosen, setChosen] = useState("");
+  const [asked, setAsked] = useState(EVERYWHERE);
   const [draft, setDraft] = useState(keptDraft);
   const [busy, setBusy] = useState(false);
   const [fault, setFault] = useState<Fault | null>(null);
@@ -41,7 +42,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     setTurns([]);
     setFault(null);
     hide();
-    if (opened) load(opened).then(({ turns, chosen }) => { setTurns(turns); setChosen(chosen); }).catch((error) => setFault(faultOf(error)));
+    if (opened) load(opened).then(({ turns, collections }) => { setTurns(turns); setAsked({ ...EVERYWHERE, collections }); }).catch((error) => setFault(faultOf(error)));
     else box.current?.focus();
   }, [opened]);
 
@@ -60,7 +61,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     announced.value = t("ask.searching");
     const done = await follow(path, body, turn, control.signal, put);
     if (stop.current === control) setBusy(false);
-    asked.value++;
+    questions.value++;
     // Who has to sign in again finds the question in the box.
     if (refused.value && !done.questionId) putBack(turn.question);
     const { reliability } = done.answer ?? {};
@@ -74,10 +75,9 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     setTurns((all) => [...all, turn]);
     write("");
     following.current = true;
-    const named = chosen ? [chosen] : [];
     try {
       if (!conversation.current) {
-        const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: named });
+        const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections });
         conversation.current = made.conversation?.id ?? "";
         settle("ask", conversation.current);
       }
@@ -86,7 +86,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       if (refused.value) putBack(question);
       return;
     }
-    await run("/v1/ask", { question, collections: named, conversation_id: conversation.current }, turn);
+    await run("/v1/ask", { question, ...requestOf(asked), conversation_id: conversation.current }, turn);
   }
 
   async function again(turn: Turn): Promise<void> {
@@ -102,7 +102,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       }
     }
     if (cleared.questionId) await run(`/v1/messages/${encodeURIComponent(cleared.questionId)}:regenerate`, {}, cleared);
-    else await run("/v1/ask", { question: turn.question, collections: chosen ? [chosen] : [], conversation_id: conversation.current }, cleared);
+    else await run("/v1/ask", { question: turn.question, ...requestOf(asked), conversation_id: conversation.current }, cleared);
   }
 
   async function edit(turn: Turn, text: string): Promise<void> {
@@ -125,7 +125,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           </div>
         )}
         {fault && <Failure fault={fault} />}
-        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={chosen ? [chosen] : []} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
+        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
       </div>
       <form class="asker" onSubmit={(event) => {
         event.preventDefault();
@@ -141,13 +141,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           }}
         />
         <div class="row">
-          <label class="inline-field">
-            <span class="wide-only">{t("ask.in")}</span>
-            <select aria-label={t("ask.in")} value={chosen} onChange={(event) => setChosen(event.currentTarget.value)}>
-              <option value="">{t("ask.everywhere")}</option>
-              {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
-            </select>
-          </label>
+          <Scope asked={asked} change={setAsked} />
           {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /><span class="wide-only">{t("ask.new")}</span></button>}
           <span class="space" />
           {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}
@@ -161,11 +155,11 @@ export function Ask({ conversation: opened }: { conversation: string }) {
 
 const messagesIn = (turns: Turn[]) => turns.reduce((all, turn) => all + (turn.text ? 2 : 1), 0);
 
-async function load(id: string): Promise<{ turns: Turn[]; chosen: string }> {
+async function load(id: string): Promise<{ turns: Turn[]; collections: string[] }> {
   const [head, messages] = await Promise.all([
     get<GetConversationResponse>(`/v1/conversations/${encodeURIComponent(id)}`), messagesOf(id), readRatings(id),
   ]);
-  return { turns: turnsOf(messages), chosen: head.conversation?.collections[0] ?? "" };
+  return { turns: turnsOf(messages), collections: head.conversation?.collections ?? [] };
 }
 
 /** Return the id of the last question with these words, which an answer that did not end has not brought; "" for none. */

@@ -1,17 +1,27 @@
 // The documents of a collection: added, watched on their way into the search, retried, taken out.
 import { useMemo, useRef, useState } from "preact/hooks";
-import { call, freshId } from "../api/client";
-import type { DocumentState, FailureReason } from "../api/types";
+import { call, freshId, upload } from "../api/client";
+import type { Document, DocumentState, FailureReason } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { collections, go, loadCollections, me, show } from "../state";
-import { bytes, counted, date, named, number, t } from "../strings";
+import { bytes, counted, date, language, named, number, t } from "../strings";
 import { save } from "../viewer/viewer";
 import { add, dropped, forget, retry, sending } from "./uploading";
 import { type Row, useDocuments } from "./watching";
 
 const STATES: DocumentState[] = ["DOCUMENT_STATE_INDEXED", "DOCUMENT_STATE_PROCESSING", "DOCUMENT_STATE_UPLOADED", "DOCUMENT_STATE_ERROR"];
 const FIRST = "default";
+type Doing = (act: () => Promise<unknown>) => Promise<void>;
+/** Ways to order documents; of equals the newest first. */
+const newest = (a: Document, b: Document) => (b.create_time ?? "").localeCompare(a.create_time ?? "");
+const ORDERS = {
+  newest,
+  oldest: (a: Document, b: Document) => newest(b, a),
+  name: (a: Document, b: Document) => a.filename.localeCompare(b.filename, language.value, { numeric: true }) || newest(a, b),
+  size: (a: Document, b: Document) => Number(b.size_bytes) - Number(a.size_bytes) || newest(a, b),
+};
+type Order = keyof typeof ORDERS;
 /** Failures that the same file meets again. */
 const FINAL: FailureReason[] = ["FAILURE_REASON_UNSUPPORTED", "FAILURE_REASON_PASSWORD_PROTECTED", "FAILURE_REASON_NO_TEXT"];
 
@@ -23,12 +33,22 @@ export function Documents({ collection: opened }: { collection: string }) {
   const [wrong, setWrong] = useState<Fault | null>(null);
   const [sought, setSought] = useState("");
   const [state, setState] = useState("");
+  const [order, setOrder] = useState<Order>("newest");
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(() => {
     const words = sought.toLowerCase();
     return [...rows.values()]
       .filter(({ document }) => (!state || document.state === state) && document.filename.toLowerCase().includes(words))
-      .sort((a, b) => (b.document.create_time ?? "").localeCompare(a.document.create_time ?? ""));
-  }, [rows, sought, state]);
+      .sort((a, b) => ORDERS[order](a.document, b.document));
+  }, [rows, sought, state, order]);
+  // What is not shown is not chosen: nothing is deleted that one does not see.
+  const picked = shown.filter((row) => chosen.has(row.document.id)).map((row) => row.document);
+  const choose = (ids: string[], to: boolean) => {
+    const now = new Set(chosen);
+    for (const id of ids) if (to) now.add(id); else now.delete(id);
+    setChosen(now);
+  };
+  const all = shown.length > 0 && picked.length === shown.length;
   // A collection that is not there yet is made by its first upload, which any writer may do.
   const writes = collections.value.find((one) => one.name === collection)?.may_write ?? me.value?.role !== "ROLE_READER";
   const doing = async (act: () => Promise<unknown>) => {
@@ -57,12 +77,26 @@ export function Documents({ collection: opened }: { collection: string }) {
             <option value="">{t("documents.all")}</option>
             {STATES.map((one) => <option value={one}>{named("state", one)}</option>)}
           </select>
+          <select aria-label={t("documents.order")} value={order} onChange={(event) => setOrder(event.currentTarget.value as Order)}>
+            {(Object.keys(ORDERS) as Order[]).map((one) => <option value={one}>{named("order", one)}</option>)}
+          </select>
           <span class="quiet" role="status">{counted("documents", shown.length)}</span>
+        </div>
+      )}
+      {writes && shown.length > 0 && (
+        <div class="row chosen">
+          <label class="inline-field"><input type="checkbox" checked={all} onChange={(event) => choose(shown.map((row) => row.document.id), event.currentTarget.checked)} />{t("documents.choose.all")}</label>
+          {picked.length > 0 && <Many key={picked.length} documents={picked} doing={doing} done={() => setChosen(new Set())} />}
         </div>
       )}
       {known && !ready && !fault && <p class="quiet">{t("loading")}</p>}
       {(ready || !known) && rows.size === 0 && <p class="quiet">{t("documents.empty")}</p>}
-      <ul class="list">{shown.map((row) => <One key={row.document.id} row={row} writes={writes} doing={doing} />)}</ul>
+      <ul class="list">{shown.map((row) => (
+        <One
+          key={row.document.id} row={row} writes={writes} doing={doing}
+          chosen={chosen.has(row.document.id)} choose={(to) => choose([row.document.id], to)}
+        />
+      ))}</ul>
     </div>
   );
 }
@@ -117,14 +151,74 @@ function Sendings() {
   );
 }
 
-function One({ row, writes, doing }: { row: Row; writes: boolean; doing: (act: () => Promise<unknown>) => Promise<void> }) {
+/** What is done with all chosen documents; a failure ends it, and says at which one. */
+function Many({ documents, doing, done }: { documents: Document[]; doing: Doing; done: () => void }) {
+  const [tags, setTags] = useState<string | null>(null);
+  const each = (act: (document: Document) => Promise<unknown>) => doing(async () => {
+    for (const one of documents) await act(one);
+    done();
+  });
+  const count = counted("documents", documents.length);
+  return (
+    <>
+      <Confirm label={t("delete")} about={count} sure={t("documents.delete.sure", { documents: count })} act={() => each((one) => call("DELETE", `${pathOf(one)}?allow_missing=true`))} />
+      {tags === null ? <button type="button" class="plain" onClick={() => setTags("")}>{t("documents.tag")}</button> : (
+        <form class="row" onSubmit={(event) => {
+          event.preventDefault();
+          void each((one) => tagged(one, [...one.tags, ...listed(tags)]));
+        }}>
+          <input aria-label={t("documents.tags")} placeholder={t("documents.tags.lead")} value={tags} maxLength={500} autofocus onInput={(event) => setTags(event.currentTarget.value)} />
+          <button class="primary">{t("save")}</button>
+          <button type="button" class="plain" onClick={() => setTags(null)}>{t("cancel")}</button>
+        </form>
+      )}
+    </>
+  );
+}
+
+const pathOf = (document: Document) => `/v1/documents/${encodeURIComponent(document.id)}`;
+const listed = (words: string) => words.split(",").map((one) => one.trim()).filter(Boolean);
+const tagged = (document: Document, tags: string[]) => call("PATCH", `${pathOf(document)}?update_mask=tags`, { tags: [...new Set(tags)], etag: document.etag });
+
+/** The tags of a document, changed in place. */
+function Tags({ document, doing, done }: { document: Document; doing: Doing; done: () => void }) {
+  const [words, setWords] = useState(document.tags.join(", "));
+  return (
+    <form class="row" onSubmit={(event) => {
+      event.preventDefault();
+      void doing(async () => {
+        await tagged(document, listed(words));
+        done();
+      });
+    }}>
+      <input aria-label={`${t("documents.tags")}: ${document.filename}`} placeholder={t("documents.tags.lead")} value={words} maxLength={500} autofocus onInput={(event) => setWords(event.currentTarget.value)} />
+      <button class="primary">{t("save")}</button>
+      <button type="button" class="plain" onClick={done}>{t("cancel")}</button>
+    </form>
+  );
+}
+
+interface OneProps {
+  row: Row;
+  writes: boolean;
+  doing: Doing;
+  chosen: boolean;
+  choose: (to: boolean) => void;
+}
+
+function One({ row, writes, doing, chosen, choose }: OneProps) {
   const { document } = row;
+  const [tagging, setTagging] = useState(false);
+  const file = useRef<HTMLInputElement>(null);
+  const replace = (given: File) => doing(() => upload(`/v1/documents/${encodeURIComponent(document.id)}:replace`, given, { request_id: freshId() }, () => undefined));
+  const place = { documentId: document.id, filename: document.filename, mimeType: document.mime_type };
   const path = `/v1/documents/${encodeURIComponent(document.id)}`;
   const look = document.state === "DOCUMENT_STATE_ERROR" ? "bad" : document.state === "DOCUMENT_STATE_INDEXED" ? "good" : "busy";
   return (
     <li>
+      {writes && <input type="checkbox" aria-label={t("documents.choose.one", { filename: document.filename })} checked={chosen} onChange={(event) => choose(event.currentTarget.checked)} />}
       <div class="item-main">
-        <button type="button" class="link item-name" onClick={() => show({ documentId: document.id, filename: document.filename, mimeType: document.mime_type })}>{document.filename}</button>
+        <button type="button" class="link item-name" onClick={() => show(place)}>{document.filename}</button>
         <span class="quiet facts">
           <span class={`state ${look}`}>{doneSoFar(row)}</span>
           <span>{bytes(Number(document.size_bytes))}</span>
@@ -135,11 +229,20 @@ function One({ row, writes, doing }: { row: Row; writes: boolean; doing: (act: (
         </span>
         {document.failure && <span class="problem">{document.failure.message} {document.failure.hint}</span>}
         {document.warnings.map((one) => <span class="quiet">{one.text}</span>)}
+        {tagging && <Tags document={document} doing={doing} done={() => setTagging(false)} />}
       </div>
       <div class="item-actions">
         {writes && document.state === "DOCUMENT_STATE_ERROR" && !FINAL.includes(document.failure?.reason ?? "FAILURE_REASON_UNSPECIFIED") && (
           <button type="button" onClick={() => doing(() => call("POST", "/v1/documents:reindex", { document_ids: [document.id], request_id: freshId() }))}>{t("documents.retry")}</button>
         )}
+        {document.chunk_count > 0 && <button type="button" class="plain" aria-label={`${t("documents.passages")}: ${document.filename}`} onClick={() => show({ ...place, passages: true })}>{t("documents.passages")}</button>}
+        {writes && <button type="button" class="plain" aria-label={`${t("documents.tags")}: ${document.filename}`} onClick={() => setTagging(!tagging)}>{t("documents.tags")}</button>}
+        {writes && <button type="button" class="plain" aria-label={`${t("documents.replace")}: ${document.filename}`} onClick={() => file.current?.click()}>{t("documents.replace")}</button>}
+        {writes && <input type="file" hidden ref={file} aria-label={`${t("documents.replace")}: ${document.filename}`} onChange={({ currentTarget }) => {
+          const [given] = currentTarget.files ?? [];
+          if (given) void replace(given);
+          currentTarget.value = "";
+        }} />}
         <button type="button" class="plain" aria-label={`${t("viewer.download")}: ${document.filename}`} onClick={() => doing(() => save(document.id, document.filename))}>{t("viewer.download")}</button>
         {writes && <Confirm label={t("delete")} about={document.filename} sure={t("delete.sure")} act={() => doing(() => call("DELETE", path))} />}
       </div>

@@ -1,10 +1,11 @@
 // Sources that collections are kept in step with, and how each stands.
+import { useEffect } from "preact/hooks";
 import { call, get } from "../api/client";
 import type { ListSourcesResponse, SourceState, SyncedSource } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure } from "../parts/failure";
 import { useLoaded } from "../parts/load";
-import { collections, link } from "../state";
+import { collections, link, loadCollections } from "../state";
 import { date, named, number, t } from "../strings";
 
 const EVERY_MS = 5000;
@@ -23,6 +24,8 @@ async function read(stop: AbortSignal): Promise<SyncedSource[]> {
 
 export function Sources() {
   const { value, fault, doing, again } = useLoaded(read, [], EVERY_MS);
+  // Who may change a source is known by its collection, which may be new.
+  useEffect(() => void loadCollections().catch(() => {}), []);
   return (
     <div class="page">
       <h1>{t("nav.sources")}</h1>
