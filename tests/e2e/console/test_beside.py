@@ -19,7 +19,7 @@ def test_conversations_are_found_pinned_and_renamed_beside_the_question(site: Si
     older = recent.locator("li").last
     older.hover()
     older.get_by_role("button", name="Rename").click()
-    recent.get_by_label("Title").fill("Money for travels")
+    recent.get_by_label("Title", exact=True).fill("Money for travels")
     page.keyboard.press("Enter")
     renamed = recent.get_by_role("link", name="Money for travels")
     renamed.wait_for()
@@ -108,4 +108,50 @@ def test_paper_holds_the_question_its_answer_and_its_footnotes(site: Site, handb
     page.evaluate("dispatchEvent(new Event('afterprint'))")
     assert turns.first.is_visible()
     assert not turns.last.locator(".footnotes").is_visible()
+    page.context.close()
+
+
+@WITHOUT_AXE
+def test_questions_are_offered_to_begin_and_to_go_on_with(site: Site, handbook: str) -> None:
+    page = site.page()
+    page.get_by_label("Search in").select_option(handbook)
+    offered = page.get_by_role("list", name="Questions to begin with").get_by_role("button")
+    offered.first.wait_for()
+    assert 1 <= offered.count() <= 3
+    barriers(page, "questions to begin with")
+    question = offered.first.text_content()
+    offered.first.click()
+    page.locator(".turn .actions").wait_for()
+    assert page.locator(".turn h2").text_content().endswith(question)
+    page.locator(".sources summary").first.click()
+    further = page.get_by_role("list", name="Questions to go on with").get_by_role("button")
+    if further.count():
+        further.first.click()
+        page.locator(".turn").nth(1).locator(".actions").wait_for()
+    assert not page.faults
+    page.context.close()
+
+
+@WITHOUT_AXE
+def test_attached_files_are_asked_in_their_conversation_and_kept_for_a_week(site: Site, handbook: str) -> None:
+    page = site.page("writer")
+    mine = {"x-api-key": site.keys["writer"]}
+    file = {"name": "otters.txt", "mimeType": "text/plain", "buffer": b"An otter sleeps eleven hours a day."}
+    page.locator("input[aria-label='Attach files']").set_input_files([file])
+    page.locator(".attached .state.good").wait_for()
+    barriers(page, "attached files")
+    ask(page, "How many hours a day does an otter sleep?")
+    assert "otters.txt" in page.locator(".badge-words").first.text_content()
+    assert page.locator(".source-label", has_text="handbook").count() == 0, "of what is attached alone"
+    page.reload()
+    page.locator(".turn .actions").wait_for()
+    chosen = page.get_by_label("Search in").locator("option:checked").text_content()
+    assert chosen.startswith("Files ")
+    kept = page.request.get(f"{site.url}v1/collections/{chosen}", headers=mine).json()["collection"]
+    assert (kept["visibility"], kept["settings"]["ttl"], kept["document_count"]) == ("VISIBILITY_PRIVATE", "604800s", 1)
+    assert not page.faults
+    page.context.close()
+    page = site.page("reader")
+    assert page.get_by_role("button", name="Attach files").count() == 0
+    assert page.get_by_label("Search in").locator("option", has_text="Files ").count() == 0
     page.context.close()

@@ -65,3 +65,24 @@ def test_a_reader_chooses_nothing(site: Site, handbook: str) -> None:
     for name in ("Replace", "Tags"):
         assert page.get_by_role("button", name=name).count() == 0, name
     page.context.close()
+
+
+@WITHOUT_AXE
+def test_markdown_is_drawn_as_a_document(site: Site) -> None:
+    page = site.page()
+    admin = {"x-api-key": site.keys["admin"]}
+    name = made(page, site)
+    text = b"# Rivers\n\nThe **Rhine** is long.\n\n| River | km |\n|---|---|\n| Rhine | 1230 |\n\n- one\n- two\n"
+    file = {"name": "rivers.md", "mimeType": "text/markdown", "buffer": text}
+    page.request.post(f"{site.url}v1/documents", headers=admin, multipart={"collection": name, "file": file})
+    page.goto(f"{site.url}#/documents/{name}")
+    page.locator(".state.good").wait_for()
+    page.get_by_role("button", name="rivers.md", exact=True).click()
+    prose = page.locator(".prose")
+    prose.get_by_role("heading", name="Rivers").wait_for()
+    assert prose.locator("strong").text_content() == "Rhine"
+    assert prose.locator("li").all_text_contents() == ["one", "two"]
+    assert "**" not in prose.text_content()
+    barriers(page, "Markdown as a document")
+    assert not page.faults
+    page.context.close()

@@ -9,10 +9,25 @@ export interface Violation {
   description: string;
 }
 
+/** Problem details as the server sends them. */
+interface Body {
+  reason?: string;
+  detail?: string;
+  errors?: Violation[];
+  metadata?: Record<string, string>;
+}
+
 /** What went wrong with a call, in the server's words. */
 export class Problem extends Error {
-  constructor(readonly status: number, readonly reason: string, detail: string, readonly violations: Violation[] = []) {
-    super(detail);
+  readonly reason: string;
+  readonly violations: Violation[];
+  /** What to do about it; empty where the server has no advice. */
+  readonly hint: string;
+  constructor(readonly status: number, body: Body) {
+    super(body.detail ?? "");
+    this.reason = body.reason ?? "";
+    this.violations = body.errors ?? [];
+    this.hint = body.metadata?.hint ?? "";
   }
 }
 
@@ -25,7 +40,7 @@ async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   if (response.status === 401 && (key.value || !(await signedInElsewhere()))) turnedAway();
-  throw new Problem(response.status, body.reason ?? "", body.detail ?? response.statusText, body.errors);
+  throw new Problem(response.status, { detail: response.statusText, ...body });
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -34,7 +49,7 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     response = await fetch(path, { ...init, credentials: "omit", cache: "no-store" });
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
-    throw new Problem(0, "UNREACHABLE", "");
+    throw new Problem(0, { reason: "UNREACHABLE" });
   }
   return checked(response);
 }
@@ -76,12 +91,12 @@ export async function upload<T>(path: string, file: File, fields: Record<string,
   for (const [name, value] of Object.entries(shown)) request.setRequestHeader(name, value);
   return new Promise((resolve, reject) => {
     request.upload.onprogress = (event) => event.lengthComputable && progress(event.loaded / event.total);
-    request.onerror = () => reject(new Problem(0, "UNREACHABLE", ""));
+    request.onerror = () => reject(new Problem(0, { reason: "UNREACHABLE" }));
     request.onload = () => {
       const body = parsed(request.responseText);
       if (request.status < 300) return resolve(body as T);
       if (request.status === 401) turnedAway();
-      reject(new Problem(request.status, String(body.reason ?? ""), String(body.detail ?? request.statusText)));
+      reject(new Problem(request.status, { detail: request.statusText, ...body }));
     };
     request.send(form);
   });
@@ -117,7 +132,7 @@ export async function* events<T>(method: string, path: string, body: unknown, st
         if (line.startsWith("event: ")) name = line.slice(7);
         else if (line.startsWith("data: ")) {
           const data = JSON.parse(line.slice(6));
-          if (name === "error") throw new Problem(data.status ?? 0, data.reason ?? "", data.detail ?? "");
+          if (name === "error") throw new Problem(data.status ?? 0, data);
           yield data as T;
         } else if (line === "") name = "";
       }

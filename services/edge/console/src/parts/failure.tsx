@@ -26,7 +26,8 @@ function refused({ field, description }: Violation): string {
 export function faultOf(error: unknown): Fault {
   if (error instanceof Problem) {
     if (!error.status) return { detail: t("error.unreachable"), reason: error.reason };
-    return { detail: error.violations.length ? error.violations.map(refused).join("\n") : error.message, reason: error.reason };
+    const said = error.violations.length ? error.violations.map(refused).join("\n") : error.message;
+    return { detail: [said, error.hint].filter(Boolean).join(" "), reason: error.reason };
   }
   return { detail: error instanceof Error ? error.message : String(error), reason: "" };
 }

@@ -11,6 +11,7 @@ import { place } from "../text";
 import { rate, rated } from "../views/rating";
 import { Headers } from "./cell";
 import { Grid } from "./grid";
+import { MarkdownFile } from "./markdown";
 import { type Read, passages } from "./passages";
 import { Prose } from "./prose";
 
@@ -60,7 +61,9 @@ function Newer({ at }: { at: Place }) {
 
 function Body({ at }: { at: Place }) {
   const pdf = at.mimeType === "application/pdf" && !at.passages;
-  return pdf ? <Lazy at={at} /> : <Passages at={at} />;
+  if (pdf) return <Lazy at={at} />;
+  const passages = <Passages at={at} />;
+  return at.mimeType === "text/markdown" && !at.passages ? <MarkdownFile at={at} instead={passages} /> : passages;
 }
 
 /** pdf.js is large, and loaded when the first PDF is opened. */
@@ -123,7 +126,7 @@ function Pieces({ chunks }: { chunks: Chunk[] }) {
           <span class="quiet facts">
             <span>{place(one.locator)}</span>
             <span>{t("made.plan.tokens", { n: number(one.token_count) })}</span>
-            {one.locator && one.locator.heading_path.length > 0 && <span>{one.locator.heading_path.join(" › ")}</span>}
+            {one.locator && one.locator.heading_path.length > 1 && <span>{one.locator.heading_path.join(" › ")}</span>}
           </span>
           <p>{one.text}</p>
         </li>

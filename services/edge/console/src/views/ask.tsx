@@ -3,15 +3,17 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, get } from "../api/client";
 import { refused } from "../api/session";
 import type { CreateConversationResponse, GetConversationResponse } from "../api/types";
-import { Failure, type Fault, faultOf } from "../parts/failure";
+import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, collections, go, hide, link, me, settle } from "../state";
 import { number, t } from "../strings";
+import { Attach, Attachments } from "./attaching";
 import { EVERYWHERE, Scope, requestOf } from "./asked";
 import { follow, fresh, messagesOf, turnsOf } from "./asking";
 import { keepDraft, keptDraft, putBack } from "./draft";
 import { readRatings } from "./rating";
 import { asked as questions } from "./recent";
+import { FollowUps, Starters } from "./starters";
 import { type Turn, TurnView } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
@@ -70,17 +72,32 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       : done.stopped ? t("ask.stopped") : done.fault?.detail ?? "";
   }
 
+  /** Return the conversation's id; the first question or file makes it. */
+  async function begun(): Promise<string> {
+    if (!conversation.current) {
+      const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections });
+      conversation.current = made.conversation?.id ?? "";
+      settle("ask", conversation.current);
+    }
+    return conversation.current;
+  }
+
+  /** Ask from a collection too, from now on and after a reload. */
+  function include(name: string): void {
+    if (asked.collections.includes(name)) return;
+    const named = [...asked.collections, name];
+    setAsked({ ...asked, collections: named });
+    const path = `/v1/conversations/${encodeURIComponent(conversation.current)}?update_mask=collections`;
+    void attempt(() => call("PATCH", path, { collections: named }));
+  }
+
   async function ask(question: string): Promise<void> {
     const turn = fresh(question);
     setTurns((all) => [...all, turn]);
     write("");
     following.current = true;
     try {
-      if (!conversation.current) {
-        const made = await call<CreateConversationResponse>("POST", "/v1/conversations", { collections: asked.collections });
-        conversation.current = made.conversation?.id ?? "";
-        settle("ask", conversation.current);
-      }
+      await begun();
     } catch (error) {
       put({ ...turn, fault: faultOf(error) });
       if (refused.value) putBack(question);
@@ -112,6 +129,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:edit`, { text }, changed);
   }
 
+  const last = turns.at(-1);
   return (
     <div class="ask">
       <div class="thread" ref={thread} onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
@@ -122,10 +140,12 @@ export function Ask({ conversation: opened }: { conversation: string }) {
             <h1>{t("ask.title")}</h1>
             <p class="quiet">{t("ask.lead")}</p>
             {collections.value.length === 0 && <p>{t("ask.empty")} {me.value?.role !== "ROLE_READER" && <a href={link("documents")}>{t("ask.upload")}</a>}</p>}
+            {collections.value.length > 0 && <Starters collections={asked.collections} ask={ask} />}
           </div>
         )}
         {fault && <Failure fault={fault} />}
         {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
+        {last?.answer && !busy && <FollowUps sources={last.sources} citations={last.answer.citations} ask={ask} />}
       </div>
       <form class="asker" onSubmit={(event) => {
         event.preventDefault();
@@ -140,8 +160,10 @@ export function Ask({ conversation: opened }: { conversation: string }) {
             event.currentTarget.form?.requestSubmit();
           }}
         />
+        <Attachments conversation={conversation.current} />
         <div class="row">
           <Scope asked={asked} change={setAsked} />
+          <Attach conversation={begun} added={include} failed={(error) => setFault(faultOf(error))} />
           {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /><span class="wide-only">{t("ask.new")}</span></button>}
           <span class="space" />
           {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}

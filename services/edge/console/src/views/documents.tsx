@@ -1,5 +1,5 @@
 // The documents of a collection: added, watched on their way into the search, retried, taken out.
-import { useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { call, freshId, upload } from "../api/client";
 import type { Document, DocumentState, FailureReason } from "../api/types";
 import { Confirm } from "../parts/confirm";
@@ -29,6 +29,10 @@ export function Documents({ collection: opened }: { collection: string }) {
   const names = collections.value.map((one) => one.name);
   const collection = opened || names[0] || FIRST;
   const known = names.includes(collection);
+  // It may have been made since the list was read, in another tab or by another program.
+  useEffect(() => {
+    if (!known) void loadCollections().catch(() => {});
+  }, [collection]);
   const { rows, ready, fault } = useDocuments(known ? collection : "");
   const [wrong, setWrong] = useState<Fault | null>(null);
   const [sought, setSought] = useState("");

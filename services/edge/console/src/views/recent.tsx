@@ -1,6 +1,6 @@
 // Conversations beside the question: the latest, found by their words, pinned, renamed in place.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { Problem, call, get } from "../api/client";
 import type { Conversation, GetConversationResponse, ListConversationsResponse } from "../api/types";
 import { attempt } from "../parts/failure";
@@ -49,8 +49,7 @@ async function read(query: string, pins: string[], stop: AbortSignal): Promise<C
 export function Recent({ opened }: { opened: string }) {
   const [query, setQuery] = useState("");
   const [pins, setPins] = useState(pinned);
-  const { value, again } = useLoaded((stop) => read(query, pins, stop), [query, pins, opened], EVERY_MS);
-  useEffect(() => asked.subscribe(again), []);
+  const { value, again } = useLoaded((stop) => read(query, pins, stop), [query, pins, opened, asked.value], EVERY_MS);
   const pin = (id: string) => {
     const now = pins.includes(id) ? pins.filter((other) => other !== id) : [id, ...pins];
     localStorage.setItem(store(), JSON.stringify(now));
