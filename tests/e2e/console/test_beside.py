@@ -59,7 +59,7 @@ def test_a_question_is_asked_of_several_collections_of_documents_and_by_a_model(
     assert sorted(sent[-1]["collections"]) == ["handbook", "more"]
     page.get_by_role("checkbox", name="more").uncheck()
     page.get_by_label("Only these documents: find by name").fill("guide")
-    page.get_by_role("button", name="guide-lyon.md").click()
+    page.locator(".scope").get_by_role("button", name="guide-lyon.md").click()
     model.script([Say(["Two days a week [1]."]), Finish()])
     page.get_by_label("Model", exact=True).select_option("openai")
     page.get_by_label("Model of answers").fill("scripted")
