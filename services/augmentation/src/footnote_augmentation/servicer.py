@@ -23,6 +23,7 @@ from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
 from footnote_text import leaning, locales
+from footnote_text.table_words import table_words
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
 
@@ -126,6 +127,7 @@ class Servicer(AugmentationServiceServicer):
             rewriting=made.rewriting,
             topic=made.topic,
             question="" if full == request.message else full,
+            table_words=table_words(full or request.message) if made.should_retrieve else (),
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:

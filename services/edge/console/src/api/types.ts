@@ -111,6 +111,7 @@ export interface AnswerManifest {
   origins: Origin[];
   withheld_text: string;
   table_query: string;
+  table_words: string[];
 }
 
 export type AnswerPart =

@@ -35,11 +35,13 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
 )
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_MODEL, QUERY_STRATEGY_UNPLANNED
+from footnote.types.v1.table_pb2 import TableComputation
 from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, NotFound
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
 from footnote_providers.egress.bounds import together
+from footnote_text.table_words import table_words
 from opentelemetry import trace
 
 from footnote_edge.asking import computed as computed_answers
@@ -146,6 +148,8 @@ class Run:
                 searched, question = plan.query, rewritten
                 plan.query = plan.topic = rewritten
                 plan.rewriting = QUERY_REWRITING_MODEL
+                del plan.table_words[:]
+                plan.table_words.extend(table_words(rewritten))
                 memory = self._beside(self._remember(question, use_memory, settings))
                 found = found if rewritten == searched else await self._retrieve(plan)
             self._searched(time.perf_counter() - began, found)
@@ -181,7 +185,9 @@ class Run:
         )
         yield self._ended(PIPELINE_STAGE_AUGMENTATION)
         name_collections(built.sources, found.chunks)
-        computed, spent = await self._steps.compute(question, found, built.prompt.locale, model, of_prompt)
+        computed, spent = TableComputation(), Usage()
+        if plan.table_words or (context_window and computed_answers.begins_with_table(found.chunks)):
+            computed, spent = await self._steps.compute(question, found, built.prompt.locale, model, of_prompt)
         self._spent_beside(spent)
         by_tables = computed.confirmed and not (computed.doubts and model.strict)
         if by_tables:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from footnote.stages.v1.passage_pb2 import ScoredChunk
 from footnote.types.v1.answer_pb2 import (
@@ -21,8 +19,6 @@ from footnote.types.v1.answer_pb2 import (
 )
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
 from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
-from footnote_text import locales
-from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locators import label
 
 MOST_DOCUMENTS = 20
@@ -31,38 +27,15 @@ _SHEETS = frozenset({"csv", "tsv", "xlsx", "xlsm", "xlsb", "xls", "ods"})
 """Document types whose places are sheet cells; in other types, rows count from the start of their table."""
 
 
-_FORMS = ("total", "average", "count", "highest", "lowest", "per", "above", "below", "comparison")
-_WORD = re.compile(r"[^\W_]+")
-
-
-def may_be_computed(question: str) -> bool:
-    """Return whether a question has words of a form over tables in any locale: no other question is computed.
-
-    Most questions have none, and need not wait for ingestion to open tables.
-    """
-    folded = fold(question)
-    words = set(_WORD.findall(folded))
-    return any(
-        phrase in folded
-        if is_unspaced(phrase[0])
-        else all(
-            any(word.startswith(part[:-1]) for word in words) if part.endswith("*") else part in words
-            for part in phrase.split()
-        )
-        for phrase in _phrases()
-    )
-
-
-@lru_cache(maxsize=1)
-def _phrases() -> frozenset[str]:
-    tables = [locales.choose(code).tables for code in locales.codes()]
-    return frozenset(fold(phrase) for one in tables for form in _FORMS for phrase in getattr(one, form))
-
-
 def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
     """Return the documents with tables behind the best passages, the best first."""
     found = dict.fromkeys(one.chunk.document_id for one in chunks if one.chunk.tables)
     return list(found)[:MOST_DOCUMENTS]
+
+
+def begins_with_table(chunks: Sequence[ScoredChunk]) -> bool:
+    """Tell whether the best passage is of a table: then a model is asked for a statement whatever the words."""
+    return bool(chunks) and bool(chunks[0].chunk.tables)
 
 
 def answer_of(

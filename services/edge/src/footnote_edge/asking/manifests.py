@@ -44,6 +44,7 @@ class Record:
         """Note the search queries, and the answered question where it differs from the original."""
         self.manifest.full_question = full_question
         self.manifest.query = plan.query
+        self.manifest.table_words.extend(plan.table_words)
         self.manifest.query_strategy, self.manifest.query_rewriting = plan.strategy, plan.rewriting
 
     def remembered(self, found: SearchMemoryResponse) -> None:

@@ -63,6 +63,7 @@ async def replay(
         strategy=then.query_strategy,
         rewriting=then.query_rewriting,
         question=then.full_question,
+        table_words=then.table_words,
     )
     again = EarlierAnswer(plan, then.memory_message_ids, then.local_only)
     async with aclosing(asker.ask(scope, request, seconds, again)) as events:

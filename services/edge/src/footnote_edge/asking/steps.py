@@ -165,7 +165,7 @@ class Steps:
         """
         documents = computed.documents_of(found.chunks)
         usage = Usage()
-        if not documents or len(question) > _MOST_COMPUTED or not computed.may_be_computed(question):
+        if not documents or len(question) > _MOST_COMPUTED:
             return TableComputation(), usage
         request = ingestion.ComputeAnswerRequest(
             scope=self._scope, question=question, document_ids=documents, locale=locale

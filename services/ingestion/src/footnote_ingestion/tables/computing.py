@@ -72,6 +72,8 @@ class Computing:
         for words in filter(None, known):
             if len(named) == 2 and _says(asked, words.tables.comparison):
                 return self._compared(asked, named, words)
+            if not forms.has_form(asked, words.tables):
+                continue
             found = self._fitting(question, named, words)
             if found is not None:
                 return self._computed(*found, words)

@@ -31,6 +31,7 @@ _VALUE = {COLUMN_TYPE_NUMBER: "n", COLUMN_TYPE_DATE: "d", COLUMN_TYPE_BOOLEAN: "
 _SETTINGS = (
     "SET temp_directory=''",
     "SET python_enable_replacements=false",
+    "SET parquet_metadata_cache=true",
     "SET autoinstall_known_extensions=false",
     "SET autoload_known_extensions=false",
     "SET enable_external_access=false",

@@ -78,6 +78,21 @@ class Form:
     known: int = 0
 
 
+def has_form(asked: Sequence[str], words: TableWords) -> bool:
+    """Tell whether a question has words of a form in a locale: without any, `read` finds none."""
+    there = set(asked)
+    return any(
+        any(word.startswith(part[:-1]) for word in there) if part.endswith("*") else part in there
+        for part in _first_words(words)
+    )
+
+
+@lru_cache(maxsize=32)
+def _first_words(words: TableWords) -> frozenset[str]:
+    """Return the first word of each phrase of a form: a question without them has no form."""
+    return frozenset(next(units(phrase)) for form in _FORMS for phrase in getattr(words, form))
+
+
 def read(question: str, subject: Subject, words: TableWords, language: str) -> Form | None:
     """Return the form that a question has over a table, None where it has none or a word of it is not known."""
     return _Reading(tokens(question), subject, words, language).form()

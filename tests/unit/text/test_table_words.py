@@ -1,7 +1,7 @@
 """Which questions wait for tables: those with words of a form, in any locale, and no others."""
 
 import pytest
-from footnote_edge.asking.computed import may_be_computed
+from footnote_text.table_words import table_words
 
 
 @pytest.mark.parametrize(
@@ -13,11 +13,11 @@ from footnote_edge.asking.computed import may_be_computed
     ],
 )  # fmt: skip
 def test_a_form_over_tables_is_asked_of_them(question: str) -> None:
-    assert may_be_computed(question)
+    assert table_words(question)
 
 
 @pytest.mark.parametrize(
     "question", ["", "?", "Who may use class 4 lasers?", "Wann beginnt der Mietvertrag?", "紧急电话是什么？"]
 )
 def test_other_questions_do_not_wait(question: str) -> None:
-    assert not may_be_computed(question)
+    assert not table_words(question)
