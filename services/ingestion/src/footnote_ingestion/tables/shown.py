@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 
@@ -85,15 +85,20 @@ def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _total_words() -> frozenset[tuple[str, ...]]:
-    every = [one for one in map(locales.known, locales.codes()) if one is not None]
-    return frozenset(forms.tokens(phrase) for one in every for phrase in one.tables.total if "*" not in phrase)
+def _total_words() -> Mapping[str, frozenset[tuple[str, ...]]]:
+    """Return the words for totals in any locale, by the first of each."""
+    found: dict[str, set[tuple[str, ...]]] = {}
+    for one in filter(None, map(locales.known, locales.codes())):
+        for words in (forms.tokens(phrase) for phrase in one.tables.total if "*" not in phrase):
+            found.setdefault(words[0], set()).add(words)
+    return {first: frozenset(words) for first, words in found.items()}
 
 
 def is_total(text: str) -> bool:
     """Tell whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
     parts = forms.tokens(text)
-    return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in _total_words())
+    known = _total_words().get(parts[0], ()) if parts else ()
+    return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in known)
 
 
 def cells_of(table: TableDescription, column: int, rows: Sequence[int]) -> ComputedCells:
