@@ -108,7 +108,7 @@ async def test_says_that_nothing_was_found(stub: GenerationServiceStub, locale: 
 
 
 async def test_a_refusal_offers_the_nearest_passage_with_its_place(stub: GenerationServiceStub) -> None:
-    question = "Qui dirige l'usine et pourquoi livre-t-elle la Vis M6 ?"
+    question = "Qui dirige l'usine qui fabrique la Vis M6 ?"
     request = pb.GenerateRequest(scope=SCOPE, question=question, sources=[PAGE, SHEET], locale="fr")
     answer = (await ask(stub, request))[-1].completed.answer
     assert answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT

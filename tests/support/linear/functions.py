@@ -18,7 +18,7 @@ from footnote_edge.audit import ways
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.reading import entries
 from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
-from footnote_generation.answering import addresses, markup, policy
+from footnote_generation.answering import addresses, markup, nearest, policy
 from footnote_generation.language import quantities, quotes, tongues
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.table_rows import CellSpan
@@ -122,6 +122,7 @@ ARGUMENTS: Mapping[str, Call] = {
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
     ],
     "footnote_generation.language.quantities.numeral": lambda t: quantities.numeral(t, writing("de")),
+    "footnote_generation.answering.nearest.nearest": lambda t: nearest.nearest(t, [_SOURCE], "en"),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),

@@ -82,6 +82,7 @@ class Finder(_Table):
     steps: Words
     more: Annotated[Words, _filled("count")]
     elsewhere: Annotated[Words, _filled("place")]
+    unanswered: Annotated[Words, _filled("part")]
 
 
 class Signals(_Table):

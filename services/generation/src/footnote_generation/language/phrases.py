@@ -75,7 +75,7 @@ def is_not_found(text: str, given: Sequence[str] = ()) -> bool:
 def _finder_sentences() -> tuple[re.Pattern[str], ...]:
     """Return the built-in answerer's sentences before and after passages, in every locale."""
     said = [sentence for code in locales.codes() for sentence in locales.choose(code).finder.model_dump().values()]
-    return tuple(re.compile(_blanks(_plain(sentence.format(count=0, place=_PLACE)))) for sentence in said)
+    return tuple(re.compile(_blanks(_plain(sentence.format(count=0, place=_PLACE, part=_PLACE)))) for sentence in said)
 
 
 _PLACE = "placeofit"

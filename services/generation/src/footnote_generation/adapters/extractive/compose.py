@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.pointing import begins_by_pointing
 from footnote_text.signals import Wish
 
 from footnote_generation.adapters.extractive.confidence import confidence, signs
+from footnote_generation.adapters.extractive.lacking import fitting
 from footnote_generation.adapters.extractive.passages import Unit, units
 from footnote_generation.adapters.extractive.question import Kind, Question, read
 from footnote_generation.adapters.extractive.ranking import Ranked, rank
@@ -41,18 +42,27 @@ class Draft:
     more: int = 0
 
 
-def draft(question_text: str, sources: Sequence[Source]) -> Draft:
-    """Return the best answer that the sources' sentences give, however poor: `support` tells."""
+def draft(question_text: str, sources: Sequence[Source], part: bool = False) -> Draft:
+    """Return the best answer that the sources' sentences give, however poor: `support` tells.
+
+    `part` means that the question is one of several that another was cut into: nothing is compared in it.
+    """
     question = read(question_text)
+    if part and question.wish is Wish.COMPARISON:
+        question = replace(question, wish=None)
     found = units(sources, question.language)
     if not found:
         return Draft((), 0.0)
     ranked = rank(question, found, [source.score for source in sources])
     sure = support(question, ranked, found)
     # A heading speaks for what is told below it, and tells nothing itself.
-    ranked = [item for item in ranked if not item.unit.is_heading] or ranked
+    ranked = [item for item in ranked if not item.unit.is_heading]
+    by_number = {source.number: source for source in sources}
+    ranked = fitting(question, ranked, found, by_number)
+    if not ranked:
+        return Draft((), 0.0)
     chosen = _choose(question, ranked)
-    passages = show(question, ranked, {source.number: source for source in sources})
+    passages = show(question, ranked, by_number)
     if passages is not None:
         groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
         return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)

@@ -11,7 +11,8 @@ from footnote_text import locators
 from footnote_text.lexical import fold
 
 from footnote_generation.adapters.extractive.compose import tidy
-from footnote_generation.adapters.extractive.passages import Unit, units
+from footnote_generation.adapters.extractive.lacking import named_marks
+from footnote_generation.adapters.extractive.passages import Unit, marks, units
 from footnote_generation.adapters.extractive.question import Question, read
 from footnote_generation.adapters.extractive.ranking import rank
 from footnote_generation.language import tongues
@@ -49,13 +50,15 @@ def find(question_text: str, sources: Sequence[Source]) -> Passage | None:
 
     Words tell nothing across languages: that it answers is what the search says of its meaning, by its score. Names
     stay, or begin alike ("London", "Londres"): where both are in Latin letters, one of the question's stands there.
+    What has a digit and names a thing, a type or a year stays as well.
     """
     question = read(question_text)
-    names = _names(question)
+    names, wanted = _names(question), named_marks(question)
     for source in sorted(sources, key=lambda one: -one.score):
         if source.score < LEAST:
             return None
-        if not is_foreign(question, source) or not _holds(source.text, names):
+        names_it = wanted <= marks(source.text) and _holds(source.text, names)
+        if not names_it or not is_foreign(question, source):
             continue
         if (found := _passage(question, source)) is not None:
             return found

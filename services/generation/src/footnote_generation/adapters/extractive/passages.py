@@ -11,6 +11,7 @@ from typing import TypeAlias
 from footnote.types.v1.answer_pb2 import Source
 from footnote_kit.memoise import kept
 from footnote_text import locales, sentences, signals
+from footnote_text.lexical import fold
 
 from footnote_generation.adapters.extractive import forms
 from footnote_generation.language import lexicon, tongues
@@ -116,6 +117,17 @@ def _pieces(text: str, headings: str, rows: tuple[TableRow, ...], language: str)
         )
         for place, (start, end) in enumerate(spans)
     )
+
+
+# Characters of scripts without spaces belong to the words beside a mark: "QL-800的".
+_SPACED = r"[^\W_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+_MARK = re.compile(rf"{_SPACED}++(?:[.,](?=\d){_SPACED}++)*+")
+_THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
+
+
+def marks(text: str) -> frozenset[str]:
+    """Return the tokens of a text that have a digit, folded: what tells one thing, year or version from another."""
+    return frozenset(_THOUSANDS.sub("", fold(one)) for one in _MARK.findall(text) if any(map(str.isdigit, one)))
 
 
 _LONGEST_HEADING = 60  # characters, as of `_HEADING`

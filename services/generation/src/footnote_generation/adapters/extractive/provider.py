@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
+from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales, tokens
 from footnote_text.locales import Locale
+from footnote_text.signals import Wish
 from footnote_text.speaking import is_thanks
 
-from footnote_generation.adapters.extractive import elsewhere
+from footnote_generation.adapters.extractive import elsewhere, parts
 from footnote_generation.adapters.extractive.compose import Draft, draft
+from footnote_generation.adapters.extractive.question import read
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
@@ -54,14 +57,25 @@ class Extractive:
             return locale.replies.unavailable
         if request.without_sources:
             return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
-        made = draft(request.question, request.sources)
+        asked = parts.of(request.question)
+        said = [self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
+        if not any(said):
+            return locale.not_found
+        if len(asked) == 1:
+            return "".join(said)
+        names = [name for name, _ in asked]
+        return joined(names, said, locale, compares=read(request.question).wish is Wish.COMPARISON)
+
+    def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
+        """Return the answer to one question as Markdown, "" where no passage answers."""
+        made = draft(question, sources, part)
         if not made.sentences or made.support < self._threshold:
-            passage = elsewhere.find(request.question, request.sources)
-            return locale.not_found if passage is None else pointed(passage, locale)
+            passage = elsewhere.find(question, sources)
+            return "" if passage is None else pointed(passage, locale)
         if not made.groups:
             numbers = {number for _, number in made.sentences[:1]}
-            source = next(source for source in request.sources if source.number in numbers)
-            if (passage := elsewhere.of(request.question, source)) is not None:
+            source = next(source for source in sources if source.number in numbers)
+            if (passage := elsewhere.of(question, source)) is not None:
                 return pointed(passage, locale)
         return written(made, locale)
 
@@ -77,6 +91,16 @@ def pointed(passage: elsewhere.Passage, locale: Locale) -> str:
     """Return where a passage in another language stands, in the reader's, and its sentences as they are."""
     notice = locale.finder.elsewhere.format(place=passage.place(locale.code))
     return f"{notice}\n\n{' '.join(cited(sentence, passage.source.number) for sentence in passage.sentences)}"
+
+
+def joined(names: Sequence[str], said: Sequence[str], locale: Locale, *, compares: bool) -> str:
+    """Return the answers to the parts of a question in order, one paragraph each, and which have none."""
+    blocks = [locale.finder.comparison] if compares else []
+    for name, text in zip(names, said, strict=True):
+        block = text or locale.finder.unanswered.format(part=name)
+        if block not in blocks:
+            blocks.append(block)
+    return "\n\n".join(blocks)
 
 
 def written(made: Draft, locale: Locale) -> str:

@@ -119,10 +119,14 @@ _ASKING = word_set("""what which who whom whose when where why how many much nam
 # is", the commonest prepositions and conjunctions. Closed classes, as a grammar lists them (Li and Thompson, "Mandarin
 # Chinese: A Functional Reference Grammar", 1981: questions, classifiers, particles, coverbs): no set of questions chose
 # them. A pair of characters that touches one says nothing of the subject.
-_ASKING_CHINESE = re.compile(
+ASKING_CHINESE = re.compile(
     r"什么(?:时候|地方)?|怎么样?|怎样|如何|为何|何[时地处人]|谁|哪(?:一?[年月日天个位名家支座些种次届]|里|儿)?"
     r"|多少[年月日天个位名人次元种]?|几[年月日天个位名人次元种点号]|多[久长大高远重深宽快]|[吗呢吧的了是在有被于和与及其]"
 )
+
+
+# A name in Latin letters beside characters of a script without spaces is a word of its own: "QL-800的".
+_BORDER = re.compile(r"(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff])(?=[A-Za-z0-9])")
 
 
 @kept(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
@@ -130,10 +134,10 @@ def read(text: str) -> Question:
     """Take a question apart; more than one part of an answer asks about it."""
     language = languages.detect(text, ("en", "fr")) or "en"
     leans = leaning.parted(text)
-    text = leans.question
+    text = _BORDER.sub(" ", leans.question)
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
-    asking = [match.span() for match in _ASKING_CHINESE.finditer(text)]
+    asking = [match.span() for match in ASKING_CHINESE.finditer(text)]
     locale = locales.known(language)
     wish, said = signals.wish(text, locale) if locale else (None, frozenset[str]())
     verbs = frozenset[str]() if locale is None else signals.single((*locale.signals.yes_no, *locale.signals.asking))

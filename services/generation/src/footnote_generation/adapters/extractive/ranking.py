@@ -54,7 +54,7 @@ class Weights:
     """What it is worth that a sentence is of what was spoken of before: it decides between equals."""
 
 
-def _wanted(words: Sequence[Word], units: Sequence[Unit]) -> dict[str, float]:
+def weigh(words: Sequence[Word], units: Sequence[Unit]) -> dict[str, float]:
     """Return the stems of a question's words with weights: rare among the sources' sentences and names weigh more."""
     total = len(units)
     weights: dict[str, float] = {}
@@ -127,8 +127,8 @@ def rank(
 ) -> list[Ranked]:
     """Order sentences best first; `scores` are the sources' own, by rank."""
     weights = weights or Weights()
-    wanted = _wanted(question.about, units)
-    subject = _wanted(question.subject, units)
+    wanted = weigh(question.about, units)
+    subject = weigh(question.subject, units)
     # What is asked counts for at least as much as what it is asked of.
     share = min(weights.subject, sum(wanted.values()) / (sum(subject.values()) or 1.0))
     subject = {stem: share * value for stem, value in subject.items()}

@@ -1,0 +1,75 @@
+"""Whether a row of a table is the one asked for, by what the parser kept of names of rows and headers of columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from footnote.types.v1.answer_pb2 import Source
+from footnote_text import tables
+from footnote_text.tables import Row
+
+from footnote_generation.adapters.extractive.passages import Unit, marks
+from footnote_generation.adapters.extractive.question import Question
+from footnote_generation.language import lexicon
+from footnote_generation.language.words import Word, analyse
+
+
+def is_another(question: Question, unit: Unit, source: Source, under: frozenset[str]) -> bool:
+    """Whether a question names a column in which a row has no value, or a column and nothing of the row.
+
+    `under` are the stems of the titles, headings and headers that the row stands under.
+    """
+    row = next((one for one in tables.rows(source) if unit.start <= one.start < unit.end), None)
+    if row is None:
+        return False
+    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
+    name = _stems(" . ".join(row.headers), question.language)
+    columns = _asked_columns([word for word in words if not name.intersection(word.stems)], question, row)
+    if columns is None:
+        return False
+    if not any(cell.column in columns and cell.text.strip() for cell in row.cells):
+        return True
+    headed = _stems(" . ".join(column for cell in row.cells for column in cell.headers), question.language)
+    stems = _stems(" . ".join([*row.headers, *(cell.text for cell in row.cells)]), question.language) | under - headed
+    return not any(_says(stems, word) for word in words)
+
+
+def _says(stems: frozenset[str], word: Word) -> bool:
+    groups = frozenset(group for stem in stems for group in lexicon.groups(stem))
+    return bool(stems.intersection(word.stems)) or any(lexicon.groups(stem) & groups for stem in word.stems)
+
+
+def _asked_columns(words: Sequence[Word], question: Question, row: Row) -> set[int] | None:
+    """Return the columns that a question names, whether the row has a value there or not; None where it names none.
+
+    Of headers over one another each level that the question names must fit; of columns that fit alike, those count that
+    no other fits better.
+    """
+    wanted = marks(question.text)
+    levels = max((len(column.headers) for column in row.table.columns), default=0)
+    found: set[int] | None = None
+    for level in range(levels):
+        fits: dict[int, frozenset[str]] = {}
+        for number, column in enumerate(row.table.columns, 1):
+            if level < len(column.headers) and not column.names_rows:
+                fits[number] = _fit(words, wanted, column.headers[level], question.language)
+        best = {at for at, fit in fits.items() if fit and not any(fit < other for other in fits.values())}
+        if best:
+            found = best if found is None else found & best
+    return found
+
+
+def _fit(words: Sequence[Word], wanted: frozenset[str], header: str, language: str) -> frozenset[str]:
+    """Return which words and marks of a question stand in a header, synonyms included."""
+    stems = _stems(header, language)
+    groups = frozenset(group for stem in stems for group in lexicon.groups(stem))
+    fit = {
+        word.stems[0]
+        for word in words
+        if stems.intersection(word.stems) or any(lexicon.groups(stem) & groups for stem in word.stems)
+    }
+    return frozenset(fit) | (wanted & marks(header))
+
+
+def _stems(text: str, language: str) -> frozenset[str]:
+    return analyse(text, language).stems
