@@ -125,16 +125,12 @@ ASKING_CHINESE = re.compile(
 )
 
 
-# A name in Latin letters beside characters of a script without spaces is a word of its own: "QL-800的".
-_BORDER = re.compile(r"(?<=[A-Za-z0-9])(?=[\u3400-\u9fff])|(?<=[\u3400-\u9fff])(?=[A-Za-z0-9])")
-
-
 @kept(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
 def read(text: str) -> Question:
     """Take a question apart; more than one part of an answer asks about it."""
     language = languages.detect(text, ("en", "fr")) or "en"
     leans = leaning.parted(text)
-    text = _BORDER.sub(" ", leans.question)
+    text = leans.question
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
     asking = [match.span() for match in ASKING_CHINESE.finditer(text)]
