@@ -32,12 +32,16 @@ def fill_required(message: Any) -> None:
             continue
         if field.is_repeated:
             held = getattr(message, field.name)
-            held.add() if field.message_type else held.append("x")
+            fill_required(held.add()) if field.message_type else held.append(_something(field))
         elif field.message_type:
             getattr(message, field.name).SetInParent()
             fill_required(getattr(message, field.name))
         else:
-            setattr(message, field.name, "x" if field.type == FieldDescriptor.TYPE_STRING else 1)
+            setattr(message, field.name, _something(field))
+
+
+def _something(field: FieldDescriptor) -> str | int:
+    return "x" if field.type == FieldDescriptor.TYPE_STRING else 1
 
 
 async def call(channel: Any, service_name: str, method: MethodDescriptor, request: Any) -> None:

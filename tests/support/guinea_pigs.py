@@ -171,9 +171,13 @@ async def build_never_ready(runtime: Runtime) -> App:
 
 
 def upkeep(stage: str) -> list[MethodDescriptor]:
-    """Return the methods by which edge looks after a stage of ours, which no contract promises."""
-    try:
-        module = import_module(f"footnote.internal.{stage}.v1alpha1.upkeep_service_pb2")
-    except ModuleNotFoundError:
-        return []
-    return list(module.DESCRIPTOR.services_by_name["UpkeepService"].methods)
+    """Return the methods of a stage of ours that edge calls and no contract promises."""
+    found: list[MethodDescriptor] = []
+    for name in ("upkeep", "group"):
+        try:
+            module = import_module(f"footnote.internal.{stage}.v1alpha1.{name}_service_pb2")
+        except ModuleNotFoundError:
+            continue
+        for service in module.DESCRIPTOR.services_by_name.values():
+            found += service.methods
+    return found

@@ -27,6 +27,7 @@ class Client:
     def __init__(self, served: Served, scope: Scope = SCOPE) -> None:
         self.stub = IngestionServiceStub(served.channel)
         self.upkeep = UpkeepServiceStub(served.channel)
+        self.channel = served.channel
         self.data_dir = served.runtime.data_dir
         self.scope = Scope()
         self.scope.CopyFrom(scope)

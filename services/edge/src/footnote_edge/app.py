@@ -78,6 +78,7 @@ from footnote_edge.http.web import Web
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import LEDGER, PART, Jobs
 from footnote_edge.jobs.leases import Leases
@@ -159,7 +160,8 @@ async def build(runtime: Runtime) -> App:
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operation_book, reindexing, deletion, putting_off, ceiling, places)
     leases = Leases(database, settings.executor(), told=limits.divide)
-    jobs = Jobs(settings, folder, work, records, leases, installation)
+    groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
+    jobs = Jobs(settings, folder, work, records, leases, installation, groups)
     await jobs.launch()
     catalog = Catalog(
         stages, permissions, allowances, database, request_ids, collection_epochs, settings.call_timeout_seconds

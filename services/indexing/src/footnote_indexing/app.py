@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1.group_service_pb2_grpc import add_GroupServiceServicer_to_server
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
@@ -36,8 +37,10 @@ from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
 from footnote_indexing.collections.providers import Providers
+from footnote_indexing.group_servicer import GroupServicer
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.group_indexing import GroupIndexing
 from footnote_indexing.revisions.indexing import Indexing
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
@@ -109,6 +112,9 @@ async def build(runtime: Runtime) -> App:
         ChunkReading(collections, ChunkLedger(database), writer),
         Hiding(table, collections),
     )
+    groups = GroupServicer(
+        GroupIndexing(collections, switching, ledger, vectorizers, writer, permitted, cutters, turns, settings)
+    )
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")
 
@@ -124,6 +130,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService"),
             (add_UpkeepServiceServicer_to_server, servicer, "footnote.internal.indexing.v1alpha1.UpkeepService"),
+            (add_GroupServiceServicer_to_server, groups, "footnote.internal.indexing.v1alpha1.GroupService"),
         ],
         ready=ready,
         start=[sweeps.start, payments.start, logs.start],

@@ -161,7 +161,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
         events = self._indexing.index(first.scope, first.header.document, _parts(request_iterator))
         async for event in events:
             if isinstance(event, Result):
-                yield pb.IndexDocumentResponse(result=_result(event))
+                yield pb.IndexDocumentResponse(result=result_of(event))
             else:
                 yield pb.IndexDocumentResponse(progress=event)
 
@@ -353,7 +353,8 @@ async def _parts(requests: AsyncIterator[pb.IndexDocumentRequest]) -> AsyncItera
             raise InvalidArgument.field("payload", "must be blocks or metadata after the first message")
 
 
-def _result(result: Result) -> pb.IndexResult:
+def result_of(result: Result) -> pb.IndexResult:
+    """Convert a result to its message."""
     return pb.IndexResult(
         chunks_expected=result.chunks_expected,
         chunks_stored=result.chunks_stored,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
+from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import add_GroupServiceServicer_to_server
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
@@ -34,6 +35,7 @@ from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.sweeper import Sweeper
 from footnote_ingestion.documents.tables import Tables
+from footnote_ingestion.group_servicer import GroupServicer
 from footnote_ingestion.parsers import added
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
@@ -43,6 +45,7 @@ from footnote_ingestion.worker.starter import Starter
 
 _SERVICE = "footnote.ingestion.v1.IngestionService"
 _UPKEEP = "footnote.internal.ingestion.v1alpha1.UpkeepService"
+_GROUPS = "footnote.internal.ingestion.v1alpha1.GroupService"
 _log = get_logger("footnote.ingestion")
 # Checks before storing are short and must not wait behind long parsing jobs: they have their own processes.
 _INSPECTORS = 2
@@ -134,6 +137,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (add_IngestionServiceServicer_to_server, servicer, _SERVICE),
             (add_UpkeepServiceServicer_to_server, servicer, _UPKEEP),
+            (add_GroupServiceServicer_to_server, GroupServicer(catalog, extraction), _GROUPS),
         ],
         ready=ready,
         start=[begin_to_warm, sweeps.start, logs.start],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import Access
+from footnote_kit.errors import FootnoteError
 from footnote_kit.paging import Page
 
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
@@ -67,6 +68,14 @@ class Documents(Protocol):
         request: Request | None = None,
     ) -> Stored:
         """Change one document in one transaction."""
+
+    async def change_many(
+        self, tenant_id: str, ways: Mapping[str, Callable[[Stored], Stored]]
+    ) -> dict[str, Stored | FootnoteError]:
+        """Change several documents in one transaction; returns the outcomes by id."""
+
+    async def several(self, tenant_id: str, document_ids: Collection[str]) -> dict[str, Stored]:
+        """Return those of these documents that exist, by id."""
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
         """Record where the parsed blocks of a file are kept."""

@@ -72,7 +72,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         given = first.metadata
         request_ids.check(given.request_id, "metadata.request_id")
         new = NewFile(
-            collection_id=_id("metadata.collection_id", given.collection_id),
+            collection_id=checked_id("metadata.collection_id", given.collection_id),
             filename=_filename(given.filename, required=True),
             tags=_tags(given.tags),
             metadata=_metadata("metadata.metadata", given.metadata),
@@ -95,13 +95,13 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
         """Return one document."""
-        document = await self._catalog.get(request.scope, _id("document_id", request.document_id))
+        document = await self._catalog.get(request.scope, checked_id("document_id", request.document_id))
         return pb.GetDocumentResponse(document=document)
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:
         """Return a page of documents."""
         if request.all_tenants:
-            _system_only(request.scope, "ask about all tenants")
+            system_only(request.scope, "ask about all tenants")
         query = list_query(request)
         documents, token, total = await self._catalog.list(request.scope, query, request.collection_ids)
         return pb.ListDocumentsResponse(documents=documents, next_page_token=token, total_size=total)
@@ -111,7 +111,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     ) -> AsyncIterator[pb.ListDocumentChangesResponse]:
         """Return the changes in a collection."""
         since = request.since.ToMicroseconds() if request.HasField("since") else None
-        found = self._changes.since(request.scope, _id("collection_id", request.collection_id), since)
+        found = self._changes.since(request.scope, checked_id("collection_id", request.collection_id), since)
         async with aclosing(found) as batches:
             async for batch in batches:
                 answer = pb.ListDocumentChangesResponse(documents=batch.documents, deleted=batch.deleted)
@@ -127,7 +127,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         if revision is not None and revision < 1:
             raise InvalidArgument.field("revision", "must be at least 1")
         document, file, parts = await self._catalog.download(
-            request.scope, _id("document_id", request.document_id), revision
+            request.scope, checked_id("document_id", request.document_id), revision
         )
         yield pb.DownloadDocumentResponse(document=document, file=file)
         async with aclosing(parts) as opened:
@@ -136,27 +136,27 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Call) -> pb.DeleteDocumentResponse:
         """Delete a document."""
-        await self._catalog.delete(request.scope, _id("document_id", request.document_id))
+        await self._catalog.delete(request.scope, checked_id("document_id", request.document_id))
         return pb.DeleteDocumentResponse()
 
     async def BeginDeletion(self, request: upkeep.BeginDeletionRequest, context: Call) -> upkeep.BeginDeletionResponse:
         """Hide a document before its deletion."""
         if request.undo:
-            _system_only(request.scope, "take a deletion back")
-        document_id = _id("document_id", request.document_id)
+            system_only(request.scope, "take a deletion back")
+        document_id = checked_id("document_id", request.document_id)
         document = await self._catalog.begin_deletion(request.scope, document_id, request.etag, request.undo)
         return upkeep.BeginDeletionResponse(document=document)
 
     async def ConfirmLabels(self, request: upkeep.ConfirmLabelsRequest, context: Call) -> upkeep.ConfirmLabelsResponse:
         """Record that chunks match their document's record."""
-        await self._catalog.labelled(request.scope, _id("document_id", request.document_id), request.etag)
+        await self._catalog.labelled(request.scope, checked_id("document_id", request.document_id), request.etag)
         return upkeep.ConfirmLabelsResponse()
 
     async def ListUnfinishedDocuments(
         self, request: upkeep.ListUnfinishedDocumentsRequest, context: Call
     ) -> upkeep.ListUnfinishedDocumentsResponse:
         """Return documents with unfinished work."""
-        _system_only(request.scope, "ask about all tenants")
+        system_only(request.scope, "ask about all tenants")
         found, token = await self._catalog.unfinished(Page.of(request.scope, request))
         documents = [
             upkeep.UnfinishedDocument(document=one.document, deletion=one.deletion, labels=one.labels) for one in found
@@ -165,7 +165,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
     async def FindDocuments(self, request: upkeep.FindDocumentsRequest, context: Call) -> upkeep.FindDocumentsResponse:
         """Return which documents exist."""
-        _system_only(request.scope, "ask about all tenants")
+        system_only(request.scope, "ask about all tenants")
         if len(request.document_ids) > LARGEST_SIZE:
             raise InvalidArgument.field("document_ids", f"must be at most {LARGEST_SIZE}")
         found = await self._catalog.there(request.document_ids)
@@ -179,7 +179,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         given = first.metadata
         request_ids.check(given.request_id, "metadata.request_id")
         new = Replacement(
-            document_id=_id("metadata.document_id", given.document_id),
+            document_id=checked_id("metadata.document_id", given.document_id),
             filename=_filename(given.filename, required=False),
             etag=given.etag,
             quota=Quota(tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes)),
@@ -193,7 +193,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         self, request: pb.ParseDocumentRequest, context: Call
     ) -> AsyncIterator[pb.ParseDocumentResponse]:
         """Return a document's blocks, then its metadata."""
-        found = self._extraction.parse(request.scope, _id("document_id", request.document_id))
+        found = self._extraction.parse(request.scope, checked_id("document_id", request.document_id))
         async with aclosing(found) as batches:
             async for batch in batches:
                 if isinstance(batch, ParsedMetadata):
@@ -207,26 +207,8 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         self, request: pb.UpdateDocumentStateRequest, context: Call
     ) -> pb.UpdateDocumentStateResponse:
         """Move a document to another state."""
-        if request.state not in DocumentState.values():
-            raise InvalidArgument.field("state", "is unknown")
-        move = Move(
-            state=request.state,
-            revision=_not_negative("revision", request.revision),
-            new_revision=request.new_revision,
-            failure=request.failure if request.HasField("failure") else None,
-            waiting_reason=request.waiting_reason,
-            parsed=request.parsed if request.HasField("parsed") else None,
-            chunking_strategy=request.chunking_strategy,
-            chunking_choice=request.chunking_choice,
-            chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
-            chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
-            settings_digest=request.settings_digest,
-            waiting_message=request.waiting_message,
-            waiting_attempts=_not_negative("waiting_attempts", request.waiting_attempts),
-            next_attempt_time=request.next_attempt_time if request.HasField("next_attempt_time") else None,
-            etag=request.etag,
-        )
-        document = await self._catalog.move(request.scope, _id("document_id", request.document_id), move)
+        document_id = checked_id("document_id", request.document_id)
+        document = await self._catalog.move(request.scope, document_id, move_of(request))
         return pb.UpdateDocumentStateResponse(document=document)
 
     async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
@@ -241,7 +223,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             if "expire_time" in fields and wanted.expire_time.ToMicroseconds() <= now_micros():
                 raise InvalidArgument.field("resource.expire_time", "must be in the future")
         document = await self._catalog.update(
-            request.scope, _id("document_id", request.document_id), wanted, fields, request.resource.etag
+            request.scope, checked_id("document_id", request.document_id), wanted, fields, request.resource.etag
         )
         return pb.UpdateDocumentResponse(document=document)
 
@@ -251,11 +233,11 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
     async def DescribeTables(self, request: pb.DescribeTablesRequest, context: Call) -> pb.DescribeTablesResponse:
         """Describe the tables of a document."""
-        return await self._tables.describe(request.scope, _id("document_id", request.document_id))
+        return await self._tables.describe(request.scope, checked_id("document_id", request.document_id))
 
     async def ReadTable(self, request: pb.ReadTableRequest, context: Call) -> pb.ReadTableResponse:
         """Return rows of a table."""
-        document_id = _id("document_id", request.document_id)
+        document_id = checked_id("document_id", request.document_id)
         if request.number < 1:
             raise InvalidArgument.field("number", "must be at least 1")
         page = Page.of(request.scope, request, kinds=(sequence,))
@@ -271,7 +253,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             raise InvalidArgument.field("document_ids", f"must be 1 to {MOST_DOCUMENTS}")
         if not request.query.strip():
             raise InvalidArgument.field("query", "is required")
-        ids = [_id("document_ids", one) for one in request.document_ids]
+        ids = [checked_id("document_ids", one) for one in request.document_ids]
         return await self._tables.query(request.scope, ids, request.query)
 
     async def ComputeAnswer(self, request: pb.ComputeAnswerRequest, context: Call) -> pb.ComputeAnswerResponse:
@@ -280,7 +262,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             raise InvalidArgument.field("document_ids", f"must be 1 to {MOST_DOCUMENTS}")
         if not request.question.strip() or len(request.question) > _MAX_QUESTION:
             raise InvalidArgument.field("question", f"must be 1 to {_MAX_QUESTION} characters")
-        ids = [_id("document_ids", one) for one in request.document_ids]
+        ids = [checked_id("document_ids", one) for one in request.document_ids]
         if len(request.query) > _MAX_QUERY:
             raise InvalidArgument.field("query", f"must be at most {_MAX_QUERY} characters")
         return await self._tables.compute(request.scope, request.question, ids, request.locale, request.query)
@@ -295,9 +277,33 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         )
 
 
-def _system_only(scope: Scope, what: str) -> None:
+def system_only(scope: Scope, what: str) -> None:
+    """Raise PermissionDenied unless a service calls on its own account."""
     if not is_system(scope):
         raise PermissionDenied(f"Only a service at work on its own account may {what}.")
+
+
+def move_of(request: pb.UpdateDocumentStateRequest) -> Move:
+    """Convert a request to a move; raises InvalidArgument."""
+    if request.state not in DocumentState.values():
+        raise InvalidArgument.field("state", "is unknown")
+    return Move(
+        state=request.state,
+        revision=_not_negative("revision", request.revision),
+        new_revision=request.new_revision,
+        failure=request.failure if request.HasField("failure") else None,
+        waiting_reason=request.waiting_reason,
+        parsed=request.parsed if request.HasField("parsed") else None,
+        chunking_strategy=request.chunking_strategy,
+        chunking_choice=request.chunking_choice,
+        chunks_expected=request.chunks_expected if request.HasField("chunks_expected") else None,
+        chunks_stored=request.chunks_stored if request.HasField("chunks_stored") else None,
+        settings_digest=request.settings_digest,
+        waiting_message=request.waiting_message,
+        waiting_attempts=_not_negative("waiting_attempts", request.waiting_attempts),
+        next_attempt_time=request.next_attempt_time if request.HasField("next_attempt_time") else None,
+        etag=request.etag,
+    )
 
 
 _Request = TypeVar("_Request", pb.UploadDocumentRequest, pb.ReplaceDocumentRequest)
@@ -319,7 +325,8 @@ async def _parts(requests: AsyncIterator[_Request]) -> AsyncIterator[bytes]:
         yield request.data
 
 
-def _id(name: str, value: str) -> str:
+def checked_id(name: str, value: str) -> str:
+    """Return an id; raises InvalidArgument for an empty or unusable one."""
     if not value:
         raise InvalidArgument.field(name, "is required")
     return _short(name, value)
@@ -347,7 +354,7 @@ def _filename(value: str, *, required: bool) -> str:
 def _tags(tags: Sequence[str], name: str = "metadata.tags") -> tuple[str, ...]:
     if len(tags) > _MAX_TAGS:
         raise InvalidArgument.field(name, f"must be at most {_MAX_TAGS}")
-    return tuple(dict.fromkeys(_id(name, tag.strip()) for tag in tags))
+    return tuple(dict.fromkeys(checked_id(name, tag.strip()) for tag in tags))
 
 
 def _sha256(value: str) -> str:

@@ -165,3 +165,33 @@ async def test_of_two_who_add_a_revision_at_once_the_second_sees_the_first(
     assert [row.revision for row in rows] == ([1, 2] if change.startswith("the next") else [1])
     assert rows[0].cancelled == (change != "begun twice" and not change.startswith("the next"))
     await database.close()
+
+
+def of_group(chunks: int = 3) -> dict[str, object]:
+    return {
+        "strategy": 1, "choice": 1, "language": "en", "chunks_expected": chunks, "chunks_stored": chunks,
+        "characters": 9, "expire_at": None, "vectors_owed": 0,
+    }  # fmt: skip
+
+
+async def test_a_group_opens_what_is_new_and_publishes_what_is_still_wanted(ledger: Ledger) -> None:
+    await ledger.open(key(1, "known"), "f", True)
+    names = ("kept", "deleted", "cancelled", "replaced", "known")
+    new = await ledger.open_new({key(1, name): "f" for name in names}, True)
+    assert new == {key(1, name) for name in names} - {key(1, "known")}
+    assert len((await ledger.hidden(PAIR))["c"]) == len(names)
+    await ledger.retire_document("c", "deleted", 0)
+    await ledger.cancel(key(1, "cancelled"))
+    await ledger.open(key(2, "replaced"), "f", True)
+    refused = await ledger.publish_new({one: of_group() for one in new})
+    assert set(refused) == new - {key(1, "kept")}
+    assert {one.document_id for one, error in refused.items() if error.metadata.get("cancelled")} == {"cancelled"}
+    totals = (await ledger.totals(PAIR))["c"]
+    assert (totals.documents, totals.chunks, totals.characters) == (1, 3, 9)
+    assert "kept:1" not in (await ledger.hidden(PAIR))["c"]
+
+
+async def test_groups_that_open_the_same_documents_share_them_out(ledger: Ledger) -> None:
+    marks = {key(1, f"d{number}"): "f" for number in range(20)}
+    opened = await asyncio.gather(*(ledger.open_new(marks, True) for _ in range(4)))
+    assert sorted(one.document_id for new in opened for one in new) == sorted(one.document_id for one in marks)

@@ -11,7 +11,9 @@ from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationS
 from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceStub
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceStub
+from footnote.internal.indexing.v1alpha1 import group_service_pb2_grpc as indexing_groups_grpc
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2_grpc as indexing_grpc
+from footnote.internal.ingestion.v1alpha1 import group_service_pb2_grpc as ingestion_groups_grpc
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2_grpc as ingestion_grpc
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
@@ -36,8 +38,10 @@ class Stages:
 
     ingestion: IngestionServiceAsyncStub
     ingestion_upkeep: ingestion_grpc.UpkeepServiceAsyncStub
+    ingestion_groups: ingestion_groups_grpc.GroupServiceAsyncStub
     indexing: IndexingServiceAsyncStub
     indexing_upkeep: indexing_grpc.UpkeepServiceAsyncStub
+    indexing_groups: indexing_groups_grpc.GroupServiceAsyncStub
     retrieval: RetrievalServiceAsyncStub
     augmentation: AugmentationServiceAsyncStub
     generation: GenerationServiceAsyncStub
@@ -50,8 +54,10 @@ class Stages:
         return cls(
             ingestion=IngestionServiceStub(channels["ingestion"]),
             ingestion_upkeep=ingestion_grpc.UpkeepServiceStub(channels["ingestion"]),
+            ingestion_groups=ingestion_groups_grpc.GroupServiceStub(channels["ingestion"]),
             indexing=IndexingServiceStub(channels["indexing"]),
             indexing_upkeep=indexing_grpc.UpkeepServiceStub(channels["indexing"]),
+            indexing_groups=indexing_groups_grpc.GroupServiceStub(channels["indexing"]),
             retrieval=RetrievalServiceStub(channels["retrieval"]),
             augmentation=AugmentationServiceStub(channels["augmentation"]),
             generation=GenerationServiceStub(channels["generation"]),

@@ -31,6 +31,8 @@ from sqlalchemy.exc import DBAPIError
 
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.conversations.forgetting import Forgotten
+from footnote_edge.jobs.group_processing import GroupProcessor
+from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.processing import job_of
@@ -89,7 +91,9 @@ class Jobs:
         records: Records,
         leases: Leases,
         parts: Parts | None = None,
+        groups: GroupProcessor | None = None,
     ) -> None:
+        self._groups = None if groups is None else Groups(groups, work.slots, self._process_alone)
         self._work = work
         work.take_up = self.process_if_idle
         self._records = records
@@ -194,6 +198,8 @@ class Jobs:
         await self._records.close()
         for pace in self._work.paces.values():
             await pace.close()
+        if self._groups is not None:
+            await self._groups.close()
         await self._work.end()
         await self._leases.close()
         await self._destroy()
@@ -211,6 +217,12 @@ class Jobs:
 
     async def process(self, document: Document) -> None:
         """Enqueue a revision of a document; idempotent."""
+        if self.alone and self._groups is not None and self._groups.takes(document):
+            self._groups.add(document, current_traceparent())
+            return
+        await self._process_alone(document)
+
+    async def _process_alone(self, document: Document) -> None:
         job = job_of(document)
         if document.state == DOCUMENT_STATE_UPLOADED:
             self._work.processor.taken(document)
@@ -227,7 +239,7 @@ class Jobs:
     async def process_if_idle(self, document: Document) -> bool:
         """Enqueue a document without a live job, unless it is put off; return whether it was enqueued."""
         job = job_of(document)
-        if self._work.putting_off.waits(job):
+        if self._work.putting_off.waits(job) or (self._groups is not None and self._groups.holds(job)):
             return False
         known = await DBOS.list_workflows_async(workflow_id_prefix=[job], load_input=False, load_output=False)
         # The prefix for revision 1 also finds revision 12.

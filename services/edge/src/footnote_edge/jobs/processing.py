@@ -176,18 +176,7 @@ class Processor:
                     return None
                 request.failure.CopyFrom(cancelled() if says_cancelled(error) else failure_of(error))
                 return request
-        request.parsed.CopyFrom(metadata)
-        request.chunking_strategy = result.chunking_strategy
-        request.chunking_choice = result.chunking_choice
-        request.chunks_expected = result.chunks_expected
-        request.chunks_stored = result.chunks_stored
-        request.settings_digest = result.settings_digest
-        if not result.chunks_expected:
-            request.failure.CopyFrom(_no_text())
-        elif result.chunks_expected != result.chunks_stored:
-            request.failure.CopyFrom(_incomplete(result))
-        else:
-            request.state = DOCUMENT_STATE_INDEXED
+        end_with(request, metadata, result)
         return request
 
     async def _set_up(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
@@ -377,6 +366,24 @@ def _merge(progress: Progress, update: Progress) -> None:
     progress.ClearField("remaining")
     progress.MergeFrom(update)
     progress.phase = PROGRESS_PHASE_INDEXING
+
+
+def end_with(
+    request: ingestion.UpdateDocumentStateRequest, metadata: ParsedMetadata, result: indexing.IndexResult
+) -> None:
+    """Fill a document's final move with what parsing and indexing found: it becomes INDEXED, or ERROR."""
+    request.parsed.CopyFrom(metadata)
+    request.chunking_strategy = result.chunking_strategy
+    request.chunking_choice = result.chunking_choice
+    request.chunks_expected = result.chunks_expected
+    request.chunks_stored = result.chunks_stored
+    request.settings_digest = result.settings_digest
+    if not result.chunks_expected:
+        request.failure.CopyFrom(_no_text())
+    elif result.chunks_expected != result.chunks_stored:
+        request.failure.CopyFrom(_incomplete(result))
+    else:
+        request.state = DOCUMENT_STATE_INDEXED
 
 
 def _no_text() -> Failure:

@@ -1,6 +1,6 @@
 """Which document revisions are being written, searched or removed: the source of truth for the store."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -73,6 +73,10 @@ def _is(key: RevisionKey) -> sa.ColumnElement[bool]:
         revisions.c.document_id == key.document_id,
         revisions.c.revision == key.revision,
     )
+
+
+def _key_values(key: RevisionKey) -> dict[str, object]:
+    return {name: getattr(key, name) for name in ("collection_id", "generation", "document_id", "revision")}
 
 
 def _siblings(key: RevisionKey) -> sa.ColumnElement[bool]:
@@ -157,12 +161,62 @@ class Ledger(LedgerReading):
                 "updated_at": now_ms(),
             }  # fmt: skip
             if before is None:
-                names = ("collection_id", "generation", "document_id", "revision")
-                values |= {name: getattr(key, name) for name in names}
+                values |= _key_values(key)
                 await connection.execute(sa.insert(revisions).values(values))
             else:
                 await connection.execute(sa.update(revisions).where(_is(key)).values(values))
             return Opened(before, current)
+
+    @again_on_conflict
+    async def open_new(self, fingerprints: Mapping[RevisionKey, str], contextual_header: bool) -> set[RevisionKey]:
+        """Announce first revisions of documents in one transaction; return those of documents unknown until now.
+
+        The keys are of one collection and generation. The others need `open`, which looks at what is there.
+        """
+        async with self._database.write_documents() as connection:
+            ids = [key.document_id for key in fingerprints]
+            known = sa.select(revisions.c.document_id).where(revisions.c.document_id.in_(ids))
+            there = set((await connection.execute(known)).scalars())
+            new = {key for key in fingerprints if key.document_id not in there}
+            rows = [
+                _key_values(key)
+                | {
+                    "state": WRITING, "fingerprint": fingerprints[key], "contextual_header": contextual_header,
+                    "updated_at": now_ms(),
+                }
+                for key in sorted(new, key=lambda one: one.document_id)  # one order of locks: no deadlock
+            ]  # fmt: skip
+            if rows:
+                await connection.execute(sa.insert(revisions), rows)
+        return new
+
+    async def publish_new(self, outcomes: Mapping[RevisionKey, Mapping[str, object]]) -> dict[RevisionKey, Aborted]:
+        """Make revisions announced by `open_new` the searched ones, in one transaction; return the refusals.
+
+        Refused are those of a document that was deleted, replaced or cancelled meanwhile. The outcomes are columns'
+        values. Raises Unavailable when the collection began to move to another model.
+        """
+        first = next(iter(outcomes))
+        refused: dict[RevisionKey, Aborted] = {}
+        async with self._database.write_documents() as connection:
+            await check_unmoved(connection, first.collection_id, first.generation, {first.generation})
+            ids = [key.document_id for key in outcomes]
+            query = sa.select(revisions).where(revisions.c.document_id.in_(ids)).order_by(revisions.c.document_id)
+            there: dict[str, list[sa.Row[tuple[object, ...]]]] = {}
+            for row in await connection.execute(query.with_for_update()):
+                there.setdefault(row.document_id, []).append(row)
+            rows = []
+            for key, values in outcomes.items():
+                found = there.get(key.document_id, [])
+                if len(found) != 1 or _entry(found[0]).key != key or found[0].state != WRITING:
+                    refused[key] = _overtaken(key, cancelled=any(row.cancelled for row in found))
+                    continue
+                rows.append({f"of_{name}": value for name, value in _key_values(key).items()} | dict(values))
+            if rows:
+                mine = sa.and_(*(revisions.c[name] == sa.bindparam(f"of_{name}") for name in _key_values(first)))
+                change = sa.update(revisions).where(mine).values(state=CURRENT, updated_at=now_ms())
+                await connection.execute(change, rows)
+        return refused
 
     async def check_wanted(self, key: RevisionKey) -> None:
         """Raise Aborted if a revision was deleted or replaced."""
@@ -325,8 +379,7 @@ class Ledger(LedgerReading):
                 )
             await connection.execute(sa.update(revisions).where(*chosen).values(given_up))
             if key.generation not in {row.generation for row in rows}:
-                names = ("collection_id", "generation", "document_id", "revision")
-                values = {name: getattr(key, name) for name in names} | {"fingerprint": "", "contextual_header": False}
+                values = _key_values(key) | {"fingerprint": "", "contextual_header": False}
                 await connection.execute(sa.insert(revisions).values(values | given_up))
             return [_entry(row) for row in rows]
 

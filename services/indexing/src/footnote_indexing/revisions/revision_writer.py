@@ -68,11 +68,7 @@ class RevisionWriter:
         self._generation = generation
         self.key = key
         self._settings = settings
-        later = settings.vectors_later
-        # A generation being built beside the searched one replaces it only when it is complete.
-        self._later = generation.state == GENERATION_SEARCHED and (
-            later == "always" or (later == "auto" and vectorizer.slow)
-        )
+        self._later = follows_later(generation, vectorizer, settings)
         self._first_attempt = False
         self._present: dict[str, bytes] = {}
         self._previous: PreviousRevision | None = None
@@ -210,6 +206,13 @@ class RevisionWriter:
             if len(chunks) < _PAGE:
                 return
             offset += _PAGE
+
+
+def follows_later(generation: Generation, vectorizer: Vectorizer, settings: Settings) -> bool:
+    """Return whether rows are stored before their vectors, which follow."""
+    later = settings.vectors_later
+    # A generation being built beside the searched one replaces it only when it is complete.
+    return generation.state == GENERATION_SEARCHED and (later == "always" or (later == "auto" and vectorizer.slow))
 
 
 def fingerprint_of(chunk: passage_pb2.Chunk) -> bytes:

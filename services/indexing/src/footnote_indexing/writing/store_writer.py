@@ -66,6 +66,12 @@ class StoreWriter:
         """Count the rows of a revision."""
         return await self.store.count(space, revision_expr(key))
 
+    async def count_all(self, space: str, keys: Sequence[RevisionKey]) -> int:
+        """Count the rows of several revisions of one generation."""
+        revisions = ", ".join(quote(key.revision_key) for key in keys)
+        expr = f"collection_key == {quote(keys[0].collection_key)} and revision_key in [{revisions}]"
+        return await self.store.count(space, expr)
+
     async def trim(self, space: str, key: RevisionKey, chunks: int) -> int:
         """Remove the rows of a revision from ordinal `chunks` on: leftovers of an attempt with other settings."""
         return await self.store.delete(space, f"{revision_expr(key)} and ordinal >= {chunks}")

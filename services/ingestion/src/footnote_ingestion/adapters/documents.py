@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from footnote_kit.access import document_missing
 from footnote_kit.document_files import newest
-from footnote_kit.errors import Aborted, NotFound, Unavailable
+from footnote_kit.errors import Aborted, FootnoteError, NotFound, Unavailable
 from footnote_kit.paging import Page
 from sqlalchemy import and_, delete, func, insert, or_, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -132,28 +132,67 @@ class DocumentTable:
             if request is not None:
                 outcome = Outcome(request.content, document_id, True, after is not before)
                 await requests.note(connection, request.key, outcome)
-            if after is before:
-                return before
-            document = after.document
-            if quota is not None:
+            if quota is not None and after is not before:
                 # Compare the newest revisions only: a shorter file is accepted even while the old one is kept.
-                grown = newest(document).size_bytes - newest(before.document).size_bytes
-                await self._check_quota(connection, tenant_id, document.collection_id, quota, 0, grown)
-            document.update_time.FromMicroseconds(now_micros())
-            row = to_row(replace(after, version=before.version + 1))
-            if after.labels() != before.labels():
-                row["relabelled"] = before.version + 1
-            after = from_row(row)
-            done = await connection.execute(
-                update(documents)
-                .where(documents.c.id == document_id, documents.c.version == before.version)
-                .values(**row)
-            )
-            if done.rowcount != 1:
-                raise Aborted("The document was changed by someone else at the same moment")
-            if (files := set(after.blob_keys())) != set(before.blob_keys()):
-                await self._doom(connection, set(before.blob_keys()) - files, now_micros())
-                await self._keep(connection, after.blob_keys(), besides=before.blob_keys())
+                grown = newest(after.document).size_bytes - newest(before.document).size_bytes
+                await self._check_quota(connection, tenant_id, after.document.collection_id, quota, 0, grown)
+            return await self._put(connection, before, after)
+
+    async def change_many(
+        self, tenant_id: str, ways: Mapping[str, Callable[[Stored], Stored]]
+    ) -> dict[str, Stored | FootnoteError]:
+        """Apply a function to each of several documents in one transaction; return the outcomes by document id.
+
+        A function that raises leaves its document as it is, and the others are changed. A failed write changes none.
+        """
+        outcomes: dict[str, Stored | FootnoteError] = {}
+        async with self._database.write() as connection:
+            found = await self._several(connection, tenant_id, ways, for_update=True)
+            for document_id, how in ways.items():
+                if (before := found.get(document_id)) is None:
+                    outcomes[document_id] = document_missing(document_id)
+                    continue
+                try:
+                    after = how(before)
+                except FootnoteError as error:
+                    outcomes[document_id] = error
+                else:
+                    outcomes[document_id] = await self._put(connection, before, after)
+        return outcomes
+
+    async def several(self, tenant_id: str, document_ids: Collection[str]) -> dict[str, Stored]:
+        """Return documents of the tenant by id; those that are missing are left out."""
+        async with self._database.read() as connection:
+            return await self._several(connection, tenant_id, document_ids)
+
+    async def _several(
+        self, connection: AsyncConnection, tenant_id: str, document_ids: Collection[str], for_update: bool = False
+    ) -> dict[str, Stored]:
+        chosen = (documents.c.id.in_(list(document_ids)), documents.c.tenant_id == tenant_id, alive())
+        query = select(documents).where(*chosen).order_by(documents.c.id)  # one order of locks: no deadlock
+        if for_update:
+            query = query.with_for_update()
+        return {row["id"]: from_row(row) for row in (await connection.execute(query)).mappings()}
+
+    async def _put(self, connection: AsyncConnection, before: Stored, after: Stored) -> Stored:
+        """Write a changed document and update the deletion list; the same object means no change."""
+        if after is before:
+            return before
+        after.document.update_time.FromMicroseconds(now_micros())
+        row = to_row(replace(after, version=before.version + 1))
+        if after.labels() != before.labels():
+            row["relabelled"] = before.version + 1
+        after = from_row(row)
+        done = await connection.execute(
+            update(documents)
+            .where(documents.c.id == before.document.id, documents.c.version == before.version)
+            .values(**row)
+        )
+        if done.rowcount != 1:
+            raise Aborted("The document was changed by someone else at the same moment")
+        if (files := set(after.blob_keys())) != set(before.blob_keys()):
+            await self._doom(connection, set(before.blob_keys()) - files, now_micros())
+            await self._keep(connection, after.blob_keys(), besides=before.blob_keys())
         return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -308,26 +309,25 @@ class Catalog:
     async def move(self, scope: Scope, document_id: str, move: lifecycle.Move) -> Document:
         """Move a document to another state of its life cycle."""
         await self._permissions.to_change(scope, document_id)
+        released: list[str] = []
+        stored = await self._documents.change(scope.tenant_id, document_id, partial(_moved, move, released))
+        await self._drop(released)
+        _note_end(stored.document, move)
+        return stored.document
 
-        def how(before: Stored) -> Stored:
-            document = Document()
-            document.CopyFrom(before.document)
-            lifecycle.apply(document, move)
-            if document == before.document:
-                return before
-            after = moved(before, document)
-            old.extend(set(before.blob_keys()) - set(after.blob_keys()))
-            return after
-
-        old: list[str] = []
-        stored = await self._documents.change(scope.tenant_id, document_id, how)
-        document = stored.document
-        await self._drop(old)
-        if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
-            state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
-            counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
-            _log.info("document_ended", document_id=document_id, revision=document.revision, state=state)
-        return document
+    async def move_many(self, scope: Scope, moves: Mapping[str, lifecycle.Move]) -> dict[str, Document | FootnoteError]:
+        """Move several documents in one transaction; return the outcomes by document id. Only for a system scope."""
+        released: dict[str, list[str]] = {document_id: [] for document_id in moves}
+        ways = {key: partial(_moved, move, released[key]) for key, move in moves.items()}
+        outcomes: dict[str, Document | FootnoteError] = {}
+        for document_id, found in (await self._documents.change_many(scope.tenant_id, ways)).items():
+            if isinstance(found, FootnoteError):
+                outcomes[document_id] = found
+                continue
+            await self._drop(released[document_id])
+            _note_end(found.document, moves[document_id])
+            outcomes[document_id] = found.document
+        return outcomes
 
     async def update(
         self, scope: Scope, document_id: str, wanted: Document, fields: frozenset[str], etag: str
@@ -400,6 +400,25 @@ class Catalog:
             await self._documents.deleted(keys)
         except FootnoteError as error:
             _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
+
+
+def _moved(move: lifecycle.Move, released: list[str], before: Stored) -> Stored:
+    """Return a document after a transition, and add the keys of files that it needs no longer to `released`."""
+    document = Document()
+    document.CopyFrom(before.document)
+    lifecycle.apply(document, move)
+    if document == before.document:
+        return before
+    after = moved(before, document)
+    released.extend(set(before.blob_keys()) - set(after.blob_keys()))
+    return after
+
+
+def _note_end(document: Document, move: lifecycle.Move) -> None:
+    if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
+        state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
+        counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
+        _log.info("document_ended", document_id=document.id, revision=document.revision, state=state)
 
 
 def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: FileType) -> Document:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +17,7 @@ from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit import names
-from footnote_kit.access import Access
+from footnote_kit.access import Access, document_missing
 from footnote_kit.document_files import newest
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
@@ -163,6 +163,32 @@ class Extraction:
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
         """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file."""
         stored = await self._permissions.document(scope, document_id, Access.READ)
+        async with aclosing(self._parsed(stored)) as found:
+            async for part in found:
+                yield part
+
+    async def parse_many(
+        self, scope: Scope, document_ids: Sequence[str]
+    ) -> AsyncGenerator[tuple[int, list[Block] | ParsedMetadata | FootnoteError], None]:
+        """Yield the same of several documents, one after the other, each part with its document's place in the list.
+
+        An unreadable file ends with its error, and the next follows. Only for a system scope.
+        """
+        known = await self._documents.several(scope.tenant_id, document_ids)
+        for index, document_id in enumerate(document_ids):
+            if document_id not in known:
+                yield index, document_missing(document_id)
+                continue
+            try:
+                async with aclosing(self._parsed(known[document_id])) as found:
+                    async for part in found:
+                        if not isinstance(part, PagesRead):
+                            yield index, part
+            except FootnoteError as error:
+                yield index, error
+
+    async def _parsed(self, stored: Stored) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
+        document_id = stored.document.id
         attributes: dict[str, str | int] = {
             names.DOCUMENT_ID: document_id,
             names.BYTES: newest(stored.document).size_bytes,

@@ -1,0 +1,166 @@
+"""Processes several small documents together: one call per stage, one transaction per ledger.
+
+This is the fast way of documents that go well. Every other document is left to a job of its own (`processing.py`),
+which waits, retries and records failures. Both ways may meet at one document: each step of either may be repeated.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import group_service_pb2 as indexing_groups
+from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as ingestion_groups
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    PROGRESS_PHASE_PARSING,
+    Progress,
+)
+from footnote_kit.document_files import newest
+from footnote_kit.logs import get_logger
+
+from footnote_edge.adapters.stages import Stages
+from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.shares import MOST_COUNTED, Shares
+from footnote_edge.jobs.labels import same_labels
+from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.waiting import until_available
+from footnote_edge.settings import Settings
+
+MOST_DOCUMENTS, MOST_BYTES = 64, 4 * 2**20
+"""Documents of a group, and their bytes."""
+GROUP_SECONDS = 120.0
+"""Longest parsing and indexing of a group; after that, its documents are processed one by one."""
+SMALL_BYTES = 64 * 1024
+SMALL_TYPES = frozenset({"txt", "md", "html", "csv", "eml"})
+"""Files that take a parser a few milliseconds: no other document of the group waits for them."""
+
+_log = get_logger(__name__)
+
+
+def is_small(document: Document) -> bool:
+    """Tell whether a document is parsed so fast that it may go in a group."""
+    return document.document_type in SMALL_TYPES and document.size_bytes <= SMALL_BYTES
+
+
+class GroupProcessor:
+    """Takes groups of one user and one collection."""
+
+    def __init__(
+        self, stages: Stages, bus: ProgressBus, meter: Meter, shares: Shares, processor: Processor, settings: Settings
+    ) -> None:
+        self._stages = stages
+        self._bus = bus
+        self._meter = meter
+        self._shares = shares
+        self._processor = processor
+        self._ceiling = settings.retry_ceiling_seconds
+        self._call_timeout = settings.call_timeout_seconds
+
+    async def process(self, scope: Scope, group: Sequence[Document]) -> list[Document]:
+        """Process documents of one collection, uploaded and not begun; return those that need a job of their own.
+
+        Raises a FootnoteError when a stage refuses or breaks off the whole group, NotOffered when it knows no groups.
+        """
+        seconds = min(MOST_COUNTED, TURN_SECONDS * len(group))
+        await self._shares.job_turn(scope.tenant_id, scope.user_id, seconds)
+        begun = await self._begin(scope, group)
+        moves = await self._index(scope, list(begun.values()))
+        await self._finish(scope, begun, moves)
+        return [document for document in group if document.id not in moves]
+
+    async def _begin(self, scope: Scope, group: Sequence[Document]) -> dict[str, Document]:
+        """Move the documents to PROCESSING; return those that were moved, by id."""
+        moves = [_move(one, DOCUMENT_STATE_PROCESSING) for one in group]
+        moved = await self._move_all(scope, moves)
+        begun = {one.document.id: one.document for one in moved if one.HasField("document")}
+        for document in begun.values():
+            self._bus.told(document)
+        return begun
+
+    async def _index(
+        self, scope: Scope, documents: Sequence[Document]
+    ) -> dict[str, ingestion.UpdateDocumentStateRequest]:
+        """Parse and index documents; return the final moves of those that are searched now, by id."""
+        if not documents:
+            return {}
+        sent: list[int] = []
+        metadata: dict[int, ParsedMetadata] = {}
+        parse = self._stages.ingestion_groups.ParseDocuments(
+            ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents]),
+            timeout=GROUP_SECONDS,
+        )
+
+        async def messages() -> AsyncIterator[indexing_groups.IndexDocumentsRequest]:
+            yield indexing_groups.IndexDocumentsRequest(scope=scope)
+            async for response in parse:
+                request = indexing_groups.IndexDocumentsRequest()
+                for part in response.parts:
+                    if part.HasField("error"):
+                        continue  # without metadata, indexing leaves the document out
+                    if not sent or sent[-1] != part.index:
+                        sent.append(part.index)
+                        header = indexing.IndexDocumentHeader(document=newest(documents[part.index]))
+                        request.parts.add(header=header)
+                        self._publish(documents[part.index])
+                    if part.found.HasField("metadata"):
+                        metadata[part.index] = part.found.metadata
+                        request.parts.add(metadata=part.found.metadata)
+                    else:
+                        request.parts.add(blocks=indexing.BlockBatch(blocks=part.found.blocks))
+                yield request
+
+        try:
+            response = await self._stages.indexing_groups.IndexDocuments(messages(), timeout=GROUP_SECONDS)
+        finally:
+            parse.cancel()
+        moves: dict[str, ingestion.UpdateDocumentStateRequest] = {}
+        for index, one in zip(sent, response.documents, strict=True):
+            if not one.HasField("result"):
+                continue
+            document = documents[index]
+            self._meter.charge(scope.tenant_id, Spent.of(one.result.usage), document.owner_id)
+            move = _move(document, DOCUMENT_STATE_PROCESSING)
+            end_with(move, metadata[index], one.result)
+            if move.state == DOCUMENT_STATE_INDEXED:
+                moves[document.id] = move
+        return moves
+
+    async def _finish(
+        self, scope: Scope, begun: dict[str, Document], moves: dict[str, ingestion.UpdateDocumentStateRequest]
+    ) -> None:
+        """Record the ends of documents; one that was changed or deleted meanwhile ends as its own job would end it."""
+        if not moves:
+            return
+        ended = await until_available(lambda: self._move_all(scope, list(moves.values())), self._ceiling)
+        for (document_id, move), one in zip(moves.items(), ended, strict=True):
+            before = begun[document_id]
+            if one.HasField("document") and same_labels(one.document, before):
+                self._bus.finish(before.id, before.collection_id, one.document)
+                outcome = "INDEXED"
+            else:
+                outcome = await self._processor.finish(scope, before, move)
+            _log.info("document_processed", document_id=before.id, revision=before.revision, outcome=outcome)
+
+    async def _move_all(
+        self, scope: Scope, moves: Sequence[ingestion.UpdateDocumentStateRequest]
+    ) -> Sequence[ingestion_groups.MovedDocument]:
+        request = ingestion_groups.MoveDocumentsRequest(scope=scope, moves=moves)
+        response = await self._stages.ingestion_groups.MoveDocuments(request, timeout=self._call_timeout)
+        return response.documents
+
+    def _publish(self, document: Document) -> None:
+        progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
+        self._bus.publish(document.id, document.collection_id, progress)
+
+
+def _move(document: Document, state: int) -> ingestion.UpdateDocumentStateRequest:
+    return ingestion.UpdateDocumentStateRequest(
+        document_id=document.id,
+        revision=document.revision,
+        state=state,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,147 @@
+"""Takes up small documents in groups: all that wait when a place is free, and never waits for more.
+
+What is waiting here is not recorded: a document's own record in ingestion says that it is uploaded and not indexed, and
+after a crash the reconciler takes up every such document. Only where one process does all jobs.
+"""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+from typing import NamedTuple
+
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit import names
+from footnote_kit.context import detached
+from footnote_kit.errors import FootnoteError, NotOffered
+from footnote_kit.fair_slots import FairSlots
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import remote_context, span
+
+from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS, GroupProcessor, is_small
+from footnote_edge.jobs.processing import job_of
+
+MOST_WAITING = 8192
+"""Documents that wait here; further ones get a job of their own."""
+AT_ONCE = 2
+"""Groups of one user and collection at once: one is parsed while the other is indexed. More would be smaller ones."""
+
+_log = get_logger(__name__)
+
+
+class _Key(NamedTuple):
+    tenant: str
+    owner: str
+    collection: str
+
+
+class Groups:
+    """Documents that wait for a group; `alone` gives a document a job of its own."""
+
+    def __init__(
+        self, processor: GroupProcessor, slots: FairSlots, alone: Callable[[Document], Awaitable[object]]
+    ) -> None:
+        self._processor = processor
+        self._slots = slots
+        self._alone = alone
+        self._waiting: dict[_Key, deque[tuple[Document, str]]] = {}
+        self._held: set[str] = set()
+        self._wanted: set[_Key] = set()
+        self._running: Counter[_Key] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._offered = True
+        self._closing = False
+
+    def takes(self, document: Document) -> bool:
+        """Tell whether a document may go in a group: a small one, new, while few wait."""
+        return (
+            self._offered
+            and document.state == DOCUMENT_STATE_UPLOADED
+            and document.revision == 1
+            and len(self._held) < MOST_WAITING
+            and is_small(document)
+        )
+
+    def add(self, document: Document, traceparent: str) -> None:
+        """Take a document; does nothing for one that is here already."""
+        if self._closing or (job := job_of(document)) in self._held:
+            return
+        self._held.add(job)
+        key = _Key(document.tenant_id, document.owner_id, document.collection_id)
+        self._waiting.setdefault(key, deque()).append((document, traceparent))
+        self._want(key)
+
+    def holds(self, job: str) -> bool:
+        """Tell whether a job's document waits here or is being processed."""
+        return job in self._held
+
+    async def close(self) -> None:
+        """Stop; documents that wait are taken up at the next start."""
+        self._closing = True
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _want(self, key: _Key) -> None:
+        """Wait for a place for the next group, unless one is waited for, or enough groups are under way."""
+        if self._closing or key in self._wanted or key not in self._waiting or self._running[key] >= AT_ONCE:
+            return
+        self._wanted.add(key)
+        # Outside the caller's context, which ends before the group.
+        task = asyncio.create_task(self._run(key), context=Context())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _run(self, key: _Key) -> None:
+        scope = Scope(tenant_id=key.tenant, user_id=key.owner, roles=[ROLE_SYSTEM])
+        with detached("edge", scope):
+            async with self._slots.slot(key.tenant, key.owner):
+                self._wanted.discard(key)
+                self._running[key] += 1
+                group = self._take(key)
+                self._want(key)
+                try:
+                    left = await self._process(scope, group)
+                finally:
+                    self._running[key] -= 1
+                    self._held.difference_update(job_of(document) for document, _ in group)
+            await self._leave(left)
+        self._want(key)
+
+    async def _leave(self, documents: list[Document]) -> None:
+        """Give documents jobs of their own."""
+        for document in documents:
+            try:
+                await self._alone(document)
+            except Exception as error:  # the reconciler makes up for it
+                _log.warning("document_not_begun", document_id=document.id, error=type(error).__name__)
+
+    def _take(self, key: _Key) -> list[tuple[Document, str]]:
+        """Return the documents of the next group, at least one, in the order of their arrival."""
+        line, size = self._waiting[key], 0
+        taken: list[tuple[Document, str]] = []
+        while line and len(taken) < MOST_DOCUMENTS and size + line[0][0].size_bytes <= MOST_BYTES:
+            size += line[0][0].size_bytes
+            taken.append(line.popleft())
+        if not line:
+            del self._waiting[key]
+        return taken
+
+    async def _process(self, scope: Scope, group: list[tuple[Document, str]]) -> list[Document]:
+        """Process a group; return the documents that need a job of their own: all of them when the group broke off."""
+        documents = [document for document, _ in group]
+        links = tuple(link for _, origin in group if origin and (link := remote_context(origin)) is not None)
+        with span("process documents", {names.TENANT_ID: scope.tenant_id}, links=links):
+            try:
+                return await self._processor.process(scope, documents)
+            except NotOffered:
+                self._offered = False
+                _log.info("groups_not_offered", documents=len(documents))
+            except FootnoteError as error:
+                _log.warning("group_broken_off", documents=len(documents), reason=error.reason)
+            except Exception as error:
+                _log.error("group_failed", documents=len(documents), error=type(error).__name__)
+        return documents
