@@ -5,6 +5,7 @@
 
 import asyncio
 import collections
+import json
 import os
 import random
 import time
@@ -56,6 +57,16 @@ def texts(folder: Path, count: int) -> list[Path]:
     return made
 
 
+def notes(folder: Path, count: int) -> list[Path]:
+    """Texts of some 200 bytes."""
+    made = []
+    for number in range(count):
+        path = folder / f"note-{number}.txt"
+        path.write_text(f"Note {number} says that {number} times {number} is {number * number}.\n" * 4)
+        made.append(path)
+    return made
+
+
 def real_files() -> list[Path]:
     """The shared collection of real and hostile files; empty where it is not at hand."""
     shared = shared_dir()
@@ -65,10 +76,10 @@ def real_files() -> list[Path]:
     return [path for path in found if path.name not in ("README.md", "MANIFEST.tsv")]
 
 
-async def upload_all(running: Deployment, files: list[Path]) -> set[str]:
+async def upload_all(running: Deployment, files: list[Path], at_once: int = 4) -> set[str]:
     """Upload every file, again and again while the server dies under it; return the ids that were accepted."""
     accepted: set[str] = set()
-    gate = asyncio.Semaphore(4)
+    gate = asyncio.Semaphore(at_once)
 
     async def one(path: Path) -> None:
         while True:
@@ -127,6 +138,15 @@ def separate(tmp_path: Path) -> Iterator[Deployment]:
         yield started
 
 
+@pytest.fixture
+def whole(tmp_path: Path) -> Iterator[Deployment]:
+    """All services as `serve all` divides them, SQLite."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    with deployment(folder) as started:
+        yield started
+
+
 async def test_kills_at_random_moments_lose_nothing(
     running: Deployment, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -182,6 +202,27 @@ async def test_killing_one_service_after_the_other_loses_nothing(separate: Deplo
     assert len(accepted) == len(files)
     await everything_ends(separate)
     await check(separate, accepted)
+
+
+async def test_kills_amid_groups_lose_nothing(whole: Deployment, tmp_path: Path) -> None:
+    """Notes of a few lines, so many at once that they are processed in groups."""
+    kills, moments = KILLS or 3, random.Random(SEED)
+    files = notes(tmp_path, 60 * kills)
+    print(f"{kills} kills, {len(files)} files, FOOTNOTE_SEED={SEED}")
+    await create_collection(whole)
+    uploads = []
+    for kill in range(kills):
+        uploads.append(asyncio.create_task(upload_all(whole, files[kill::kills], at_once=16)))
+        await at_work(whole)
+        await asyncio.sleep(moments.uniform(0, 0.5))
+        await asyncio.to_thread(whole.kill)
+        await asyncio.to_thread(whole.start)
+    accepted = set().union(*[await upload for upload in uploads])
+    assert len(accepted) == len(files)
+    await everything_ends(whole)
+    await check(whole, accepted)
+    done = [json.loads(line) for line in whole.log().splitlines() if '"group_processed"' in line]
+    assert max(one["documents"] for one in done) > 1
 
 
 async def create_collection(running: Deployment) -> None:

@@ -129,8 +129,10 @@ async def test_a_document_is_taken_once() -> None:
         groups.add(one, "")
         groups.add(one, "")
         assert groups.holds(job_of(one))
+        assert groups.oldest() is not None
         processor.ends.set()
         await settled(lambda: not groups.holds(job_of(one)))
+        assert groups.oldest() is None
     assert processor.groups == [["a"]]
 
 

@@ -8,6 +8,7 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from contextvars import Context
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from footnote.stages.v1.scope_pb2 import Scope
@@ -48,7 +49,7 @@ class Groups:
         self._slots = slots
         self._alone = alone
         self._waiting: dict[_Key, deque[tuple[Document, str]]] = {}
-        self._held: set[str] = set()
+        self._held: dict[str, datetime] = {}
         self._wanted: set[_Key] = set()
         self._running: Counter[_Key] = Counter()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,7 +70,7 @@ class Groups:
         """Take a document; does nothing for one that is here already."""
         if self._closing or (job := job_of(document)) in self._held:
             return
-        self._held.add(job)
+        self._held[job] = datetime.now(UTC)
         key = _Key(document.tenant_id, document.owner_id, document.collection_id)
         self._waiting.setdefault(key, deque()).append((document, traceparent))
         self._want(key)
@@ -77,6 +78,10 @@ class Groups:
     def holds(self, job: str) -> bool:
         """Tell whether a job's document waits here or is being processed."""
         return job in self._held
+
+    def oldest(self) -> datetime | None:
+        """Return when the document that has been here the longest came; None if there is none."""
+        return next(iter(self._held.values()), None)
 
     async def close(self) -> None:
         """Stop; documents that wait are taken up at the next start."""
@@ -107,7 +112,8 @@ class Groups:
                     left = await self._process(scope, group)
                 finally:
                     self._running[key] -= 1
-                    self._held.difference_update(job_of(document) for document, _ in group)
+                    for document, _ in group:
+                        self._held.pop(job_of(document), None)
             await self._leave(left)
         self._want(key)
 
@@ -136,7 +142,9 @@ class Groups:
         links = tuple(link for _, origin in group if origin and (link := remote_context(origin)) is not None)
         with span("process documents", {names.TENANT_ID: scope.tenant_id}, links=links):
             try:
-                return await self._processor.process(scope, documents)
+                left = await self._processor.process(scope, documents)
+                _log.info("group_processed", documents=len(documents), left=len(left))
+                return left
             except NotOffered:
                 self._offered = False
                 _log.info("groups_not_offered", documents=len(documents))

@@ -271,7 +271,9 @@ class Jobs:
             status=list(ACTIVE), name=process_document.__qualname__, limit=1, load_input=False, load_output=False
         )
         moment = found[0].created_at if found else None
-        return None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
+        recorded = None if moment is None else datetime.fromtimestamp(moment / 1000, UTC)
+        grouped = None if self._groups is None else self._groups.oldest()
+        return min((one for one in (recorded, grouped) if one is not None), default=None)
 
     def remember(self, scope: Scope, conversation_id: str, message_id: str) -> None:
         """Title a conversation and embed its new messages in the background, without delaying the answer.
