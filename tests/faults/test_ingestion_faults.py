@@ -9,13 +9,14 @@ import sys
 import zipfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
 import pytest
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote_ingestion.app import build
-from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
 from support.processes import NURSERY, family, running
@@ -25,6 +26,7 @@ pytestmark = pytest.mark.full
 # Takes a worker seconds to read.
 PARAGRAPHS = 200_000
 SLOW = b"".join(b"Paragraph %d has a few words of its own.\n\n" % number for number in range(PARAGRAPHS))
+SOME = b"".join(b"Paragraph %d has a few words of its own.\n\n" % number for number in range(PARAGRAPHS // 20))
 SMALL = b"Just one paragraph."
 
 
@@ -79,7 +81,6 @@ async def parse_and_signal(client: Client, document_id: str, number: signal.Sign
     ("client", "number", "reason"),
     [
         ("8", signal.SIGSTOP, "TIMEOUT"),
-        ("60", signal.SIGKILL, "PARSER_CRASHED"),
         ("60", signal.SIGSEGV, "PARSER_CRASHED"),
     ],
     indirect=["client"],
@@ -92,8 +93,42 @@ async def test_a_worker_that_hangs_or_dies(client: Client, number: signal.Signal
     assert caught.value.metadata["hint"]
     other = (await client.upload(SMALL)).document
     assert len((await client.parse(other.id))[0]) == 1
-    if number == signal.SIGKILL:
-        assert len((await client.parse(document.id))[0]) == PARAGRAPHS
+
+
+async def test_a_good_file_whose_parser_is_killed_again_and_again_waits_longer_each_time(client: Client) -> None:
+    document = (await client.upload(SOME)).document
+    pauses = []
+    for _ in range(5):
+        with pytest.raises(Unavailable) as caught:
+            await parse_and_signal(client, document.id, signal.SIGKILL)
+        assert caught.value.metadata["waiting"] == "PARSER_KILLED"
+        pauses.append(caught.value.retry_after or 0)
+    assert pauses[0] >= 10
+    assert all(later > earlier for earlier, later in pairwise(pauses))
+    assert sum(pauses) < 3600
+    with pytest.raises(FailedPrecondition) as given_up:
+        await parse_and_signal(client, document.id, signal.SIGKILL)
+    assert given_up.value.metadata["failure_reason"] == "PARSER_KILLED"
+    assert "memory" in given_up.value.metadata["hint"]
+    assert len((await client.parse(document.id))[0]) == PARAGRAPHS // 20
+
+
+async def test_a_kill_of_the_process_that_workers_are_forked_from_is_not_the_fault_of_the_file(client: Client) -> None:
+    document = (await client.upload(SOME)).document
+    killed: set[int] = set()
+
+    async def parse() -> None:
+        request = pb.ParseDocumentRequest(scope=client.scope, document_id=document.id)
+        async for part in client.stub.ParseDocument(request):
+            for nursery in running(NURSERY) if part.blocks else ():
+                nursery.kill()
+                killed.add(nursery.pid)
+
+    with pytest.raises(Unavailable) as caught:
+        await parse()
+    assert len(killed) > 1
+    assert caught.value.metadata["waiting"] == "PARSER_KILLED"
+    assert len((await client.parse(document.id))[0]) == PARAGRAPHS // 20
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV])

@@ -142,6 +142,12 @@ async def test_a_file_that_cannot_be_read_ends_in_error_with_reason_and_hint(edg
         ("IndexDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),
         ("ParseDocument", Unavailable("full", metadata={"waiting": "DISK"}), "DISK_FULL"),
         ("ParseDocument", Unavailable("Too many files wait to be read"), "INGESTION_UNAVAILABLE"),
+        pytest.param(
+            "ParseDocument",
+            Unavailable("killed", metadata={"waiting": "PARSER_KILLED"}, retry_after=1.0),
+            "PARSER_KILLED",
+            marks=pytest.mark.full,  # it leaves its place, and comes back after ten seconds
+        ),
         ("ParseDocument", Unavailable("shutting down", reason="SHUTTING_DOWN"), "INGESTION_UNAVAILABLE"),
     ],
 )

@@ -14,9 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
+from footnote_ingestion.worker.process import Worker
 from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import Unavailable
 
@@ -141,3 +143,38 @@ async def test_too_few_descriptors_are_said_and_got_over(
     async with asyncio.timeout(10):
         assert json.loads(await pool.last(job, TENANT))
     assert handles() - opened <= 4 * len(set(pool.pids())) + 3
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGKILL, PARSER_KILLED),
+        (signal.SIGTERM, PARSER_KILLED),
+        (signal.SIGSEGV, PARSER_CRASHED),
+        (signal.SIGABRT, PARSER_CRASHED),
+    ],
+)
+async def test_a_kill_from_outside_and_a_crash_are_told_apart(
+    starter: Starter, job: wire.Job, tmp_path: Path, number: signal.Signals, reason: str
+) -> None:
+    worker = await Worker.start(starter, Workers(2**29, tmp_path), TENANT)
+    os.kill(worker.pid, number)
+    assert await reason_of(worker, job) == reason
+
+
+async def test_workers_that_die_with_the_process_they_were_forked_from_were_killed(
+    starter: Starter, job: wire.Job, tmp_path: Path
+) -> None:
+    worker = await Worker.start(starter, Workers(2**29, tmp_path), TENANT)
+    os.kill(starter.nursery, signal.SIGKILL)
+    await until_gone({worker.pid})
+    assert await reason_of(worker, job) == PARSER_KILLED
+    again = await Worker.start(starter, Workers(2**29, tmp_path), TENANT)
+    await again.kill()
+
+
+async def reason_of(worker: Worker, job: wire.Job) -> str:
+    """Return why a job fails."""
+    with pytest.raises(ParseError) as caught:
+        _ = [frame async for frame in worker.run(job, 60.0)]
+    return caught.value.reason

@@ -11,6 +11,8 @@ from footnote_kit.errors import FootnoteError, Unavailable
 WAITING = "waiting"
 """Key in an error's metadata; its value is the dependency that the request waits for."""
 PROVIDER, DATABASE, DISK, LOAD = "PROVIDER", "DATABASE", "DISK", "LOAD"
+PARSER_KILLED = "PARSER_KILLED"
+"""The system killed the process that parsed a file; `retry_after` is the pause that the file needs."""
 PROVIDER_REFUSED = "PROVIDER_REFUSED"
 """The provider refuses the deployment: the request is valid, and an operator has to act."""
 RETRY_SECONDS = 2.0

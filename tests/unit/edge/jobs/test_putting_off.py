@@ -5,7 +5,7 @@ import time
 from itertools import pairwise
 
 import pytest
-from footnote_edge.jobs.putting_off import PuttingOff, may_be_of_one
+from footnote_edge.jobs.putting_off import PuttingOff, may_be_of_one, rest_seconds
 from footnote_edge.jobs.waiting import until_available
 from footnote_kit.backoff import Backoff
 from footnote_kit.errors import FootnoteError, Unavailable
@@ -20,6 +20,7 @@ from footnote_kit.errors import FootnoteError, Unavailable
         (Unavailable("x", metadata={"waiting": "DISK"}), False),
         (Unavailable("x", reason="STORE_UNAVAILABLE"), False),
         (Unavailable("x"), False),
+        (Unavailable("x", metadata={"waiting": "PARSER_KILLED"}), False),
     ],
 )
 def test_what_all_wait_for_keeps_its_place(error: FootnoteError, of_one: bool) -> None:
@@ -49,6 +50,24 @@ async def test_pauses_grow_and_a_job_that_ended_begins_anew() -> None:
         assert pause >= least * 0.99
     found.ended("a:1")
     assert found.held_seconds("a:1") == 20
+
+
+async def test_a_pause_is_not_shorter_than_what_was_asked() -> None:
+    found = PuttingOff(Backoff(first=0.001, longest=0.001))
+    came = asyncio.Event()
+
+    async def again() -> None:
+        came.set()
+
+    began = time.monotonic()
+    found.put_off("a:1", again, 0.3)
+    await came.wait()
+    assert time.monotonic() - began >= 0.3
+
+
+def test_only_a_file_whose_parser_was_killed_leaves_its_place_at_once() -> None:
+    assert rest_seconds(Unavailable("x", metadata={"waiting": "PARSER_KILLED"}, retry_after=30.0)) == 30.0
+    assert rest_seconds(Unavailable("x", metadata={"waiting": "PROVIDER"}, retry_after=30.0)) is None
 
 
 async def test_nothing_is_begun_after_the_end() -> None:

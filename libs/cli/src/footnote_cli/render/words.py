@@ -15,6 +15,7 @@ _WAITING = {
     document_pb2.WAITING_REASON_PROVIDER_REFUSED: "embedding provider refuses",
     document_pb2.WAITING_REASON_DATABASE_UNAVAILABLE: "database unavailable",
     document_pb2.WAITING_REASON_DISK_FULL: "disk full",
+    document_pb2.WAITING_REASON_PARSER_KILLED: "parser killed by the system",
 }
 _CHOICES = {
     document_pb2.CHUNKING_CHOICE_CONFIGURED: "as the collection sets it",

@@ -50,7 +50,7 @@ from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.progress import Pages, ProgressBus
-from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one
+from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one, rest_seconds
 from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
 from footnote_edge.settings import Settings
 
@@ -146,6 +146,8 @@ class Processor:
         held = self._putting_off.held_seconds(job_of(document))
 
         def give_up(error: FootnoteError, waited: float) -> None:
+            if (rest := rest_seconds(error)) is not None:
+                raise PutOff(rest)
             if waited >= held and may_be_of_one(error):
                 raise PutOff
 
@@ -297,7 +299,7 @@ class Processor:
             waiting_message=redact(error.message)[:MOST_SAID],
             waiting_attempts=attempts,
         )
-        request.next_attempt_time.FromMilliseconds(int((time.time() + pause) * 1000))
+        request.next_attempt_time.FromMilliseconds(int((time.time() + (rest_seconds(error) or pause)) * 1000))
         try:
             moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
             self._bus.told(moved.document)

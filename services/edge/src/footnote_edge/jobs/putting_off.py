@@ -1,4 +1,4 @@
-"""Backoff for documents whose provider keeps failing: they free their place and retry later.
+"""Backoff for documents whose provider fails, or whose parser was killed: they free their place and retry later.
 
 This state is not stored: after a crash, the reconciler enqueues documents without a job again.
 """
@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 from contextvars import Context
 
 from footnote.types.v1.document_pb2 import WAITING_REASON_PROVIDER_REFUSED, WAITING_REASON_PROVIDER_UNAVAILABLE
-from footnote_kit.backoff import Backoff
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff, no_sooner
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
@@ -23,7 +24,16 @@ _log = get_logger(__name__)
 
 
 class PutOff(Exception):
-    """A document has waited in its place for the maximum time."""
+    """A document has waited in its place for the maximum time; its retry comes after `seconds` at the earliest."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+def rest_seconds(error: FootnoteError) -> float | None:
+    """Return the seconds for which a document leaves its place at once; None where it may wait in it."""
+    return error.retry_after if transient_errors.waits_for(error) == transient_errors.PARSER_KILLED else None
 
 
 def may_be_of_one(error: FootnoteError) -> bool:
@@ -48,10 +58,10 @@ class PuttingOff:
         """Tell whether a job has a retry scheduled."""
         return job in self._waiting
 
-    def put_off(self, job: str, again: Callable[[], Awaitable[object]]) -> None:
-        """Call `again` after a pause that grows with each attempt."""
+    def put_off(self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0) -> None:
+        """Call `again` after `seconds`, or a pause that grows with each attempt where that is longer."""
         attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
-        pause = self._pauses.pause(attempts)
+        pause = max(self._pauses.pause(attempts), no_sooner(seconds) if seconds else 0.0)
         _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
         # Outside the job's own context, which ends: later work would otherwise be attributed to it.
         self._waiting[job] = asyncio.create_task(self._later(job, pause, again), context=Context())

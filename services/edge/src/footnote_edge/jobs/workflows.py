@@ -94,10 +94,10 @@ class Work:
         if (pace := self.paces.get(queue)) is not None:
             pace.hurry()
 
-    def put_off(self, document: Document) -> None:
-        """Free a document's place, and enqueue it again later."""
+    def put_off(self, document: Document, seconds: float) -> None:
+        """Free a document's place, and enqueue it again after `seconds` or later."""
         if (take_up := self.take_up) is not None and not self._closing:
-            self.putting_off.put_off(job_of(document), lambda: take_up(document))
+            self.putting_off.put_off(job_of(document), lambda: take_up(document), seconds)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -185,8 +185,8 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
         return "SKIPPED"
     try:
         move = await work.processor.index(scope, document)
-    except PutOff:
-        work.put_off(document)
+    except PutOff as rest:
+        work.put_off(document, rest.seconds)
         return "PUT_OFF"
     work.putting_off.ended(job_of(document))
     outcome = await work.processor.finish(scope, document, move)

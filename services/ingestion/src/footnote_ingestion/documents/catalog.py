@@ -15,6 +15,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentFile
 from footnote_database.cancel_safe import outcome
+from footnote_kit import transient_errors
 from footnote_kit.access import Access
 from footnote_kit.document_files import newest
 from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
@@ -41,7 +42,7 @@ from footnote_ingestion.model.repeats import (
 )
 from footnote_ingestion.model.values import GRACE_MICROS, ListQuery, Stored, Unfinished, new_key, now_micros
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import INTERNAL, ParseError
+from footnote_ingestion.parsers.failures import INTERNAL, PARSER_KILLED, ParseError
 from footnote_ingestion.parsers.sniff import FileType
 from footnote_ingestion.ports import Documents, Files, Readers, Requests
 from footnote_ingestion.worker.wire import Job
@@ -103,7 +104,12 @@ class Uploaded:
 
 
 def file_error(error: ParseError) -> FootnoteError:
-    """Return a call's error for an unreadable file; its metadata has `failure_reason` and `hint`."""
+    """Return a call's error for an unreadable file; its metadata has `failure_reason` and `hint`.
+
+    A file whose parser was killed may be valid: this is Unavailable.
+    """
+    if error.reason == PARSER_KILLED:
+        return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED)
     metadata = {"failure_reason": error.reason, "hint": error.hint}
     if error.reason == INTERNAL:
         return Internal(error.message, metadata=metadata)

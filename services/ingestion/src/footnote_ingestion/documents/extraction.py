@@ -16,20 +16,21 @@ from pathlib import Path
 from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote_kit import names
+from footnote_kit import names, transient_errors
 from footnote_kit.access import Access, document_missing
 from footnote_kit.document_files import newest
-from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 
 from footnote_ingestion.documents.catalog import file_error
+from footnote_ingestion.documents.killed_reads import MOST_RETRIES, KilledReads
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import temporary
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.failures import PARSER_KILLED, ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.worker import wire
 
@@ -157,11 +158,15 @@ class Extraction:
         self._scratch = scratch
         self._limits = limits
         self._keep = keep
+        self._killed = KilledReads()
 
     async def parse(
         self, scope: Scope, document_id: str
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
-        """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file."""
+        """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file.
+
+        Raises Unavailable when the system killed the parser, and FailedPrecondition when it did so too often.
+        """
         stored = await self._permissions.document(scope, document_id, Access.READ)
         async with aclosing(self._parsed(stored)) as found:
             async for part in found:
@@ -195,19 +200,32 @@ class Extraction:
         }
         with span("ingestion.parse", attributes):
             try:
-                async with aclosing(self._frames(stored)) as frames:
+                async with self._killed.turn(stored.blob_key), aclosing(self._frames(stored)) as frames:
                     async for kind, payload in frames:
                         if kind == wire.BLOCKS:
                             yield list(wire.unpack_blocks(payload))
                         elif kind == wire.PAGES:
                             yield PagesRead(*wire.PAGES_READ.unpack(payload))
                         else:
+                            self._killed.forget(stored.blob_key)
                             yield ParsedMetadata.FromString(payload)
             except ParseError as error:
+                if error.reason == PARSER_KILLED:
+                    raise self._kill(stored, error) from error
+                self._killed.forget(stored.blob_key)
                 _log.info("document_unreadable", document_id=document_id, reason=error.reason)
                 raise file_error(error) from error
             except FileNotFoundError:  # deleted or replaced meanwhile
                 raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
+
+    def _kill(self, stored: Stored, error: ParseError) -> FootnoteError:
+        """Return the error for a file whose parser was killed: to try again later, or for good."""
+        pause = self._killed.retry_seconds(stored.blob_key)
+        _log.warning("parser_killed", document_id=stored.document.id, retry_seconds=pause)
+        if pause is not None:
+            return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED, pause)
+        message = f"The system killed the process that read this file, and again at each of {MOST_RETRIES} retries."
+        return FailedPrecondition(message, metadata={"failure_reason": error.reason, "hint": error.hint})
 
     async def _frames(self, stored: Stored) -> AsyncGenerator[tuple[bytes, bytes], None]:
         if stored.parsed_key == parsed_key(stored):

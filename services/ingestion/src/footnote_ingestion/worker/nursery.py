@@ -2,7 +2,8 @@
 
 Run as `python -m footnote_ingestion.worker.nursery`, with a socket as standard input. Each request is one JSON line, a
 plan, with two descriptors, the worker's jobs and answers. The reply is the worker's process id, with a pidfd if the
-system supports it. The process exits when the socket closes, or with its parent.
+system supports it. The line "ended" with a process id asks how that worker ended. The process exits when the socket
+closes, or with its parent.
 
 A fresh worker costs a fork instead of a second of loading, so that two tenants never share one.
 """
@@ -26,7 +27,13 @@ from footnote_ingestion.worker.isolation import Plan
 
 NICENESS = 10
 """Niceness of workers: searches and answers take precedence."""
+ENDED = "ended "
+"""First word of a request for the exit code of a worker, followed by its process id."""
+RUNNING, UNKNOWN = "running", "unknown"
+"""Replies about a worker that has no exit code, or whose exit code is forgotten."""
 _LINE = 65_536
+# Exit codes kept; the supervisor asks at once.
+_MOST_ENDS = 256
 
 
 def main() -> None:
@@ -34,7 +41,8 @@ def main() -> None:
     parent = int(sys.argv[1])
     sandbox.die_with(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl+C, and ends us by closing our socket
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # exit codes are not needed: the kernel may reap the workers
+    ends = Ends()
+    signal.signal(signal.SIGCHLD, lambda number, frame: ends.reap())
     warnings.simplefilter("ignore")
     logging.disable()  # parsers log much about broken files
     requests = socket.socket(fileno=0)
@@ -46,7 +54,11 @@ def main() -> None:
     gc.enable()
     requests.sendall(b"ready\n")
     while request := _receive(requests):
-        line, jobs, answers = request
+        line, descriptors = request
+        if line.startswith(ENDED):
+            requests.sendall(f"{ends.of(int(line.removeprefix(ENDED)))}\n".encode())
+            continue
+        jobs, answers = descriptors
         pid = os.fork()
         if not pid:
             _become_worker(requests, Plan.from_line(line), jobs, answers)
@@ -58,8 +70,36 @@ def main() -> None:
             os.close(handle)
 
 
-def _receive(requests: socket.socket) -> tuple[str, int, int] | None:
-    """Return the next request, None at the end."""
+class Ends:
+    """Exit codes of the workers that ended last, negative signal numbers as `subprocess` gives them."""
+
+    def __init__(self) -> None:
+        self._codes: dict[int, int] = {}
+
+    def reap(self) -> None:
+        """Take the exit codes of all workers that have ended."""
+        with suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                self._codes[ended[0]] = os.waitstatus_to_exitcode(ended[1])
+        while len(self._codes) > _MOST_ENDS:
+            self._codes.pop(next(iter(self._codes)))
+
+    def of(self, pid: int) -> int | str:
+        """Return and forget the exit code of a worker; RUNNING or UNKNOWN if there is none."""
+        self.reap()
+        if (code := self._codes.pop(pid, None)) is not None:
+            return code
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return UNKNOWN
+        except PermissionError:
+            pass
+        return RUNNING
+
+
+def _receive(requests: socket.socket) -> tuple[str, list[int]] | None:
+    """Return the next request with its descriptors, None at the end."""
     data = b""
     descriptors: list[int] = []
     while not data.endswith(b"\n"):
@@ -68,8 +108,7 @@ def _receive(requests: socket.socket) -> tuple[str, int, int] | None:
             return None
         data += part
         descriptors += given
-    jobs, answers = descriptors
-    return data.decode(), jobs, answers
+    return data.decode(), descriptors
 
 
 def _become_worker(requests: socket.socket, plan: Plan, jobs: int, answers: int) -> NoReturn:

@@ -13,7 +13,7 @@ from footnote_kit.errors import ResourceExhausted, Unavailable
 from footnote_kit.fair_slots import FairSlots
 from footnote_kit.logs import get_logger
 
-from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
+from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError
 from footnote_ingestion.worker.isolation import Measures, Workers
 from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
 from footnote_ingestion.worker.starter import Starter
@@ -116,9 +116,9 @@ class Pool:
                 return
             except ParseError as error:
                 # It may have been killed from outside: by an operator, or by the system for lack of memory.
-                if last or error.reason != PARSER_CRASHED:
+                if last or error.reason not in (PARSER_CRASHED, PARSER_KILLED):
                     raise
-                _log.warning("worker_died", pid=worker.pid, action=job.action)
+                _log.warning("worker_died", pid=worker.pid, action=job.action, reason=error.reason)
             finally:
                 await asyncio.shield(self._give_back(worker))
 

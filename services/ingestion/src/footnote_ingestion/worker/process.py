@@ -14,7 +14,14 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
-from footnote_ingestion.parsers.failures import INTERNAL, OUT_OF_MEMORY, PARSER_CRASHED, TIMEOUT, ParseError
+from footnote_ingestion.parsers.failures import (
+    INTERNAL,
+    OUT_OF_MEMORY,
+    PARSER_CRASHED,
+    PARSER_KILLED,
+    TIMEOUT,
+    ParseError,
+)
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.isolation import Box, Measures, Workers
 from footnote_ingestion.worker.starter import Started, Starter
@@ -29,6 +36,10 @@ _MOST_WALL = 20
 _PART = 64 * 1024
 # Processor seconds after the supervisor's limit at which the kernel ends the job.
 _CPU_GRACE_SECONDS = 5
+# Signals that a process gets from outside, and does not cause: the system's memory killer sends SIGKILL.
+_FROM_OUTSIDE = {signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT}
+# A process ends soon after its answers do.
+_CODE_SECONDS, _CODE_TRIES = 0.02, 25
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 Frame = tuple[bytes, bytes]
@@ -40,7 +51,8 @@ class Worker:
     `tenant` is the only tenant whose files it reads.
     """
 
-    def __init__(self, started: Started, workers: Workers, box: Box, tenant: str) -> None:
+    def __init__(self, starter: Starter, started: Started, workers: Workers, box: Box, tenant: str) -> None:
+        self._starter = starter
         self._jobs = started.jobs
         self._answers = started.answers
         # A process id may be reused before a signal arrives; a pidfd cannot hit another process.
@@ -69,7 +81,7 @@ class Worker:
         except BaseException:
             await asyncio.shield(box.remove())
             raise
-        worker = cls(started, workers, box, tenant)
+        worker = cls(starter, started, workers, box, tenant)
         try:
             async with asyncio.timeout(_START_SECONDS):
                 kind, payload = await worker._frame()
@@ -185,16 +197,29 @@ class Worker:
             soft = ceil(_processor_seconds(self.pid) + seconds) + _CPU_GRACE_SECONDS
             resource.prlimit(self.pid, resource.RLIMIT_CPU, (soft, hard))
 
+    async def _exit_code(self) -> str:
+        """Return the exit code of the process, which has ended its answers; "running" if it ended only these."""
+        for _ in range(_CODE_TRIES):
+            if (code := await self._starter.ended(self.pid)) != "running":
+                return code
+            await asyncio.sleep(_CODE_SECONDS)
+        return "running"
+
     async def _death(self, seconds: float) -> ParseError:
         """Return the error for a process that ended during a job."""
+        code = await self._exit_code()
         await self.kill()
-        if self._killed_for == TIMEOUT:
+        # Without its nursery a worker is killed too, and its exit code is lost.
+        outside = code == "unknown" or code in {str(-number) for number in _FROM_OUTSIDE}
+        if self._killed_for == TIMEOUT or code == str(-signal.SIGXCPU):
             return ParseError(
                 TIMEOUT, f"Reading the file took longer than the {seconds:g} seconds of processor time allowed."
             )
-        if self._killed_for == OUT_OF_MEMORY or self._peak > 0.8 * self._memory_bytes:
+        if self._killed_for == OUT_OF_MEMORY or (self._peak > 0.8 * self._memory_bytes and not outside):
             megabytes = self._memory_bytes // (1024 * 1024)
             return ParseError(OUT_OF_MEMORY, f"Reading the file needs more than the {megabytes} MiB of memory allowed.")
+        if outside:
+            return ParseError(PARSER_KILLED, "The system killed the process that read this file.")
         return ParseError(PARSER_CRASHED, "The parser crashed on this file.")
 
     async def close(self) -> None:

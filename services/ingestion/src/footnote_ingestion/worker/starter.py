@@ -38,6 +38,7 @@ class Starter:
         self._socket: socket.socket | None = None
         self._lock = asyncio.Lock()
         self._unwanted: set[asyncio.Task[None]] = set()
+        self._asking: set[asyncio.Task[str]] = set()
         self._closed = False
 
     @property
@@ -60,12 +61,29 @@ class Starter:
             ending.add_done_callback(self._unwanted.discard)
             raise
 
+    async def ended(self, pid: int) -> str:
+        """Return the exit code of a worker, "running" without one, and "unknown" also when the nursery has died."""
+        asking = asyncio.create_task(self._ended(pid))  # not cancelled with its caller, as in `start`
+        self._asking.add(asking)
+        asking.add_done_callback(self._asking.discard)
+        return await asyncio.shield(asking)
+
     async def close(self) -> None:
         """End the nursery, and with it every remaining worker."""
         self._closed = True
         async with self._lock:
             await self._end()
-        await asyncio.gather(*self._unwanted)
+        await asyncio.gather(*self._unwanted, *self._asking)
+
+    async def _ended(self, pid: int) -> str:
+        async with self._lock:
+            if self._socket is None or not self.nursery:
+                return "unknown"
+            try:
+                return await asyncio.to_thread(_ask_end, self._socket, pid)
+            except OSError:
+                await self._end()
+                return "unknown"
 
     async def _start(self, plan: Plan) -> Started:
         try:
@@ -167,6 +185,15 @@ def _exchange(channel: socket.socket, line: str, jobs: int, answers: int) -> tup
     if not reply.endswith(b"\n"):
         raise ConnectionError("the nursery has ended")
     return int(reply), handles[0] if handles else -1
+
+
+def _ask_end(channel: socket.socket, pid: int) -> str:
+    """Return the nursery's reply to how a worker ended; raises `OSError` when it does not answer."""
+    channel.sendall(f"ended {pid}\n".encode())
+    reply = channel.recv(64)
+    if not reply.endswith(b"\n"):
+        raise ConnectionError("the nursery has ended")
+    return reply.decode().strip()
 
 
 async def _reader(descriptor: int) -> asyncio.StreamReader:
