@@ -102,7 +102,7 @@ async def build(runtime: Runtime) -> App:
     servicer = IndexingServicer(
         indexing,
         collections,
-        VectorTexts(database, collections, indexing, vectorizers, ledger, writer, settings),
+        VectorTexts(database, collections, indexing, vectorizers, ledger, rows, writer, settings),
         OwnRows(collections, rows, writer, switching),
         Messages(store, vectorizers, permitted),
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),

@@ -241,20 +241,25 @@ class Ledger(LedgerReading):
     @again_on_conflict
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
-        keys = []
+        newest = (
+            sa.select(revisions.c.document_id, sa.func.max(revisions.c.revision))
+            .where(revisions.c.collection_id == collection_id, revisions.c.generation == generation)
+            .where(revisions.c.document_id.in_(list(document_ids)))
+            .group_by(revisions.c.document_id)
+        )
         async with self._database.write_documents() as connection:
-            for document_id in document_ids:
-                first = RevisionKey(collection_id, generation, document_id, 0)
-                newest = sa.select(sa.func.max(revisions.c.revision)).where(_siblings(first))
-                number = int((await connection.execute(newest)).scalar_one() or 0) + 1
-                key = RevisionKey(collection_id, generation, document_id, number)
-                keys.append(key)
-                await connection.execute(
-                    sa.insert(revisions).values(
-                        collection_id=collection_id, generation=generation, document_id=document_id, revision=number,
-                        state=WRITING, fingerprint="", contextual_header=False, updated_at=now_ms(),
-                    )
-                )  # fmt: skip
+            numbers = {row[0]: row[1] for row in await connection.execute(newest)}
+            keys = [RevisionKey(collection_id, generation, one, numbers.get(one, 0) + 1) for one in document_ids]
+            now = now_ms()
+            values = [
+                {
+                    "collection_id": key.collection_id, "generation": key.generation, "document_id": key.document_id,
+                    "revision": key.revision, "state": WRITING, "fingerprint": "", "contextual_header": False,
+                    "updated_at": now,
+                }
+                for key in keys
+            ]  # fmt: skip
+            await connection.execute(sa.insert(revisions), values)
         return keys
 
     async def publish(

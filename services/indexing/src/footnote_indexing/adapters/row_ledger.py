@@ -1,16 +1,29 @@
 """Ledger entries of rows with own vectors: each row is a document of one chunk, named by `own_key`."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote_database.times import now_ms
+from footnote_kit.errors import Aborted
 from footnote_store.rows import own_key
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import CURRENT, RETIRED, WRITER_TIMEOUT_MS, WRITING, RevisionKey
 from footnote_indexing.adapters.tables import revisions
 
 _SOON_MS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row to publish: its revision, and what the ledger keeps of its text; `expire_at` in Unix milliseconds."""
+
+    key: RevisionKey
+    language: str
+    characters: int
+    expire_at: int | None
 
 
 class RowLedger:
@@ -43,6 +56,63 @@ class RowLedger:
         async with self._database.read() as connection:
             number = (await connection.execute(query)).scalar_one_or_none()
         return None if number is None else RevisionKey(collection_id, generation, name, number)
+
+    async def publish(self, connection: AsyncConnection, rows: Sequence[NewRow], grace_ms: int) -> list[RevisionKey]:
+        """Make rows of one generation searched inside a transaction; return the revisions that were searched before.
+
+        These are purged after `grace_ms`. The number of statements does not depend on the number of rows. Raises
+        Aborted when a row was deleted or replaced while it was written.
+        """
+        first = rows[0].key
+        of_generation = (revisions.c.collection_id == first.collection_id, revisions.c.generation == first.generation)
+        named = revisions.c.document_id.in_([row.key.document_id for row in rows])
+        there = sa.select(revisions).where(*of_generation, named, revisions.c.state != RETIRED).with_for_update()
+        siblings = (await connection.execute(there)).all()
+        writing = {(one.document_id, one.revision) for one in siblings if one.state == WRITING}
+        mine = {(row.key.document_id, row.key.revision) for row in rows}
+        if lost := mine - writing:
+            name = min(lost)[0].partition("/")[2]
+            raise Aborted(f"The row '{name}' was deleted or replaced while it was written; send the rows once more")
+        now = now_ms()
+        others = [one for one in siblings if (one.document_id, one.revision) not in mine]
+        before = [one for one in others if one.state == CURRENT]
+        for found, patience in (
+            (before, grace_ms),
+            ([one for one in others if one.state == WRITING], WRITER_TIMEOUT_MS),
+        ):
+            await _set(connection, [_key(first, one) for one in found], state=RETIRED, purge_at=now + patience)
+        published = _one().values(
+            state=CURRENT, language=sa.bindparam("new_language"), chunks_expected=1, chunks_stored=1,
+            characters=sa.bindparam("new_characters"), expire_at=sa.bindparam("new_expire_at"), updated_at=now,
+        )  # fmt: skip
+        values = [
+            _place(row.key)
+            | {"new_language": row.language[:16], "new_characters": row.characters, "new_expire_at": row.expire_at}
+            for row in rows
+        ]
+        await connection.execute(published, values)
+        return [_key(first, one) for one in before]
+
+    async def withdraw(self, keys: Sequence[RevisionKey], before: Sequence[RevisionKey]) -> None:
+        """Undo an addition, begun or complete: hide its rows and make searched again what was `before`.
+
+        The earlier revisions' grace must not be over. Rows that a later addition has replaced stay as it left them.
+        """
+        first = keys[0]
+        published = sa.select(revisions.c.document_id, revisions.c.revision).where(
+            revisions.c.collection_id == first.collection_id,
+            revisions.c.generation == first.generation,
+            revisions.c.document_id.in_([key.document_id for key in keys]),
+            revisions.c.state == CURRENT,
+        )
+        async with self._database.write() as connection:
+            searched = {
+                (row.document_id, row.revision) for row in await connection.execute(published.with_for_update())
+            }
+            mine = {key.document_id for key in keys if (key.document_id, key.revision) in searched}
+            await _set(connection, keys, states=(WRITING, CURRENT), state=RETIRED, purge_at=now_ms())
+            restored = [key for key in before if key.document_id in mine]
+            await _set(connection, restored, states=(RETIRED,), state=CURRENT, purge_at=None)
 
     async def any(self, collection_id: str) -> bool:
         """Return whether a collection has rows that are searched or being written."""
@@ -77,6 +147,39 @@ class RowLedger:
                     .values(state=RETIRED, purge_at=now + patience, updated_at=now)
                 )
         return found, missing
+
+
+def _key(like: RevisionKey, row: sa.Row[tuple[object, ...]]) -> RevisionKey:
+    return RevisionKey(like.collection_id, like.generation, row.document_id, row.revision)
+
+
+def _place(key: RevisionKey) -> dict[str, object]:
+    return {
+        "in_collection": key.collection_id, "in_generation": key.generation, "of_document": key.document_id,
+        "at_revision": key.revision,
+    }  # fmt: skip
+
+
+def _one() -> sa.Update:
+    """Return an update of one revision, named by the parameters of `_place`."""
+    return sa.update(revisions).where(
+        revisions.c.collection_id == sa.bindparam("in_collection"),
+        revisions.c.generation == sa.bindparam("in_generation"),
+        revisions.c.document_id == sa.bindparam("of_document"),
+        revisions.c.revision == sa.bindparam("at_revision"),
+    )
+
+
+async def _set(
+    connection: AsyncConnection, keys: Sequence[RevisionKey], states: Sequence[str] = (), **values: object
+) -> None:
+    """Change revisions, only those in `states` if given."""
+    if not keys:
+        return
+    update = _one().values(updated_at=now_ms(), **values)
+    if states:
+        update = update.where(sa.or_(*(revisions.c.state == state for state in states)))
+    await connection.execute(update, [_place(key) for key in keys])
 
 
 def _of(collection_id: str) -> sa.ColumnElement[bool]:

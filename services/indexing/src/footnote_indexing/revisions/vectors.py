@@ -1,5 +1,6 @@
 """Adds rows of own vectors, texts with vectors that the caller made, all or nothing."""
 
+import asyncio
 import secrets
 import time
 import unicodedata
@@ -10,8 +11,10 @@ import numpy as np
 from footnote.stages.v1 import passage_pb2, scope_pb2, stored_document_pb2
 from footnote.types.v1 import chunk_pb2, collection_pb2
 from footnote.types.v1.vector_pb2 import VectorRow
+from footnote_database.cancel_safe import outcome
 from footnote_kit.access import Access
-from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument
+from footnote_kit.errors import Aborted, InvalidArgument
+from footnote_kit.logs import get_logger
 from footnote_kit.text_work import beside
 from footnote_providers import builtin
 from footnote_providers.base import Vectors
@@ -24,7 +27,7 @@ from footnote_text.lexical import lexical_text
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.ledger import Ledger, RevisionKey
 from footnote_indexing.adapters.moving import check_unmoved
-from footnote_indexing.chunking.model import UNDECIDED
+from footnote_indexing.adapters.row_ledger import NewRow, RowLedger
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.revisions.index_document import dated
 from footnote_indexing.revisions.indexing import Indexing
@@ -38,6 +41,7 @@ _MOST = 1000
 _ID_BYTES = 150
 _TEXT_LENGTH = 16_000
 _FIT_ATTEMPTS = 5
+_log = get_logger("footnote.indexing.vectors")
 
 
 def parse(rows: Sequence[VectorRow]) -> list[Vectors]:
@@ -114,6 +118,7 @@ class VectorTexts:
         indexing: Indexing,
         vectorizers: Vectorizers,
         ledger: Ledger,
+        rows: RowLedger,
         writer: StoreWriter,
         settings: Settings,
     ) -> None:
@@ -122,11 +127,14 @@ class VectorTexts:
         self._indexing = indexing
         self._vectorizers = vectorizers
         self._ledger = ledger
+        self._rows = rows
         self._writer = writer
         self._settings = settings
 
     async def add(self, scope: scope_pb2.Scope, name: str, rows: Sequence[VectorRow]) -> list[str]:
         """Store texts with vectors; return their ids in order. Nothing becomes visible unless all of it does.
+
+        A call that fails or is cancelled leaves the rows that were there before.
 
         An empty collection without a chosen model becomes one that brings its own vectors with the first row. That row
         also sets their length, unless it was set at creation.
@@ -144,6 +152,7 @@ class VectorTexts:
         keys = await self._ledger.open_next(
             found.collection.id, found.generation.number, [own_key(found.collection.id, id_) for id_ in ids]
         )
+        before: list[RevisionKey] = []
         try:
             stored = await beside(effort, _stored, scope, found, keys, ids, rows, vectors)
             space = await self._writer.ensure(found.generation)
@@ -152,17 +161,19 @@ class VectorTexts:
                 await self._writer.write(space, stored[start : start + size])
             async with self._database.write_documents() as connection:
                 await check_unmoved(connection, found.collection.id, found.generation.number, None)
-                for key, row in zip(keys, stored, strict=True):
-                    await self._ledger.publish_on(
-                        connection, key, chosen=UNDECIDED, language=row.chunk.language, chunks=1,
-                        characters=len(row.chunk.text), grace_ms=int(self._settings.purge_grace * 1000),
-                        expire_at=row.chunk.expire_time.ToMilliseconds() if row.chunk.HasField("expire_time") else None,
-                    )  # fmt: skip
-        except FootnoteError:
-            for key in keys:
-                await self._ledger.abandon(key)
+                new = [_entry(key, row) for key, row in zip(keys, stored, strict=True)]
+                before = await self._rows.publish(connection, new, int(self._settings.purge_grace * 1000))
+        except BaseException:
+            # Also when the caller's deadline cuts the commit, which a cancellation does not stop.
+            await outcome(asyncio.ensure_future(self._withdraw(keys, before)))
             raise
         return ids
+
+    async def _withdraw(self, keys: Sequence[RevisionKey], before: Sequence[RevisionKey]) -> None:
+        try:
+            await self._rows.withdraw(keys, before)
+        except Exception as error:  # rows without an end stay hidden, and the sweeper removes them
+            _log.warning("rows_not_withdrawn", rows=len(keys), error=type(error).__name__)
 
     async def _fitting(self, scope: scope_pb2.Scope, name: str, dimensions: int) -> Found:
         """Return the collection, converted to one with own vectors of this length, if it may be."""
@@ -211,6 +222,11 @@ def _made_ids(rows: Sequence[VectorRow]) -> list[str]:
     """Return the rows' ids; made ones begin with the time and the position, for rows are listed in the order of ids."""
     moment = time.time_ns() // 1000
     return [row.id or f"{moment:013x}{at:03x}{secrets.token_hex(8)}" for at, row in enumerate(rows)]
+
+
+def _entry(key: RevisionKey, row: Row) -> NewRow:
+    expires = row.chunk.expire_time.ToMilliseconds() if row.chunk.HasField("expire_time") else None
+    return NewRow(key, row.chunk.language, len(row.chunk.text), expires)
 
 
 def _stored(
