@@ -195,3 +195,21 @@ async def test_over_http_an_upload_takes_what_the_contract_has(edge: EdgeStub, w
         assert refused.status_code == 400
     sent = world.requests("UploadDocument")[-1].metadata
     assert (sent.size_bytes, sent.sha256, sent.request_id) == (3, "1" * 64, "r-2")
+
+
+async def test_a_change_that_a_kill_left_half_made_is_finished_within_seconds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before the look at all documents, and as soon as the stages are back."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "3600")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        edge = EdgeStub(served.channel)
+        document = await uploaded(edge, world)
+        down = Unavailable("down")
+        world.failures.update(UpdateDocumentChunks=down, ListUnfinishedDocuments=down)
+        with pytest.raises(Unavailable):
+            await update(edge, document.id, tags=["new"])
+        before = len(world.requests("ListUnfinishedDocuments"))
+        await world.until(lambda: len(world.requests("ListUnfinishedDocuments")) > before)
+        del world.failures["ListUnfinishedDocuments"], world.failures["UpdateDocumentChunks"]
+        await world.until(lambda: [list(chunk.tags) for chunk in world.chunks[document.id]] == [["new"], ["new"]])

@@ -239,10 +239,10 @@ async def build(runtime: Runtime) -> App:
         stages,
         jobs,
         chores,
-        Leftovers(stages, deleting, settings),
         Comparison(stages, jobs, chores, settings),
         settings,
     )
+    leftovers = Leftovers(stages, deleting, settings)
     backlog = Backlog(stages, jobs, settings)
     rounds = (
         PeriodicTasks("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
@@ -253,6 +253,7 @@ async def build(runtime: Runtime) -> App:
         PeriodicTasks("audit-kept", Retention(database, settings.audit_days).sweep, _SWEEP_SECONDS, service="edge"),
         PeriodicTasks("operations", operations.tend, settings.reconcile_seconds, service="edge"),
         PeriodicTasks("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
+        PeriodicTasks("leftovers", leftovers.look, settings.leftovers_seconds, service="edge", scope=SYSTEM),
         PeriodicTasks("memory", Remembering(conversations, jobs).look, settings.reconcile_seconds, service="edge"),
         PeriodicTasks("sources", sources.schedule.look, settings.source_look_seconds, service="edge"),
         PeriodicTasks("source-keys", sources.schedule.rekey, _SWEEP_SECONDS, service="edge"),

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="How often documents that wait without a job are looked for."
     )
+    leftovers_seconds: float = Field(
+        default=2.0,
+        gt=0,
+        description="How often deletions and changes of labels that a crash interrupted are looked for, and finished.",
+    )
     compare_seconds: float = Field(
         default=3600.0,
         gt=0,

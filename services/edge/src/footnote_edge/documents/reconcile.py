@@ -15,7 +15,6 @@ from footnote_kit.telemetry import untraced
 from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
-from footnote_edge.documents.leftovers import Leftovers
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
@@ -39,7 +38,6 @@ class Reconciler:
         stages: Stages,
         jobs: Jobs,
         chores: Chores,
-        leftovers: Leftovers,
         comparison: Comparison,
         settings: Settings,
     ) -> None:
@@ -48,7 +46,6 @@ class Reconciler:
         self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
         self._chores = chores
-        self._leftovers = leftovers
         self._comparison = comparison
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -60,9 +57,6 @@ class Reconciler:
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
         # Separately: a third-party stage keeps itself consistent and need not offer these calls.
-        with suppress(NotOffered):
-            if finished := await self._leftovers.finish():
-                _log.warning("leftovers_finished", documents=finished)
         with suppress(NotOffered):
             if mended := await self.mend():
                 _log.warning("damaged_documents_taken_up", documents=mended)
