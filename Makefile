@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup lock demo quick test test-all test-again faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
+.PHONY: setup lock demo quick test test-all test-again test-store faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml requirements.lock libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -45,6 +45,13 @@ test-all: setup
 # What failed last, alone on the machine: tells a race from a fault. Both are defects; a race is one of order or time.
 test-again: setup
 	$(PYTEST) $(ALL) -m "not bench" --last-failed --last-failed-no-failures none -v
+
+# The suite of stores and the way from a file to an answer, on a Milvus server, cluster or Zilliz of yours:
+# `make test-store URI=http://milvus:19530 TOKEN=user:password`. What it needs and leaves: deploy/helm/footnote/MILVUS.md.
+test-store: setup
+	@test -n "$(URI)" || { echo "Say which store: make test-store URI=http://host:19530 [TOKEN=user:password]"; exit 2; }
+	@FOOTNOTE_TEST_STORE_URI="$(URI)" FOOTNOTE_TEST_STORE_TOKEN="$(TOKEN)" \
+		$(PYTEST) tests/integration/test_store_suite.py tests/e2e/test_path.py -q -n 0
 
 # Seeded faults and an audit of everything acknowledged, for ten minutes; `make faults ROUNDS=1000` for a night. What
 # fails names its seed: docs/guarantees.md says how to replay it.

@@ -6,16 +6,20 @@ from pathlib import Path
 import pytest
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
+from support.engine import GIVEN, TOKEN
 
+MODES = ["all in one"] if GIVEN else ["all in one", "one process each"]
+STORE = {"FOOTNOTE_VECTOR_STORE_URI": GIVEN, "FOOTNOTE_VECTOR_STORE_TOKEN": TOKEN} if GIVEN else {}
 SAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
 
 
-@pytest.fixture(scope="session", params=["all in one", "one process each"])
+@pytest.fixture(scope="session", params=MODES)
 def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """A deployment in each mode, shared by all tests here."""
     folder = tmp_path_factory.mktemp("deployment")
     # How `serve all` divides services among processes where nobody says is for the files with deployments of their own.
-    with deployment(folder, separate=request.param == "one process each", env={"FOOTNOTE_PROCESSES": "1"}) as started:
+    env = {"FOOTNOTE_PROCESSES": "1"} | STORE
+    with deployment(folder, separate=request.param == "one process each", env=env) as started:
         yield started
 
 

@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from footnote_store.engine import EmbeddedEngine
+
+GIVEN = os.environ.get("FOOTNOTE_TEST_STORE_URI", "")
+"""Address of a Milvus that `make test-store` names; "" for an embedded engine."""
+TOKEN = os.environ.get("FOOTNOTE_TEST_STORE_TOKEN", "")
+
+
+@contextmanager
+def given_or_running(folder: Path) -> Iterator[str]:
+    """Yield the address of the Milvus that was named, or run an engine over a folder."""
+    if GIVEN:
+        yield GIVEN
+        return
+    with running_engine(folder) as address:
+        yield address
 
 
 @contextmanager
