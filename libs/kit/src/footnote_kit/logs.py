@@ -14,6 +14,7 @@ from footnote_kit.context import current_scope, current_service, request_id
 from footnote_kit.printable import printable, printable_line
 from footnote_kit.redact import redact
 from footnote_kit.settings import KitSettings
+from footnote_kit.shortage_logs import Shortages
 
 
 def _add_call(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -133,6 +134,7 @@ def configure(settings: KitSettings) -> None:
         )
     )
     handler.addFilter(_Discretion(level))
+    handler.addFilter(Shortages())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.INFO if level == logging.DEBUG else max(level, logging.WARNING))

@@ -71,6 +71,7 @@ async def test_what_a_killed_process_had_written_goes_with_the_file(blobs: Blobs
         ("file:///not/there", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store .*: .*/not/there. Give s3://"),
         ("nope://bucket", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store .*nope://bucket"),
         ("bucket", {}, "FOOTNOTE_INGESTION_BLOB_URL names no store"),
+        ("file:///tmp", {"region": "1"}, "FOOTNOTE_INGESTION_BLOB_OPTIONS: a folder has no options; leave out region"),
         ("s3://bucket", {"nonsense": "1"}, "FOOTNOTE_INGESTION_BLOB_OPTIONS: .*'nonsense' is not valid"),
     ],
 )

@@ -34,6 +34,9 @@ class Blobs:
 
         Raises FailedPrecondition, with a readable message, for an invalid URL or options.
         """
+        if url.startswith("file:") and options:
+            named = ", ".join(sorted(options))
+            raise FailedPrecondition(f"FOOTNOTE_INGESTION_BLOB_OPTIONS: a folder has no options; leave out {named}.")
         if url:
             endpoint = options.get("endpoint") or os.environ.get("AWS_ENDPOINT_URL", "")
             client = {"allow_http": endpoint.startswith("http://"), "timeout": timedelta(seconds=60)}
