@@ -98,9 +98,9 @@ def test_providers_are_set_by_their_schema_and_asked_whether_they_answer(site: S
     page.get_by_role("button", name="Test connection: Words of the question, built in").click()
     page.get_by_text("Words of the question, built in answers, in").wait_for()
     # A provider that cannot be had says so in words, with what to do, before anything is saved.
-    page.get_by_label("Provider of answers").select_option("openai")
-    page.get_by_role("button", name="Test connection: OpenAI", exact=True).click()
-    page.get_by_text("FOOTNOTE_OPENAI_API_KEY").wait_for()
+    page.get_by_label("Provider of answers").select_option("anthropic")
+    page.get_by_role("button", name="Test connection: Anthropic", exact=True).click()
+    page.get_by_text("FOOTNOTE_ANTHROPIC_API_KEY").wait_for()
     page.get_by_label("Provider of answers").select_option("")
     page.get_by_role("button", name="Save").click()
     page.locator(".quotas").get_by_text("of 5").wait_for()
