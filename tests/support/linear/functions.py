@@ -43,6 +43,7 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
+from footnote_ingestion.tables import forms as table_forms
 from footnote_kit.collection_settings import resolve
 from footnote_kit.memoise import Memo
 from footnote_providers.builtin import embed
@@ -73,6 +74,8 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 # What needs more than the text.
 ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.a1.holds": lambda t: a1.holds(t, t),
+    "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
+    "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
     "footnote_edge.audit.ways.http_way": lambda t: ways.http_way(t, None),
     "footnote_edge.sources.patterns.matches": lambda t: [
@@ -162,8 +165,10 @@ MORE: Mapping[str, Call] = {
 }  # fmt: skip
 # What takes a name, an address, a code or an id first, never a text; or does no work on it but to send it on.
 NOT_TEXTS = frozenset(
-    # The first ten are not timed yet: they take more than a text, which is bounded before them.
-    """footnote_cli.evaluation.golden.matches footnote_ingestion.parsers.hyphens.mend
+    # The first twelve are not timed yet: they take more than a text, which is bounded before them.
+    """footnote_ingestion.tables.accounting.doubts footnote_ingestion.tables.recomputed.recomputed
+    footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
+    footnote_ingestion.parsers.hyphens.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.forms.read
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.kept.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
