@@ -17,9 +17,11 @@ const EVERY_MS = 5000;
 
 export function Collections({ opened }: { opened: string }) {
   const [fault, setFault] = useState<Fault | null>(null);
-  // Counts of documents change without a change of the collection.
+  const one = collections.value.find((one) => one.name === opened);
+  // Counts of documents change without a change of the collection. One that is open is read by itself: a new list would
+  // draw it anew, and what is typed or under way in it would be lost.
   useEffect(() => {
-    loadCollections().catch((error) => setFault(faultOf(error)));
+    if (!one) loadCollections().catch((error) => setFault(faultOf(error)));
   }, [opened]);
   const doing: Doing = async (act) => {
     try {
@@ -32,7 +34,6 @@ export function Collections({ opened }: { opened: string }) {
       return false;
     }
   };
-  const one = collections.value.find((one) => one.name === opened);
   if (one) return <div class="page"><Open key={one.etag} collection={one} doing={doing} fault={fault} /></div>;
   return (
     <div class="page">
