@@ -119,6 +119,7 @@ async def test_store_stopped_hanging_and_back(tmp_path: Path) -> None:
         await until_whole(edge, "leave.txt", "sick.txt")
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 async def test_retrieval_stopped_and_back(tmp_path: Path) -> None:
     async with deployed(tmp_path, separate=True) as (deployment, edge):
@@ -136,6 +137,7 @@ async def test_retrieval_stopped_and_back(tmp_path: Path) -> None:
         await until_whole(edge)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 async def test_embedder_failing_hanging_and_stopped(tmp_path: Path) -> None:
     server = ModelServer(dimensions=64)
