@@ -119,7 +119,9 @@ class Parts:
         mark = _read(self._mark(part))
         if mark:
             return mark != _BEGINNING
-        return (marks / _EARLIER).exists() if marks.is_dir() else any(self._databases())
+        # In this order: a process that starts beside this one makes the marks before its database.
+        left = any(self._databases())
+        return (marks / _EARLIER).exists() if marks.is_dir() else left
 
     def _databases(self) -> list[Path]:
         found = sorted(self.folder.glob("*/*.db"))

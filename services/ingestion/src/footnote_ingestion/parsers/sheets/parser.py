@@ -127,7 +127,7 @@ class CsvParser:
         text = newlines(decode(path.read_bytes(), out))
         if text.startswith("sep=") and "\n" in text[:8]:
             text = text[text.index("\n") + 1 :]
-        csv.field_size_limit(max(len(text), 1))
+        csv.field_size_limit(max(len(text), csv.field_size_limit()))  # the process's own: never lowered
         records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter(text))
         try:
             write_grid(_limited(records, limits.rows), out)
