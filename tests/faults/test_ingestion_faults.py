@@ -52,7 +52,13 @@ async def until(condition: Callable[[], bool]) -> None:
 
 def workers() -> dict[psutil.Process, float]:
     """The worker processes with the CPU time that each has used."""
-    return {worker: worker.cpu_times().user for nursery in running(NURSERY) for worker in nursery.children()}
+    used = {}
+    for nursery in running(NURSERY):
+        with suppress(psutil.NoSuchProcess):  # some end while they are looked at
+            for worker in nursery.children():
+                with suppress(psutil.NoSuchProcess):
+                    used[worker] = worker.cpu_times().user
+    return used
 
 
 async def parse_and_signal(client: Client, document_id: str, number: signal.Signals, times: int | None = None) -> int:

@@ -36,6 +36,7 @@ def server() -> Iterator[PostgresServer]:
 def running(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     database = asyncio.run(postgres.new_database(server.url))
     env = {f"FOOTNOTE_{stage.upper()}_DATABASE_URL": database for stage in STAGES}
+    env["FOOTNOTE_EDGE_SOURCE_KEY"] = "A" * 43 + "="
     started = Deployment(tmp_path_factory.mktemp("away"), separate=True, env=env)
     try:
         started.start()
@@ -91,9 +92,14 @@ async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_
         await well(everything)
         after = await everything.call()
     assert set(table) == {method.name for method in METHODS}
-    assert {name: one.code for name, one in after.items()} == {name: one.code for name, one in usual.items()}
+    assert codes(after) == codes(usual)
     wrong = {name: str(one) for name, one in table.items() if not in_words(one, usual[name])}
     assert not wrong, wrong
+
+
+def codes(table: dict[str, Ended]) -> dict[str, str]:
+    """Return how RPCs ended, but for the one whose answer may be deleted first, with the document of another call."""
+    return {name: one.code for name, one in table.items() if name != "RegenerateMessage"}
 
 
 def in_words(ended: Ended, usual: Ended) -> bool:

@@ -14,6 +14,7 @@ def test_conversations_are_found_pinned_and_renamed_beside_the_question(site: Si
     ask(page, "How high is the travel allowance?")
     recent.get_by_role("link").first.wait_for()
     page.get_by_role("button", name="New conversation").click()
+    page.locator(".turn").wait_for(state="detached")
     ask(page, "What is the internal emergency number?")
     recent.get_by_role("link").nth(1).wait_for()
     older = recent.locator("li").last
