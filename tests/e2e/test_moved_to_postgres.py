@@ -52,7 +52,8 @@ def footnote(*arguments: str, env: dict[str, str] | None = None) -> str:
 
 
 def lamp(number: int) -> bytes:
-    return "".join(f"Lamp {number} stands on floor {floor} of the mill.\n" for floor in range(300)).encode()
+    """Too large for a group, so that it waits as a job."""
+    return "".join(f"Lamp {number} stands on floor {floor} of the mill.\n" for floor in range(1_700)).encode()
 
 
 async def titled(edge: EdgeClient) -> bool:

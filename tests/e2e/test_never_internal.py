@@ -170,7 +170,7 @@ class Filled:
             request.page_size = 1
         else:
             request.settings.limit = 1
-        for name in ("query", "collection"):
+        for name in ("query", "collection", "conversation_id"):
             field = method.input_type.fields_by_name.get(name)
             if field is not None and method.name != "Search" and not is_required(field):
                 request.ClearField(name)

@@ -178,6 +178,7 @@ yes_no = "Mi trovas kaj ne decidas:"
 steps = "Mi trovas kaj ne instruas:"
 more = "(Estas ankoraŭ {count} linioj.)"
 elsewhere = "Eble pasaĵo en alia lingvo respondas, {place}:"
+unanswered = "Mi trovis nenion pri tiu parto de la demando: {part}"
 
 [signals]
 total = ["entute", "sumo de"]

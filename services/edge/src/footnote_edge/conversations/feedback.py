@@ -73,7 +73,7 @@ class FeedbackBook:
         """Return a page, newest first, the next page's token, and the total.
 
         Administrators see the whole tenant's feedback, other users their own; of these, with a conversation, only what
-        is about its answers.
+        is about its answers, and nothing where it is not the caller's own.
         """
         wanted = [FeedbackRow.tenant_id == scope.tenant_id]
         if not sees_all(scope):
@@ -81,7 +81,11 @@ class FeedbackBook:
         if rating != RATING_UNSPECIFIED:
             wanted.append(FeedbackRow.rating == rating)
         if conversation_id:
-            said = select(MessageRow.id).where(MessageRow.conversation_id == conversation_id)
+            said = select(MessageRow.id).where(
+                MessageRow.conversation_id == conversation_id,
+                MessageRow.tenant_id == scope.tenant_id,
+                MessageRow.user_id == scope.user_id,
+            )
             wanted.append(FeedbackRow.answer_id.in_(said))
         query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc()).limit(page.size + 1)
         if page.position is not None:
