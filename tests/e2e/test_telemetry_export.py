@@ -82,7 +82,7 @@ def test_the_job_is_a_trace_of_its_own_that_names_the_upload(
     _, found = collected
 
     def of_the_upload(got: Receiver) -> list[str]:
-        jobs = [one for one in got.spans if one.span.name == "process document"]
+        jobs = [one for one in got.spans if one.span.name in ("process document", "process documents")]
         return [one.trace_id for one in jobs if [link.trace_id.hex() for link in one.span.links] == [traced]]
 
     found.wait(lambda got: bool(of_the_upload(got)))

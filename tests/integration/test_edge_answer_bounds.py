@@ -98,7 +98,7 @@ class Bank:
         async with httpx2.AsyncClient(base_url=self.url, headers=self.head(who), timeout=60) as http:
             answer = await http.post(path, json=body, headers={"accept": accept})
         # The model was asked: its words, or the not-found sentence, since it was given no source.
-        if "Fine." in answer.text or "no relevant information" in answer.text:
+        if "Fine." in answer.text or "found no passage" in answer.text:
             return ""
         if door not in STREAMS:
             assert answer.status_code == 400, answer.text
