@@ -14,7 +14,7 @@ from footnote_conformance.stages import STAGES, suite_of
 from footnote_conformance.target import contract_of
 
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
-_NEXT = re.compile(r"(?<=\.)\s+(?=[A-Z`])|\s+-\s+(?=[A-Z])")
+_NEXT = re.compile(r"(?<=\.)\s++(?=[A-Z`])|(?<!\s)\s++-\s++(?=[A-Z])")
 
 
 def sentences(stage: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
