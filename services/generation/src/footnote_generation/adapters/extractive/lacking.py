@@ -18,7 +18,7 @@ from footnote_generation.language.words import analyse
 
 _DAYS = frozenset({"year", "date"})
 _LONGEST_NAME = 40  # characters
-_AFTER_A_NAME = re.compile(r"[A-ZÀ-ÞΑ-ΩА-Я][^\W_]*[\s-]$")
+_AFTER_A_NAME = re.compile(r"[A-ZÀ-ÞΑ-ΩА-Я][^\W_]{0,39}[\s-]$")
 _OF_SEVERAL = frozenset({Wish.TOTAL, Wish.LIST, Wish.SUMMARY, Wish.COMPARISON})
 _LOOKED = 24
 """How many of the best sentences are looked at."""
