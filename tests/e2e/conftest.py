@@ -11,6 +11,17 @@ from support.engine import GIVEN, TOKEN
 MODES = ["all in one"] if GIVEN else ["all in one", "one process each"]
 STORE = {"FOOTNOTE_VECTOR_STORE_URI": GIVEN, "FOOTNOTE_VECTOR_STORE_TOKEN": TOKEN} if GIVEN else {}
 SAMPLES = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
+IN_BOTH_MODES = {"test_path", "test_trace", "test_dialects", "test_collections"}
+"""Files that `make test` runs in both modes: the way of a document and of a question, what crosses the services, both
+kinds of doors and their management. `make test-all` runs the second mode of all others."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make test-all` what the second mode shows of the services a second time."""
+    for item in items:
+        mode = getattr(getattr(item, "callspec", None), "params", {}).get("running")
+        if mode == "one process each" and item.path.stem not in IN_BOTH_MODES:
+            item.add_marker("full")
 
 
 @pytest.fixture(scope="session", params=MODES)
