@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
+from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import Generations
 from footnote_indexing.adapters.inventory import Inventory
+from footnote_indexing.adapters.row_ledger import RowLedger
 from footnote_indexing.app import build
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.recovery import Findings, Recovery
@@ -96,4 +101,46 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
             assert (renewed.chunks_stored, renewed.embedded) == (chunks, 0)
         assert await damaged(client) == []
         assert (await client.get("recovery")).chunk_count == 4 * chunks
+    await database.close()
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
+    uri: str, store: VectorStore, tmp_path: Path, accepted: bool
+) -> None:
+    database = Database("", tmp_path / "indexing")
+    lists = RowLedger(database) if accepted else None
+    recovery = Recovery(Inventory(database), Generations(database), StoreWriter(store, Settings()), lists)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        name = f"own-{accepted}"
+        made = await client.create(name, embedding={"provider": "none", "dimensions": 2})
+
+        async def add(text: str, numbers: range) -> None:
+            rows = [VectorRow(id=f"r{n}", text=f"{text} {n}", vector=[1.0, float(n)]) for n in numbers]
+            await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection=name, rows=rows))
+
+        async def texts() -> list[str]:
+            listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection=name))
+            return [row.text for row in listed.rows]
+
+        await add("Old", range(6))
+        await add("New", range(2))
+        # As a damaged log leaves it: the newest commits are gone, of new rows and of a changed one.
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r4' OR document_id LIKE '%/r5'")
+            ledger.execute("DELETE FROM indexing_revisions WHERE document_id LIKE '%/r1' AND revision = 2")
+            ledger.execute(
+                "UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL WHERE document_id LIKE '%/r1'"
+            )
+        assert await texts() == ["New 0", "Old 1", "Old 2", "Old 3"]
+        [found] = [one for one in await recovery.check_all() if one != Findings()]
+        lost = tuple(f"{made.id}/{key}" for key in ("r1:2", "r4:1", "r5:1"))
+        if accepted:
+            assert found == Findings(listed_again=lost)
+            assert await texts() == ["New 0", "New 1", "Old 2", "Old 3", "Old 4", "Old 5"]
+        else:
+            assert found == Findings(rows_removed=3)
+            assert await texts() == ["New 0", "Old 1", "Old 2", "Old 3"]
+        assert await recovery.check_all() == [Findings()]
     await database.close()

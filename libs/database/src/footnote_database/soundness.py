@@ -8,6 +8,8 @@ from pathlib import Path
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
+from footnote_database.damaged_log import LostCommits, lost_commits
+
 CHECKED_BYTES = 64 * 1024 * 1024
 """Size up to which every page is checked at start-up; of a larger file, the beginning, schema and length."""
 
@@ -15,12 +17,22 @@ _log = get_logger(__name__)
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
-def check_file(path: Path, name: str) -> None:
-    """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later."""
+def check_file(path: Path, name: str, *, accepted: bool = False) -> None:
+    """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
+
+    A damaged write-ahead log is refused too, unless it is `accepted`: SQLite then goes on without its newest commits.
+    """
     if not path.exists():
         return
+    if (lost := lost_commits(path)) is not None:
+        if not accepted:
+            raise damaged_log(path, name, lost)
+        _log.error("damaged_log_accepted", database=name, commits_lost=lost.count, until=lost.until.isoformat())
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
+            if lost is not None:
+                # A later start would find the dropped commits in the log and refuse them again.
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if _is_cut(path, connection):
                 raise damaged(path, name)
@@ -100,6 +112,18 @@ def damaged(path: Path, name: str) -> FailedPrecondition:
     return FailedPrecondition(
         f"The {name} database {path} is damaged: put back a copy of it, with the service stopped, or save what is left "
         f'with: sqlite3 "{path}" .recover'
+    )
+
+
+def damaged_log(path: Path, name: str, lost: LostCommits) -> FailedPrecondition:
+    """Return the error for a damaged write-ahead log."""
+    commits = {None: "commits since the last checkpoint", 1: "newest commit"}.get(
+        lost.count, f"newest {lost.count} commits"
+    )
+    return FailedPrecondition(
+        f"The write-ahead log of the {name} database {path} is damaged: its {commits}, until {lost.until:%F %T} UTC, "
+        f"cannot be read. Put back a copy of the database and its log, with the service stopped, or start with "
+        f"--accept {name} to go on without them."
     )
 
 

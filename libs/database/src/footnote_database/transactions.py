@@ -102,10 +102,11 @@ class Database:
     async def _migrate_file(self, parts: Parts | None) -> None:
         if (file := self._file()) is not None:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
+            # The first connection decides what of the file's log counts, so nothing opens it before this check.
+            accepted = parts is not None and parts.accepts(self._traits.part)
+            await asyncio.to_thread(soundness.check_file, file, self._traits.name, accepted=accepted)
             if parts is not None:
                 await asyncio.to_thread(parts.check_file, self._traits.part, file)
-            await asyncio.to_thread(soundness.check_file, file, self._traits.name)
-            if parts is not None:
                 await asyncio.to_thread(parts.begin, self._traits.part)
         await self._upgrade(self)
         if file is not None:

@@ -64,7 +64,8 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     folder = runtime.data_dir / "indexing"
     database = Database(settings.database_url, folder)
-    await database.migrate(START_PATIENCE, Parts.of(runtime))
+    parts = Parts.of(runtime)
+    await database.migrate(START_PATIENCE, parts)
     cache: EmbeddingCache
     if settings.cache_url:
         from footnote_indexing.adapters.cache_redis import RedisCache  # its library takes a moment to load
@@ -93,7 +94,9 @@ async def build(runtime: Runtime) -> App:
     indexing = Indexing(
         collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters, turns
     )
-    sweeper = Sweeper(ledger, generations, writer, indexing, Recovery(inventory, generations, writer), settings)
+    # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
+    recovery = Recovery(inventory, generations, writer, rows if parts.accepts(TRAITS.part) else None)
+    sweeper = Sweeper(ledger, generations, writer, indexing, recovery, settings)
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     owing = Owing(database)
     await owing.forget_claims()

@@ -347,9 +347,9 @@ def _prepare(folder: Path, url: str, parts: Parts | None) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if (file := file_of(url)) is None:
         return
+    soundness.check_file(file, PART.name, accepted=parts is not None and parts.accepts(PART))
     if parts is not None:
         parts.check_file(PART, file)
-    soundness.check_file(file, PART.name)
     write_ahead(file)
     if parts is not None:
         parts.note(PART, file)

@@ -93,6 +93,30 @@ class RowLedger:
         await connection.execute(published, values)
         return [_key(first, one) for one in before]
 
+    async def list_again(self, rows: Sequence[NewRow]) -> list[str]:
+        """Enter rows of which the ledger lost every trace, searched; return the revision keys of those entered.
+
+        A row that the ledger lists with a later revision is left out.
+        """
+        if not rows:
+            return []
+        first = rows[0].key
+        newest = (
+            sa.select(revisions.c.document_id, sa.func.max(revisions.c.revision))
+            .where(revisions.c.collection_id == first.collection_id, revisions.c.generation == first.generation)
+            .where(revisions.c.document_id.in_([row.key.document_id for row in rows]))
+            .group_by(revisions.c.document_id)
+        )
+        async with self._database.write_documents() as connection:
+            listed = {row[0]: row[1] for row in await connection.execute(newest)}
+            latest = {row.key.document_id: row for row in sorted(rows, key=lambda row: row.key.revision)}
+            lost = [row for row in latest.values() if row.key.revision > listed.get(row.key.document_id, 0)]
+            if lost:
+                opened = {"state": WRITING, "fingerprint": "", "contextual_header": False, "updated_at": now_ms()}
+                await connection.execute(sa.insert(revisions), [_columns(row.key) | opened for row in lost])
+                await self.publish(connection, lost, _SOON_MS)
+        return [row.key.revision_key for row in lost]
+
     async def withdraw(self, keys: Sequence[RevisionKey], before: Sequence[RevisionKey]) -> None:
         """Undo an addition, begun or complete: hide its rows and make searched again what was `before`.
 
@@ -157,6 +181,13 @@ def _place(key: RevisionKey) -> dict[str, object]:
     return {
         "in_collection": key.collection_id, "in_generation": key.generation, "of_document": key.document_id,
         "at_revision": key.revision,
+    }  # fmt: skip
+
+
+def _columns(key: RevisionKey) -> dict[str, object]:
+    return {
+        "collection_id": key.collection_id, "generation": key.generation, "document_id": key.document_id,
+        "revision": key.revision,
     }  # fmt: skip
 
 

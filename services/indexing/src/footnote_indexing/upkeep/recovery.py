@@ -1,6 +1,9 @@
 """Compares ledger and store: orphaned rows are removed, documents with missing rows are marked.
 
 A marked document's remaining rows stay searchable until a new revision replaces it; see `Inventory.damaged`.
+
+Rows of own vectors have no document to be indexed again from. Where the loss of the ledger's newest commits was
+accepted, those that the store still holds are listed again. Otherwise they are leftovers of deletions, and are removed.
 """
 
 from collections import Counter
@@ -9,31 +12,44 @@ from dataclasses import dataclass
 
 from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
+from footnote_store.ids import chunk_id
+from footnote_store.rows import own_key
 
 from footnote_indexing.adapters.generations import Generation, Generations
 from footnote_indexing.adapters.inventory import Inventory
+from footnote_indexing.adapters.ledger import RevisionKey
+from footnote_indexing.adapters.row_ledger import NewRow, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.recovery")
 _PAGE = 10_000
 _MOST_NAMED = 100
+_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The problems of a generation: rows removed, and ids of documents newly found with rows missing or doubled."""
+    """The problems of a generation: the number of rows removed, and ids.
+
+    `damaged` are documents newly found with rows missing or doubled, `listed_again` revision keys of own vectors.
+    """
 
     rows_removed: int = 0
     damaged: Sequence[str] = ()
+    listed_again: Sequence[str] = ()
 
 
 class Recovery:
     """Compares in detail only where totals differ, so that a healthy store costs one count per collection."""
 
-    def __init__(self, inventory: Inventory, generations: Generations, writer: StoreWriter) -> None:
+    def __init__(
+        self, inventory: Inventory, generations: Generations, writer: StoreWriter, lists_again: RowLedger | None = None
+    ) -> None:
+        """With `lists_again`, unknown rows of own vectors are entered there instead of being removed."""
         self._inventory = inventory
         self._generations = generations
         self._writer = writer
+        self._lists_again = lists_again
 
     async def check_all(self) -> list[Findings]:
         """Check every searched generation; log the findings."""
@@ -54,7 +70,10 @@ class Recovery:
         known = await self._inventory.known(generation.collection_id, generation.number)
         known |= {holding.key.revision_key for holding in searched}
         removed = 0
-        for revision_key in present.keys() - known:
+        unknown = present.keys() - known
+        own = sorted(key for key in unknown if key.startswith(own_key(generation.collection_id, "")))
+        again = await self._list_again(generation, space, own)
+        for revision_key in unknown.difference(again):
             removed += await self._writer.store.delete(space, f"{rows} and revision_key == {quote(revision_key)}")
         damaged = []
         for holding in searched:
@@ -66,15 +85,38 @@ class Recovery:
             if counted != holding.counted and await self._inventory.record(holding.key, counted):
                 damaged += [holding.key.document_id] if counted != holding.written else []
         damaged.sort()
-        if removed or damaged:
+        if removed or damaged or again:
             _log.error(
                 "store_differs_from_ledger",
                 collection_id=generation.collection_id,
                 rows_removed=removed,
+                own_rows_removed=[key for key in own if key not in again][:_MOST_NAMED],
+                own_rows_listed_again=again[:_MOST_NAMED],
                 documents_to_reindex=damaged[:_MOST_NAMED],
                 documents_damaged=len(damaged),
             )
-        return Findings(removed, tuple(damaged))
+        return Findings(removed, tuple(damaged), tuple(again))
+
+    async def _list_again(self, generation: Generation, space: str, own: Sequence[str]) -> list[str]:
+        """Enter rows of own vectors into the ledger as the store holds them; return their revision keys."""
+        again: list[str] = []
+        for start in range(0, len(own) if self._lists_again is not None else 0, _AT_ONCE):
+            keys = {key: _revision(generation, key) for key in own[start : start + _AT_ONCE]}
+            ids = ", ".join(quote(chunk_id(key.document_id, key.revision, 0)) for key in keys.values())
+            hits = await self._writer.store.read(space, f"id in [{ids}]", len(keys), vectors=False)
+            found = {hit.revision_key: hit.chunk for hit in hits if hit.collection_key == generation.collection_key}
+            rows = [
+                NewRow(
+                    keys[key],
+                    chunk.language,
+                    len(chunk.text),
+                    chunk.expire_time.ToMilliseconds() if chunk.HasField("expire_time") else None,
+                )
+                for key, chunk in found.items()
+            ]
+            assert self._lists_again is not None
+            again += await self._lists_again.list_again(rows)
+        return sorted(again)
 
     async def _rows_by_revision(self, space: str, rows: str) -> Counter[str]:
         """Count the rows of each revision key by walking through the ids."""
@@ -83,9 +125,14 @@ class Recovery:
         while True:
             expr = f"{rows} and id > {quote(last)}" if last else rows
             ids = await self._writer.store.ids(space, expr, _PAGE)
-            for chunk_id in ids:
-                document_id, revision, _ = chunk_id.rsplit(":", 2)
+            for one in ids:
+                document_id, revision, _ = one.rsplit(":", 2)
                 counts[f"{document_id}:{int(revision)}"] += 1
             if len(ids) < _PAGE:
                 return counts
             last = ids[-1]
+
+
+def _revision(generation: Generation, revision_key: str) -> RevisionKey:
+    document_id, _, revision = revision_key.rpartition(":")
+    return RevisionKey(generation.collection_id, generation.number, document_id, int(revision))

@@ -1,0 +1,142 @@
+"""Finds commits that a damaged write-ahead log would lose, before SQLite drops them in silence.
+
+SQLite reads a log up to the first frame whose checksum fails. It takes everything after that for the leftovers of a
+transaction that never committed, so that one flipped bit undoes every later commit. Two signs tell damage from
+leftovers: the index beside the log (`-shm`) survives the kill of a process and says how many frames were committed;
+where it is missing, an intact commit behind the failing frame does.
+
+Formats: https://www.sqlite.org/fileformat2.html#walformat and https://www.sqlite.org/walformat.html.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from operator import mul
+from pathlib import Path
+
+_HEADER = 32
+_FRAME_HEADER = 24
+_INDEX_COPY = 48
+_MASK = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class LostCommits:
+    """The number of commits behind the damage, and the time of the last write to the log.
+
+    The number is None where not even the log's header can be read.
+    """
+
+    count: int | None
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A frame: whether it ends a transaction, and whether its checksum continues that of the frame before it."""
+
+    commits: bool
+    follows: bool
+
+
+def lost_commits(database: Path) -> LostCommits | None:
+    """Return what SQLite would drop of a file's log, None for a sound log or none.
+
+    Reads the files and changes nothing, so the result stays the same until a connection opens the database. While
+    other processes write, a log that begins again during the check counts as sound.
+    """
+    log = database.with_name(database.name + "-wal")
+    try:
+        indexed = _committed(database.with_name(database.name + "-shm"))
+        content = log.read_bytes()
+        until = datetime.fromtimestamp(log.stat().st_mtime, UTC)
+        if len(content) < _HEADER + _FRAME_HEADER or not any(content[:_HEADER]):
+            return None
+        if not _is_sound(content):
+            return LostCommits(None, until)
+        frames = _frames(content)
+        with log.open("rb") as now:
+            if now.read(_HEADER) != content[:_HEADER]:
+                return None
+    except FileNotFoundError:
+        return None
+    sound = next((number for number, frame in enumerate(frames) if not frame.follows), len(frames))
+    read = max((number + 1 for number in range(sound) if frames[number].commits), default=0)
+    committed, salts = indexed
+    if committed < read or salts != content[16:24]:  # an index from before a power cut, or of an earlier log
+        committed = max((number + 1 for number in range(sound + 1, len(frames)) if _ends(frames, number)), default=read)
+    if committed <= read:
+        return None
+    return LostCommits(max(1, sum(frame.commits for frame in frames[read:committed])), until)
+
+
+def _ends(frames: list[_Frame], number: int) -> bool:
+    """Return whether a frame is an intact commit; a transaction that was rolled back leaves none."""
+    return frames[number].commits and frames[number].follows
+
+
+def _committed(index: Path) -> tuple[int, bytes]:
+    """Return how many frames were committed according to the index, and of which log; nothing for a torn index."""
+    try:
+        with index.open("rb") as file:
+            first, second = file.read(_INDEX_COPY), file.read(_INDEX_COPY)
+    except FileNotFoundError:
+        return 0, b""
+    if len(second) < _INDEX_COPY or first != second:
+        return 0, b""
+    return struct.unpack_from("=I", first, 16)[0], first[32:40]
+
+
+def _is_sound(content: bytes) -> bool:
+    """Return whether the header is whole."""
+    return any(_add((0, 0), content[:24], order) == struct.unpack_from(">2I", content, 24) for order in "<>")
+
+
+def _frames(content: bytes) -> list[_Frame]:
+    """Return the frames of a log; those of earlier rounds carry other salts, and neither follow nor commit."""
+    magic, _, page_size = struct.unpack_from(">3I", content)
+    order = ">" if magic & 1 else "<"
+    salts = content[16:24]
+    before = struct.unpack_from(">2I", content, 24)
+    frames = []
+    for start in range(_HEADER, len(content) - _FRAME_HEADER - page_size + 1, _FRAME_HEADER + page_size):
+        page = start + _FRAME_HEADER
+        recorded = struct.unpack_from(">2I", content, start + 16)
+        ours = content[start + 8 : start + 16] == salts
+        follows = ours and recorded == _add(
+            before, content[start : start + 8] + content[page : page + page_size], order
+        )
+        frames.append(_Frame(ours and content[start + 4 : start + 8] != bytes(4), follows))
+        before = recorded
+    return frames
+
+
+def _add(state: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
+    """Continue a checksum.
+
+    For each pair of words (x, y) the format adds s0 += x + s1, then s1 += y + s0. Both sums are linear in the words,
+    so they are two products with numbers of Fibonacci, which Python forms without a loop.
+    """
+    words = struct.unpack(f"{order}{len(data) // 4}I", data)
+    for_first, for_second, (a, b, c, d) = _weights(len(words))
+    first, second = state
+    return (
+        (a * first + b * second + sum(map(mul, for_first, words))) & _MASK,
+        (c * first + d * second + sum(map(mul, for_second, words))) & _MASK,
+    )
+
+
+@cache
+def _weights(words: int) -> tuple[list[int], list[int], tuple[int, int, int, int]]:
+    """Return the weights of each word in both sums, and the matrix that carries the state over all words."""
+    a, b, c, d = 1, 0, 0, 1
+    for_first: list[int] = []
+    for_second: list[int] = []
+    for _ in range(words // 2):  # from the last pair to the first; a pair adds (x, x + y)
+        for_first += [b, (a + b) & _MASK]
+        for_second += [d, (c + d) & _MASK]
+        a, b, c, d = (a + b) & _MASK, (a + 2 * b) & _MASK, (c + d) & _MASK, (c + 2 * d) & _MASK
+    return for_first[::-1], for_second[::-1], (a, b, c, d)

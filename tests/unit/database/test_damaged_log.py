@@ -1,0 +1,172 @@
+"""A damaged write-ahead log is refused before SQLite drops commits, and nothing else is taken for one.
+
+SQLite itself is the judge: what it no longer finds after the damage must have been said before.
+"""
+
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from footnote_database import soundness
+from footnote_database.damaged_log import lost_commits
+from footnote_kit.errors import FailedPrecondition
+
+WRITER = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute(f"PRAGMA page_size={sys.argv[2]}")
+connection.execute("PRAGMA journal_mode=WAL")
+connection.execute("CREATE TABLE facts (number INTEGER, text TEXT)")
+for step in sys.argv[3].split():
+    kind, _, count = step.partition(":")
+    if kind == "commit":
+        for number in range(int(count)):
+            connection.execute("INSERT INTO facts VALUES (?, ?)", (number, f"Fact {number}. " * 100))
+    elif kind == "rollback":
+        connection.execute("PRAGMA cache_size=5")
+        connection.execute("BEGIN")
+        for number in range(int(count)):
+            connection.execute("INSERT INTO facts VALUES (?, ?)", (number, f"Draft {number}. " * 300))
+        connection.execute("ROLLBACK")
+    elif kind == "checkpoint":
+        connection.execute(f"PRAGMA wal_checkpoint({count})")
+os.kill(os.getpid(), 9)
+"""
+FRAME = 24 + 4096
+
+
+def killed(folder: Path, steps: str, page_size: int = 4096) -> Path:
+    """Return a database whose writer was killed after these steps, its log beside it."""
+    path = folder / "facts.db"
+    subprocess.run([sys.executable, "-c", WRITER, str(path), str(page_size), steps], check=False)
+    assert log_of(path).stat().st_size
+    return path
+
+
+def log_of(path: Path) -> Path:
+    return path.with_name(path.name + "-wal")
+
+
+def flip(path: Path, *bits: int) -> None:
+    content = bytearray(log_of(path).read_bytes())
+    for bit in bits:
+        content[bit // 8] ^= 1 << bit % 8
+    log_of(path).write_bytes(content)
+
+
+def found(path: Path, folder: Path) -> int:
+    """Return how many facts SQLite finds, in a copy."""
+    folder.mkdir()
+    for one in (path, log_of(path)):
+        shutil.copy(one, folder)
+    with closing(sqlite3.connect(folder / path.name)) as connection:
+        try:
+            return int(connection.execute("SELECT count(*) FROM facts").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0  # not even the table is left
+
+
+@pytest.mark.parametrize("index", ["with its index", "after a power cut"])
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(one, marks=pytest.mark.full) for one in range(3, 30))])
+def test_what_sqlite_would_drop_is_said(tmp_path: Path, seed: int, index: str) -> None:
+    path = killed(tmp_path, "commit:80")
+    chance = random.Random(seed)
+    # Without the index, damage in the last commit is the same as a commit that a power cut tore.
+    end = log_of(path).stat().st_size - (0 if index == "with its index" else 3 * FRAME)
+    if index != "with its index":
+        path.with_name(path.name + "-shm").unlink()
+    flip(path, *(chance.randrange(32 * 8, end * 8) for _ in range(chance.choice([1, 64]))))
+    dropped = 80 - found(path, tmp_path / "copy")
+    lost = lost_commits(path)
+    assert dropped, "each flipped bit drops something"
+    assert lost is not None
+    assert dropped <= lost.count <= dropped + 1  # the table was made by a commit of its own
+    assert lost_commits(path) == lost, "the check changes nothing"
+
+
+@pytest.mark.parametrize("index", ["with its index", "after a power cut"])
+@pytest.mark.parametrize("byte", [2, 5, 13, 17, 22, 26])
+def test_a_damaged_header_is_damage(tmp_path: Path, byte: int, index: str) -> None:
+    path = killed(tmp_path, "commit:20")
+    if index != "with its index":
+        path.with_name(path.name + "-shm").unlink()
+    flip(path, byte * 8)
+    assert found(path, tmp_path / "copy") == 0
+    assert lost_commits(path) is not None
+
+
+@pytest.mark.parametrize("index", ["with its index", "after a power cut"])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        "commit:1",
+        "commit:40",
+        "commit:40 rollback:400 commit:1",
+        "commit:40 rollback:400",
+        "commit:200 checkpoint:RESTART commit:5",
+        "commit:200 checkpoint:RESTART commit:20 rollback:900 commit:3",
+        "commit:30 checkpoint:PASSIVE commit:30",
+        "commit:3000",
+    ],
+)
+def test_a_sound_log_is_sound(tmp_path: Path, steps: str, index: str) -> None:
+    path = killed(tmp_path, steps)
+    if index != "with its index":
+        path.with_name(path.name + "-shm").unlink()
+    assert lost_commits(path) is None
+
+
+@pytest.mark.parametrize("page_size", [512, 1024, 65536])
+def test_pages_of_any_size_are_summed(tmp_path: Path, page_size: int) -> None:
+    path = killed(tmp_path, "commit:30", page_size)
+    assert lost_commits(path) is None
+    flip(path, 8 * (log_of(path).stat().st_size - page_size // 2))
+    assert lost_commits(path) is not None
+
+
+def test_a_torn_end_is_no_damage(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:30")
+    path.with_name(path.name + "-shm").unlink()
+    content = log_of(path).read_bytes()
+    for cut in (1, 100, 4095, 4097, FRAME, 2 * FRAME - 1):
+        log_of(path).write_bytes(content[:-cut])
+        assert lost_commits(path) is None, cut
+    log_of(path).write_bytes(content[:-4000] + bytes(4000))
+    assert lost_commits(path) is None
+
+
+def test_no_log_and_what_is_none_are_sound(tmp_path: Path) -> None:
+    path = tmp_path / "facts.db"
+    assert lost_commits(path) is None
+    for content in (b"", b"x", bytes(5000), b"\x37\x7f\x06\x82" + bytes(40)):
+        log_of(path).write_bytes(content)
+        assert lost_commits(path) is None
+
+
+def test_a_start_refuses_until_the_loss_is_accepted(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:50")
+    flip(path, 8 * (32 + 10 * FRAME + 200))
+    for _ in range(2):
+        with pytest.raises(FailedPrecondition, match=r"newest \d\d commits, until \d{4}-.* start with --accept facts"):
+            soundness.check_file(path, "facts")
+    soundness.check_file(path, "facts", accepted=True)
+    soundness.check_file(path, "facts")
+    with closing(sqlite3.connect(path)) as connection:
+        assert 0 < connection.execute("SELECT count(*) FROM facts").fetchone()[0] < 50
+
+
+def test_a_log_in_use_is_sound(tmp_path: Path) -> None:
+    path = tmp_path / "facts.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("CREATE TABLE facts (number INTEGER)")
+        for number in range(300):
+            connection.execute("INSERT INTO facts VALUES (?)", (number,))
+            if number % 50 == 0:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            assert lost_commits(path) is None
