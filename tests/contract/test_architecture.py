@@ -28,7 +28,7 @@ SERVICES = (
     "footnote_edge",
 )
 # The only modules of a service that may speak gRPC: translation, composition and what reaches other stages.
-TRANSPORT = ("servicer", "app", "adapters", "http", "stages")
+TRANSPORT = ("servicer", "app", "adapters", "http")
 
 
 def sources(package: str) -> list[Path]:

@@ -25,7 +25,7 @@ class Call:
 
 @dataclass(slots=True)
 class Facts:
-    """What one file imports (absolutely), says in strings, and calls."""
+    """What one file imports (absolutely, and not for the type checker alone), says in strings, and calls."""
 
     imports: set[str] = field(default_factory=set)
     strings: set[str] = field(default_factory=set)
@@ -48,7 +48,10 @@ def facts(path: Path) -> Facts:
     found = Facts()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found.functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    typing_only = {id(node) for block in tree.body if _for_typing(block) for node in ast.walk(block)}
     for node in ast.walk(tree):
+        if id(node) in typing_only:
+            continue
         if isinstance(node, ast.Import):
             found.imports |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -58,6 +61,10 @@ def facts(path: Path) -> Facts:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
             found.calls.append(_call(node))
     return found
+
+
+def _for_typing(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 def _call(node: ast.Call) -> Call:

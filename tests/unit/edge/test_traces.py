@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceResponse, TraceSpan
-from footnote_edge.adapters.stages import STAGE_NAMES
+from footnote_edge.ports import STAGE_NAMES
 from footnote_edge.system.traces import Traces
 from footnote_kit.errors import NotFound, Unavailable
 

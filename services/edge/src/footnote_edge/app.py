@@ -27,7 +27,7 @@ from footnote_providers.egress.egress import Egress
 from footnote_edge.adapters.audit_table import GUARDS, AuditEventRow
 from footnote_edge.adapters.database import TRAITS, Database
 from footnote_edge.adapters.samples import SAMPLES
-from footnote_edge.adapters.stages import Stages, telemetry_of
+from footnote_edge.adapters.stages import connect, telemetry_of
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
@@ -109,7 +109,7 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     _known_callers_only(runtime.settings, settings)
     folder = runtime.data_dir / "edge"
-    stages = Stages.connect(runtime.channel)
+    stages = connect(runtime.channel)
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
     generation_epochs = EpochReader(path_of(runtime.data_dir, "generation"))
     database = Database(settings.sqlalchemy_url(folder))

@@ -11,9 +11,9 @@ from footnote.generation.v1.generation_service_pb2 import ResolveSettingsRequest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.collection_pb2 import GenerationSettings
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import windows as module
 from footnote_edge.asking.windows import Windows
+from footnote_edge.ports import Stages
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import FailedPrecondition
 from support.epoch_calls import Answered

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceStub
@@ -20,49 +19,27 @@ from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStu
 from footnote_kit import replicas
 from footnote_kit.app import Runtime
 
-if TYPE_CHECKING:  # the stubs' asyncio types exist for the type checker only
-    from footnote.augmentation.v1.augmentation_service_pb2_grpc import AugmentationServiceAsyncStub
-    from footnote.generation.v1.generation_service_pb2_grpc import GenerationServiceAsyncStub
-    from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceAsyncStub
-    from footnote.ingestion.v1.ingestion_service_pb2_grpc import IngestionServiceAsyncStub
-    from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceAsyncStub
+from footnote_edge.ports import STAGE_NAMES, Stages
+
+if TYPE_CHECKING:
     from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceAsyncStub
     from grpc import aio
 
-STAGE_NAMES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
 
-
-@dataclass(frozen=True, slots=True)
-class Stages:
-    """Stubs of the five stages; `channels` by stage name."""
-
-    ingestion: IngestionServiceAsyncStub
-    ingestion_upkeep: ingestion_grpc.UpkeepServiceAsyncStub
-    ingestion_groups: ingestion_groups_grpc.GroupServiceAsyncStub
-    indexing: IndexingServiceAsyncStub
-    indexing_upkeep: indexing_grpc.UpkeepServiceAsyncStub
-    indexing_groups: indexing_groups_grpc.GroupServiceAsyncStub
-    retrieval: RetrievalServiceAsyncStub
-    augmentation: AugmentationServiceAsyncStub
-    generation: GenerationServiceAsyncStub
-    channels: Mapping[str, aio.Channel] = field(default_factory=dict)
-
-    @classmethod
-    def connect(cls, channel: Callable[[str], aio.Channel]) -> Stages:
-        """Create the stubs on the channels that `channel` returns for each stage name."""
-        channels = {name: channel(name) for name in STAGE_NAMES}
-        return cls(
-            ingestion=IngestionServiceStub(channels["ingestion"]),
-            ingestion_upkeep=ingestion_grpc.UpkeepServiceStub(channels["ingestion"]),
-            ingestion_groups=ingestion_groups_grpc.GroupServiceStub(channels["ingestion"]),
-            indexing=IndexingServiceStub(channels["indexing"]),
-            indexing_upkeep=indexing_grpc.UpkeepServiceStub(channels["indexing"]),
-            indexing_groups=indexing_groups_grpc.GroupServiceStub(channels["indexing"]),
-            retrieval=RetrievalServiceStub(channels["retrieval"]),
-            augmentation=AugmentationServiceStub(channels["augmentation"]),
-            generation=GenerationServiceStub(channels["generation"]),
-            channels=channels,
-        )
+def connect(channel: Callable[[str], aio.Channel]) -> Stages:
+    """Create the stubs on the channels that `channel` returns for each stage name."""
+    channels = {name: channel(name) for name in STAGE_NAMES}
+    return Stages(
+        ingestion=IngestionServiceStub(channels["ingestion"]),
+        ingestion_upkeep=ingestion_grpc.UpkeepServiceStub(channels["ingestion"]),
+        ingestion_groups=ingestion_groups_grpc.GroupServiceStub(channels["ingestion"]),
+        indexing=IndexingServiceStub(channels["indexing"]),
+        indexing_upkeep=indexing_grpc.UpkeepServiceStub(channels["indexing"]),
+        indexing_groups=indexing_groups_grpc.GroupServiceStub(channels["indexing"]),
+        retrieval=RetrievalServiceStub(channels["retrieval"]),
+        augmentation=AugmentationServiceStub(channels["augmentation"]),
+        generation=GenerationServiceStub(channels["generation"]),
+    )
 
 
 @asynccontextmanager

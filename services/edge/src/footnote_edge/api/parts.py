@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking.asker import Asker
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
@@ -23,6 +22,7 @@ from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.operators import Operators
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.sources.service import Sources
 from footnote_edge.system.activity import Counted

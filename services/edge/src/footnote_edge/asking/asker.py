@@ -12,7 +12,6 @@ from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import InvalidArgument
 from footnote_providers.egress.egress import Egress
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import request_limits
 from footnote_edge.asking.ask import EarlierAnswer, Run
 from footnote_edge.asking.deadlines import Deadline
@@ -27,6 +26,7 @@ from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.regeneration import Regeneration, Regenerations
 from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.request_ids import Claim, RequestIds
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.system.activity import Counted
 

@@ -17,8 +17,8 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_text import dialogue
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.ports import Stages
 
 CHARACTERS_PER_TOKEN = 4
 

@@ -40,11 +40,11 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgume
 from footnote_kit.logs import get_logger
 from footnote_kit.origins import leading_to, origin_of
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking import computed, fallback
 from footnote_edge.asking.answering import QuestionTimings, degrades
 from footnote_edge.asking.deadlines import Deadline
 from footnote_edge.asking.windows import Windows
+from footnote_edge.ports import Stages
 
 _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from footnote_providers.egress.egress import Egress
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper
 from footnote_edge.asking.recall import Recall
@@ -14,6 +13,7 @@ from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.system.activity import Counted
 

@@ -9,7 +9,7 @@ from footnote_kit.epoch_cache import EpochCache
 from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 _MOST_KEPT = 1024
 

@@ -18,7 +18,7 @@ from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_providers.egress.bounds import of_collection, together
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
 """Used while indexing is down and the collections are not cached: no text may leave by mistake."""

@@ -31,13 +31,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm.exc import StaleDataError
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import KnownCollectionRow
 from footnote_edge.collections.outdated import Outdated
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.request_ids import RequestIds
+from footnote_edge.ports import Stages
 
 DEFAULT = "default"
 _RESOURCE = re.compile(r"\bcollection\.(?=[a-z])")

@@ -7,7 +7,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 _log = get_logger(__name__)
 

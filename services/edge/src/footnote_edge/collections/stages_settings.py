@@ -13,7 +13,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_providers.egress.bounds import of_collection
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 _log = get_logger(__name__)
 _GROUPS = frozenset(CollectionSettings.DESCRIPTOR.fields_by_name)

@@ -9,9 +9,9 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe, untraced
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 _log = get_logger(__name__)

@@ -12,11 +12,11 @@ from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.giving_up import Searched, give_up
 from footnote_edge.jobs.interrupting import Interruptions, cancelled
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 
 _log = get_logger(__name__)
 

@@ -7,9 +7,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import document_missing
 from footnote_kit.errors import InvalidArgument, NotFound
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents
+from footnote_edge.ports import Stages
 
 
 class Chunks:

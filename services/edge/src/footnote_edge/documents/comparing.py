@@ -20,10 +20,10 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 PAGE = 500

@@ -16,11 +16,11 @@ from footnote_kit.access import Access, document_missing, sees_all
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, NotFound, NotOffered
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 
 PAGE = 500
 SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])

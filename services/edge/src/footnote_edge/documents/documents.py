@@ -19,13 +19,13 @@ from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.logs import get_logger
 from footnote_kit.origins import refuse_reserved, with_origin
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.catalog import Catalog, expiry
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 PART_BYTES = 256 * 1024

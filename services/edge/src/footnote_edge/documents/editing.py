@@ -10,10 +10,10 @@ from footnote_kit.origins import KEY, refuse_reserved
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 
 FIELDS = ("tags", "metadata", "expire_time")
 

@@ -7,9 +7,9 @@ from footnote_kit.errors import FootnoteError, NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.deleting import PAGE, SYSTEM, Deleting
 from footnote_edge.jobs.labels import align
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 _log = get_logger(__name__)

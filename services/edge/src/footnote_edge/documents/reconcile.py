@@ -12,12 +12,12 @@ from footnote_kit.errors import NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 PAGE = 500

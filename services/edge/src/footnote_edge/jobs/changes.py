@@ -7,7 +7,7 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 
 @dataclass(slots=True)

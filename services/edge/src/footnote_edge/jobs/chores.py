@@ -18,12 +18,12 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_text import tokens
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.bounds import CONVERSATION, FREE
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.metering import Meter, Spent
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.waiting import until_available
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, Failure
 from footnote_kit.errors import FailedPrecondition
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 
 class Searched(Exception):

@@ -22,13 +22,13 @@ from footnote.types.v1.document_pb2 import (
 from footnote_kit.document_files import newest
 from footnote_kit.logs import get_logger
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.gateway.metering import Meter, Spent
 from footnote_edge.gateway.shares import MOST_COUNTED, Shares
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.waiting import until_available
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 MOST_DOCUMENTS, MOST_BYTES = 64, 4 * 2**20

@@ -8,7 +8,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 ROUNDS = 5
 """Rounds of writing chunks again because the document changed in the meantime."""

@@ -43,7 +43,6 @@ from footnote_kit.logs import get_logger
 from footnote_kit.redact import redact
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.gateway.metering import Meter, Spent
 from footnote_edge.gateway.shares import Shares
 from footnote_edge.jobs.failures import failure_of
@@ -52,6 +51,7 @@ from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.progress import Pages, ProgressBus
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one, rest_seconds
 from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 INTERNAL_ATTEMPTS = 3

@@ -21,13 +21,13 @@ from footnote.types.v1.document_pb2 import (
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.giving_up import Searched, give_up
 from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome
 from footnote_edge.jobs.waiting import until_available
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 LIST_PAGE = 500

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.deleting import Deleting
@@ -15,6 +14,7 @@ from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.sources import workflows
 from footnote_edge.sources.book import SourceBook

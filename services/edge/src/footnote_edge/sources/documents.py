@@ -17,13 +17,13 @@ from footnote_kit.errors import InvalidArgument, ResourceExhausted
 from footnote_kit.origins import with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import PART_BYTES, Documents
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.ports import Stages
 from footnote_edge.sources.ports import ItemFailed
 
 _REASONS = {

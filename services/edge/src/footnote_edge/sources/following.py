@@ -11,10 +11,10 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_
 from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition
 
-from footnote_edge.adapters.stages import Stages
 from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.waiting import until_available
+from footnote_edge.ports import Stages
 from footnote_edge.sources.items import FAILED, Holder, ItemBook
 
 SKEW = timedelta(hours=1)

@@ -16,7 +16,7 @@ from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
 from footnote_kit.process_load import ProcessLoads
 
-from footnote_edge.adapters.stages import STAGE_NAMES, Stages
+from footnote_edge.ports import STAGE_NAMES, Stages
 
 STORE = "vector store"
 TIMEOUT = 3.0

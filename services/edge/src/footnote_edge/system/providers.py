@@ -21,7 +21,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_edge.adapters.stages import Stages
+from footnote_edge.ports import Stages
 
 _log = get_logger(__name__)
 

@@ -10,7 +10,7 @@ from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTrac
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.telemetry_service import TelemetryServicer
 
-from footnote_edge.adapters.stages import STAGE_NAMES
+from footnote_edge.ports import STAGE_NAMES
 from footnote_edge.system.trace_questions import TraceQuestions
 
 TIMEOUT = 3.0
