@@ -14,12 +14,12 @@ from footnote_database.sqlite import file_of
 from footnote_database.transactions import START_PATIENCE
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
-from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import AUTO, DefaultSettings
+from footnote_store.loading import Loading
 from footnote_store.registry import chosen, open_store
 
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
@@ -121,12 +121,13 @@ async def build(runtime: Runtime) -> App:
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")
 
+    async def spaces() -> set[str]:
+        return {await writer.ensure(generation) for generation in await generations.searched()}
+
+    loading = Loading(store, spaces)
+
     async def ready() -> str | None:
-        try:
-            await store.health()
-        except Unavailable as error:
-            return error.message
-        return await database.check()
+        return await loading.reason() or await database.check()
 
     return App(
         name="indexing",
@@ -142,6 +143,7 @@ async def build(runtime: Runtime) -> App:
             sweeps.stop,
             payments.stop,
             cutters.close,
+            loading.close,
             registry.close_all,
             cache.close,
             store.close,
