@@ -17,7 +17,7 @@ from footnote.types.v1 import answer_pb2 as ans
 from footnote.types.v1 import collection_pb2 as col
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FIRST_MESSAGE
 from footnote_edge.app import build
-from footnote_edge.asking import recall, steps
+from footnote_edge.asking import planning, recall
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
@@ -301,7 +301,7 @@ def heard(monkeypatch: pytest.MonkeyPatch, module: Any) -> list[dict[str, Any]]:
 async def test_the_plan_of_a_question_is_logged_once_by_its_label(
     edge: EdgeStub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entries = heard(monkeypatch, steps)
+    entries = heard(monkeypatch, planning)
     await ask(edge)
     (entry,) = [one for one in entries if one["event"] == "query_planned"]
     assert entry["strategy"] == "first message (raw query)"

@@ -33,11 +33,15 @@ from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.keeping import Keeper
+from footnote_edge.asking.question import Tools
+from footnote_edge.asking.recall import Recall
+from footnote_edge.asking.windows import Windows
 from footnote_edge.audit.book import AuditBook
 from footnote_edge.audit.journal import Journal
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.audit.retention import Retention
 from footnote_edge.audit.ways import Ways
+from footnote_edge.collections.bounds import Bounds
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.names import asking as asking_names
@@ -179,6 +183,19 @@ async def build(runtime: Runtime) -> App:
     questions = TraceQuestions(database, settings.executor(), telemetry, lambda: leases.others)
     version = _version()
     who = authenticator(settings, keys)
+    tools = Tools(
+        stages=stages,
+        bounds=Bounds(stages, collection_epochs, settings.call_timeout_seconds),
+        windows=Windows(stages, generation_epochs),
+        conversations=conversations,
+        recall=Recall(stages, conversations),
+        keeper=Keeper(conversations, answers, jobs, withholding, forgetting),
+        limiting=limiting,
+        settings=settings,
+        egress=Egress.load(),
+        activity=activity,
+        entitled=Entitled(who, withholding),
+    )
     parts = Parts(
         settings=settings,
         stages=stages,
@@ -201,20 +218,7 @@ async def build(runtime: Runtime) -> App:
         ),
         jobs=jobs,
         operations=operations,
-        asker=Asker(
-            stages,
-            catalog,
-            conversations,
-            Keeper(conversations, answers, jobs, withholding, forgetting),
-            request_ids,
-            limiting,
-            settings,
-            Egress.load(),
-            collection_epochs,
-            generation_epochs,
-            activity,
-            Entitled(who, withholding),
-        ),
+        asker=Asker(tools, catalog, request_ids),
         limiting=limiting,
         conversations=conversations,
         answers=answers,

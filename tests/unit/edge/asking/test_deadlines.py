@@ -4,7 +4,7 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_GENERATION,
     PIPELINE_STAGE_RETRIEVAL,
 )
-from footnote_edge.asking.deadlines import LEAST, Deadline
+from footnote_edge.asking.timings import LEAST, Deadline
 
 
 class Clock:

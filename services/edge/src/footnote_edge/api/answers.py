@@ -36,7 +36,7 @@ from footnote_edge.api.answer_parts import KEPT, sent, trim
 from footnote_edge.api.common import caller, seconds
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.replay import replay
-from footnote_edge.asking.steps import could_not_look
+from footnote_edge.asking.searching import could_not_look
 
 
 class AnswersApi:

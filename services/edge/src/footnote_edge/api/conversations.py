@@ -103,19 +103,19 @@ class ConversationsApi:
 
     async def RegenerateMessage(self, request: RegenerateMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question again, as a stream of events."""
-        async with aclosing(self._anew(request)) as events:
+        async with aclosing(self._regenerated(request)) as events:
             async for event in events:
                 yield event
 
     async def EditMessage(self, request: EditMessageRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Edit a question; its new answer is a stream of events."""
-        async with aclosing(self._anew(request)) as events:
+        async with aclosing(self._regenerated(request)) as events:
             async for event in events:
                 yield event
 
-    def _anew(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
+    def _regenerated(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
         limit = seconds(self.parts.settings.ask_timeout_seconds)
-        return sent(self.parts.asker.anew(caller(), request, limit), request.include)
+        return sent(self.parts.asker.regenerate(caller(), request, limit), request.include)
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""

@@ -13,7 +13,7 @@ from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.asking.answering import QuestionTimings
+from footnote_edge.asking.timings import QuestionTimings
 from footnote_edge.collections.bounds import UNKNOWN
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
@@ -45,7 +45,7 @@ class Keeper:
         self._withholding = withholding
         self._forgetting = forgetting
         self._conversations = conversations
-        self._turns = Regenerations(conversations.messages)
+        self._regenerations = Regenerations(conversations.messages)
         self._answers = answers
         self._jobs = jobs
 
@@ -80,7 +80,7 @@ class Keeper:
         completed: AskCompleted,
         topic: str,
         origins: set[Origin],
-        ledger: QuestionTimings,
+        timings: QuestionTimings,
     ) -> AskCompleted:
         """Store an answer with its origins under its id, standalone or in its conversation, and return it.
 
@@ -88,9 +88,9 @@ class Keeper:
         is unreadable for the caller: then nothing of the answer is kept.
         """
         await self._withholding.check(scope, origins)
-        message = _message(completed, ledger)
+        message = _message(completed, timings)
         try:
-            with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
+            with timings.timed(PIPELINE_STAGE_EDGE, "store"):
                 if conversation is None:
                     await _patiently(lambda: self._answers.keep(scope, message, origins))
                 else:
@@ -101,7 +101,7 @@ class Keeper:
         except IntegrityError:
             return finished(await self._answers.get(scope, message.id))
         except Exception as error:
-            _not_stored(completed, ledger, error)
+            _not_stored(completed, timings, error)
         else:
             await self._look_again(scope, origins)
         return completed
@@ -114,39 +114,48 @@ class Keeper:
             self._jobs.leave_all(await self._forgetting.sweep())
             raise
 
-    async def anew(
+    async def replace(
         self,
         scope: Scope,
-        turn: Regeneration,
+        regeneration: Regeneration,
         asked: AskRequest,
         completed: AskCompleted,
         topic: str,
         bounds: TextBounds,
         origins: set[Origin],
-        ledger: QuestionTimings,
+        timings: QuestionTimings,
     ) -> AskCompleted:
-        """Store an answer in place of the messages that its turn replaces, and return it.
+        """Store an answer in place of the messages that its regeneration replaces, and return it.
 
         Returns this very answer if it was stored in the meantime. Raises Aborted when the conversation has changed and
         nothing is left to replace, NotFound as `answer` does.
         """
         await self._withholding.check(scope, origins)
-        message = _message(completed, ledger)
-        completed.conversation_id = turn.conversation_id
+        message = _message(completed, timings)
+        completed.conversation_id = regeneration.conversation_id
         question = (completed.question_id, asked)
         try:
-            with ledger.timed(PIPELINE_STAGE_EDGE, "store"):
+            with timings.timed(PIPELINE_STAGE_EDGE, "store"):
                 stays = _stays(bounds)
-                replace = partial(self._turns.replace, scope, turn, question, message, topic, origins, local_only=stays)
+                replace = partial(
+                    self._regenerations.replace,
+                    scope,
+                    regeneration,
+                    question,
+                    message,
+                    topic,
+                    origins,
+                    local_only=stays,
+                )
                 gone = await _patiently(replace)
-                self._jobs.remember(scope, turn.conversation_id, message.id)
-                self._jobs.leave(scope, turn.conversation_id, gone)
+                self._jobs.remember(scope, regeneration.conversation_id, message.id)
+                self._jobs.leave(scope, regeneration.conversation_id, gone)
         except IntegrityError:
             return finished(await self._answers.get(scope, message.id))
         except Aborted:
             raise
         except Exception as error:
-            _not_stored(completed, ledger, error)
+            _not_stored(completed, timings, error)
         else:
             await self._look_again(scope, origins)
         return completed
@@ -176,7 +185,7 @@ async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
     return await until_available(operation, _LONGEST_PAUSE, give_up=enough)
 
 
-def _message(completed: AskCompleted, ledger: QuestionTimings) -> ConversationMessage:
+def _message(completed: AskCompleted, timings: QuestionTimings) -> ConversationMessage:
     return ConversationMessage(
         id=completed.answer.id,
         text=completed.answer.text,
@@ -184,7 +193,7 @@ def _message(completed: AskCompleted, ledger: QuestionTimings) -> ConversationMe
         sources=completed.sources,
         manifest=completed.manifest,
         trace_id=completed.trace_id,
-        degradations=ledger.degradations,
+        degradations=timings.degradations,
         question_id=completed.question_id,
     )
 
@@ -194,17 +203,17 @@ def _stays(bounds: TextBounds) -> bool:
     return bounds.local_only and bounds != UNKNOWN
 
 
-def _not_stored(completed: AskCompleted, ledger: QuestionTimings, error: Exception) -> None:
+def _not_stored(completed: AskCompleted, timings: QuestionTimings, error: Exception) -> None:
     """Report that an answer is not stored; the caller keeps what it has received."""
     _log.error("answer_not_stored", answer_id=completed.answer.id, error=type(error).__name__)
-    ledger.degrade(
+    timings.degrade(
         PIPELINE_STAGE_EDGE,
         "ANSWER_NOT_STORED",
         "The answer is not kept: it cannot be found by its id, nor in its conversation.",
     )
 
 
-def told(message: ConversationMessage) -> Iterator[AskResponse]:
+def events_of(message: ConversationMessage) -> Iterator[AskResponse]:
     """Yield the events of a stored answer; its times and its token plan are not stored."""
     yield AskResponse(sources=SourcesEvent(sources=message.sources))
     yield AskResponse(text_delta=message.text)

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
-from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveResponse, SearchMemoryResponse
 from footnote.types.v1.answer_pb2 import AnswerManifest, ManifestSource, Source
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
 
-from footnote_edge.asking.past import Past
+from footnote_edge.asking.thread import Past
 from footnote_edge.conversations.origins import Origin, shown
 
 
@@ -39,6 +39,13 @@ class Record:
         self.manifest.history_message_ids.extend(past.ids)
         if not past.ids:
             self.manifest.history.extend(past.messages)
+
+    def searched(self, found: RetrieveResponse) -> None:
+        """Note the collections and the settings of the last search that worked."""
+        self.manifest.ClearField("collection_ids")
+        self.manifest.collection_ids.extend(found.collection_ids)
+        if found.HasField("settings"):
+            self.manifest.retrieval.CopyFrom(found.settings)
 
     def planned(self, plan: PlanQueryResponse, full_question: str) -> None:
         """Note the search queries, and the answered question where it differs from the original."""

@@ -1,7 +1,14 @@
-"""Precedence of a question's settings: the request, then the collections; the stages apply the deployment's."""
+"""Which settings count for a question: the request's, then the collections'; the stages apply the deployment's."""
 
+from __future__ import annotations
+
+import asyncio
 from collections.abc import Sequence
 
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
 from footnote.types.v1.collection_pb2 import (
     Collection,
     CollectionSettings,
@@ -10,6 +17,45 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
 )
 from footnote_kit.collection_settings import overlay, shared
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_providers.egress import limits
+from footnote_providers.egress.bounds import together
+from footnote_providers.egress.egress import Egress
+
+from footnote_edge.asking.question import Question, QuestionSettings
+from footnote_edge.asking.thread import Thread
+from footnote_edge.asking.timings import degrades
+from footnote_edge.collections.bounds import CONVERSATION
+
+
+async def settings_of(question: Question, thread: Thread) -> QuestionSettings:
+    """Return the settings that count: the request's, filled up from the collections'; a replay takes its own only."""
+    of_collections, bounds = await _of_collections(question, thread)
+    asked = question.request.prompt, question.request.rerank, question.request.generation
+    prompt, rerank, model = asked if question.replayed else effective(*asked, of_collections)
+    # Rules about collections apply whether the request, the conversation or nothing names them.
+    check_limits(question.tools.egress, question.scope, question.request, bounds.collections)
+    parts = [bounds, await question.tools.bounds.about(question.scope, thread.past.collections)]
+    return QuestionSettings(prompt, rerank, model, together([*parts, CONVERSATION] if thread.local_only else parts))
+
+
+async def _of_collections(question: Question, thread: Thread) -> tuple[CollectionSettings, TextBounds]:
+    """Return the collections' settings and the bounds of texts about them; those last known while indexing is down."""
+    finder, timings = question.tools.bounds, question.timings
+    problem: FootnoteError | None = None
+    try:
+        with timings.timed(PIPELINE_STAGE_EDGE, "settings"):
+            async with asyncio.timeout(question.deadline.share(PIPELINE_STAGE_EDGE)):
+                found, bounds = await finder.find(question.scope, thread.collections)
+        return shared_settings(found), bounds
+    except (TimeoutError, FootnoteError) as error:
+        if isinstance(error, FootnoteError):
+            if not degrades(error):
+                raise
+            problem = error
+    effect = "The deployment's settings were used."
+    timings.degrade(PIPELINE_STAGE_EDGE, "SETTINGS_UNAVAILABLE", effect, problem)
+    return CollectionSettings(), finder.last_known(question.scope, thread.collections)
 
 
 def shared_settings(collections: Sequence[Collection]) -> CollectionSettings:
@@ -30,3 +76,16 @@ def effective(
         overlay(rerank, collection.rerank),
         overlay(generation, collection.generation),
     )
+
+
+def check_limits(egress: Egress, scope: Scope, request: AskRequest, collections: Sequence[str]) -> None:
+    """Raise InvalidArgument with the range for a setting outside it; `collections` are the question's names and ids.
+
+    Only the request's own settings are refused; those of a collection or the deployment are clamped to the limits.
+    """
+    allowed = egress.limits(scope, collections)
+    limits.check_prompt(request.prompt, allowed)
+    if len(request.instructions) > allowed.system_prompt:
+        raise InvalidArgument.field("instructions", f"must have at most {allowed.system_prompt} characters")
+    limits.check_rerank(request.rerank)
+    limits.check_generation(request.generation, allowed)

@@ -20,8 +20,8 @@ from footnote_kit.errors import FailedPrecondition, Internal
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message
 
-from footnote_edge.asking.ask import EarlierAnswer
 from footnote_edge.asking.asker import Asker
+from footnote_edge.asking.question import EarlierAnswer
 from footnote_edge.conversations.answers import Answers
 
 _SETTINGS = {
@@ -65,8 +65,8 @@ async def replay(
         question=then.full_question,
         table_words=then.table_words,
     )
-    again = EarlierAnswer(plan, then.memory_message_ids, then.local_only)
-    async with aclosing(asker.ask(scope, request, seconds, again)) as events:
+    earlier_answer = EarlierAnswer(plan, then.memory_message_ids, then.local_only)
+    async with aclosing(asker.ask(scope, request, seconds, earlier_answer)) as events:
         async for event in events:
             if event.HasField("completed"):
                 gone = [] if earlier.whole else [_gone(then.history_message_ids, earlier.messages)]

@@ -24,14 +24,14 @@ class Windows:
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
         self._generation = stages.generation
-        self._told: EpochCache[bytes, _Room] = EpochCache(epochs, _MOST_KEPT)
+        self._cached: EpochCache[bytes, _Room] = EpochCache(epochs, _MOST_KEPT)
 
     async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> tuple[int, int]:
         """Return a model's total tokens and answer tokens, 0 where unknown; raises a refusal's error."""
         key = request.SerializeToString(deterministic=True)
-        if (told := self._told.get(key)) is not None:
-            return told
+        if (cached := self._cached.get(key)) is not None:
+            return cached
         answer, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
         room = (int(answer.context_window), int(answer.answer_tokens))
-        self._told.keep(key, epochs.epoch, room)
+        self._cached.keep(key, epochs.epoch, room)
         return room

@@ -1,11 +1,18 @@
-"""A question's history as far as its asker may still read it, and the history's origins."""
+"""What a question continues: its conversation, the history that its asker may read, and the collections left in it."""
 
+from __future__ import annotations
+
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from footnote.edge.v1.conversations_pb2 import Conversation
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, ChatMessage
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_EDGE, ChatMessage
+from footnote_kit.errors import FootnoteError, NotFound
 
+from footnote_edge.asking.timings import QuestionTimings
+from footnote_edge.collections.bounds import Bounds
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.origins import Origin, hash_of
 
@@ -23,6 +30,19 @@ class Past:
     def collections(self) -> set[str]:
         """Ids of the collections that the messages derive from."""
         return {one.collection_id for one in self.origins}
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """What a question continues: its conversation, if any, the readable history, and the collections to search."""
+
+    conversation: Conversation | None
+    past: Past
+    collections: Sequence[str]
+    local_only: bool
+    """Whether the texts of the conversation, or of the replayed answer, stay on this machine."""
+    nowhere: bool = False
+    """Whether all collections of the conversation are deleted."""
 
 
 async def of_conversation(messages: Messages, scope: Scope, conversation_id: str, most: int, before: str) -> Past:
@@ -48,3 +68,25 @@ async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]
     left = [message_id for message_id in ids if message_id not in unreadable]
     origins = set[Origin]().union(*(await messages.origins.of(left)).values()) if left else set()
     return Past(kept, [], origins, len(kept) == len(history))
+
+
+async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], timings: QuestionTimings) -> list[str]:
+    """Return the collections that exist and are visible to the caller; reports missing ones.
+
+    Returns all of them while they cannot be looked up.
+    """
+    try:
+        await finder.find(scope, names)
+    except NotFound:
+        pass
+    except FootnoteError:
+        return list(names)
+    else:
+        return list(names)
+    looks = await asyncio.gather(*(finder.find(scope, [name]) for name in names), return_exceptions=True)
+    left = [name for name, look in zip(names, looks, strict=True) if not isinstance(look, NotFound)]
+    effect = "Collections of this conversation that are gone were left out."
+    if not left:
+        effect = "No collection of this conversation is there any more: name others, or begin a new one."
+    timings.degrade(PIPELINE_STAGE_EDGE, "COLLECTION_GONE", effect)
+    return left

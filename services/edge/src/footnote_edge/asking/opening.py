@@ -1,0 +1,102 @@
+"""Opens a question: its conversation and history first, then its settings and the storing of it beside the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from footnote.edge.v1.conversations_pb2 import Conversation
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
+from footnote_kit import names
+from footnote_kit.errors import FootnoteError
+from opentelemetry import trace
+
+from footnote_edge.asking import thread as threads
+from footnote_edge.asking.precedence import settings_of
+from footnote_edge.asking.question import Draft, Question, QuestionSettings
+from footnote_edge.asking.thread import Past, Thread, still_there
+
+
+async def open_question(question: Question) -> Draft:
+    """Return an empty draft with the question's conversation.
+
+    The lookup of its settings and of the model's window, and the storing of the question, run beside the steps.
+    """
+    thread = await _thread(question)
+    settings = question.tasks.start(settings_of(question, thread))
+    recording = question.tasks.start(_record(question, thread.conversation, lambda: settings))
+    return Draft(thread, settings, recording, question.tasks.start(_window(question, settings)))
+
+
+async def close_question(question: Question, draft: Draft) -> None:
+    """Cancel what runs beside the steps; a question not stored yet is stored in the background."""
+    unrecorded = not draft.recording.done()
+    await question.tasks.cancel()
+    if unrecorded:
+        again = _record(question, draft.thread.conversation, lambda: settings_of(question, draft.thread))
+        question.tools.keeper.beside(again)
+
+
+async def _thread(question: Question) -> Thread:
+    conversation: Conversation | None = None
+    with question.timings.timed(PIPELINE_STAGE_EDGE, "history"):
+        if question.request.conversation_id:
+            conversation = await _conversation(question)
+        history = await _history(question)
+    if not history.whole:
+        effect = "Earlier answers that you cannot read any more were left out."
+        question.timings.degrade(PIPELINE_STAGE_EDGE, "HISTORY_WITHHELD", effect)
+    question.manifest.history(history)
+    if conversation is None:
+        local_only = question.replayed is not None and question.replayed.local_only
+        return Thread(None, history, list(question.request.collections), local_only)
+    question.manifest.conversation(conversation.collections)
+    collections = list(question.manifest.manifest.collections)
+    nowhere = False
+    if collections and not question.request.collections:
+        finder = question.tools.bounds
+        collections = await still_there(finder, question.scope, collections, question.timings)
+        nowhere = not collections
+    trace.get_current_span().set_attribute(names.CONVERSATION_ID, question.request.conversation_id)
+    return Thread(conversation, history, collections, conversation.local_only, nowhere)
+
+
+async def _conversation(question: Question) -> Conversation:
+    """Return the question's conversation; its topic is that before a regenerated question."""
+    conversations, regeneration = question.tools.conversations, question.regeneration
+    conversation = await conversations.get(question.scope, question.request.conversation_id)
+    if regeneration is not None:
+        hidden = await conversations.messages.unreadable(question.scope, [regeneration.topic_of])
+        conversation.topic = "" if hidden else regeneration.topic
+    return conversation
+
+
+async def _history(question: Question) -> Past:
+    messages, conversation_id = question.tools.conversations.messages, question.request.conversation_id
+    if not conversation_id:
+        return await threads.given(messages, question.scope, question.request.history)
+    regeneration = question.regeneration
+    before = regeneration.question_id if regeneration is not None else question.id
+    most = question.tools.settings.history_messages
+    return await threads.of_conversation(messages, question.scope, conversation_id, most, before)
+
+
+async def _window(question: Question, settings: Awaitable[QuestionSettings]) -> tuple[int, int]:
+    counting = await settings
+    try:
+        return await question.window(counting.model, counting.bounds)
+    except FootnoteError:
+        return 0, 0  # the generation call will report the error
+
+
+async def _record(
+    question: Question, conversation: Conversation | None, settings: Callable[[], Awaitable[QuestionSettings]]
+) -> None:
+    """Store the question in its conversation; a regenerated one is stored already, and changes with its answer."""
+    if question.regeneration is not None:
+        return
+
+    async def bounds() -> TextBounds:
+        return (await settings()).bounds
+
+    await question.tools.keeper.question(question.scope, conversation, question.request, bounds, question.id)

@@ -1,0 +1,221 @@
+"""One question on its way: the context that every step reads, and the draft that every step adds to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse, PlanQueryResponse
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.generation.v1.generation_service_pb2 import GenerateCompleted, ResolveSettingsRequest
+from footnote.retrieval.v1.retrieval_service_pb2 import SearchMemoryResponse
+from footnote.stages.v1.passage_pb2 import ScoredChunk
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, Usage
+from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
+from footnote_providers.egress.egress import Egress
+
+from footnote_edge.asking.entitled import Entitled
+from footnote_edge.asking.keeping import Keeper
+from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.recall import Recall
+from footnote_edge.asking.thread import Thread
+from footnote_edge.asking.timings import Deadline, QuestionTimings
+from footnote_edge.asking.windows import Windows
+from footnote_edge.collections.bounds import Bounds
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.origins import Origin, of_sources
+from footnote_edge.conversations.regeneration import Regeneration
+from footnote_edge.gateway.limiting import Limiting, UsageMeter
+from footnote_edge.gateway.request_ids import Claim
+from footnote_edge.ports import Stages
+from footnote_edge.settings import Settings
+from footnote_edge.system.activity import Counted
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Components shared by all questions."""
+
+    stages: Stages
+    bounds: Bounds
+    windows: Windows
+    conversations: Conversations
+    recall: Recall
+    keeper: Keeper
+    limiting: Limiting
+    settings: Settings
+    egress: Egress
+    activity: Counted
+    entitled: Entitled
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer:
+    """Inputs of an earlier answer, used in place of fresh ones."""
+
+    plan: PlanQueryResponse
+    memory_message_ids: Sequence[str]
+    local_only: bool
+
+
+class SideTasks:
+    """Work that runs beside the steps of one question, and ends with it."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def start(self, work: Awaitable[T]) -> asyncio.Task[T]:
+        """Start work and return its task."""
+        task = asyncio.ensure_future(work)
+        self._tasks.append(task)
+        return task
+
+    async def cancel(self) -> None:
+        """Cancel what still runs, and wait for its end."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, by whom and until when; with the recorders of times, degradations, usage and the manifest.
+
+    The answer extends its conversation, or replaces that of a `regeneration`, or repeats one that is `replayed`.
+    """
+
+    tools: Tools
+    scope: Scope
+    request: AskRequest
+    text: str
+    deadline: Deadline
+    claim: Claim
+    replayed: EarlierAnswer | None
+    regeneration: Regeneration | None
+    timings: QuestionTimings
+    meter: UsageMeter
+    manifest: Record
+    tasks: SideTasks
+
+    @classmethod
+    def of(
+        cls,
+        tools: Tools,
+        scope: Scope,
+        request: AskRequest,
+        seconds: float,
+        claim: Claim,
+        *,
+        replayed: EarlierAnswer | None = None,
+        regeneration: Regeneration | None = None,
+    ) -> Question:
+        """Return a question that must be answered within `seconds` from now."""
+        text = request.question.strip()
+        return cls(
+            tools=tools,
+            scope=scope,
+            request=request,
+            text=text,
+            deadline=Deadline.after(seconds),
+            claim=claim,
+            replayed=replayed,
+            regeneration=regeneration,
+            timings=QuestionTimings(),
+            meter=UsageMeter(tools.limiting, scope.tenant_id, scope.user_id),
+            manifest=Record(request, text),
+            tasks=SideTasks(),
+        )
+
+    @property
+    def id(self) -> str:
+        """The id of the question's message: a regenerated question keeps its own."""
+        if self.regeneration is not None and self.regeneration.tail is None:
+            return self.regeneration.question_id
+        return self.claim.id_of("question")
+
+    async def window(self, model: GenerationSettings, bounds: TextBounds) -> tuple[int, int]:
+        """Return a model's context window and answer size in tokens, 0 where unknown.
+
+        Raises FootnoteError where the model may not read texts with these bounds, or cannot be looked up.
+        """
+        request = ResolveSettingsRequest(scope=self.scope, generation=model, bounds=bounds)
+        return await self.tools.windows.of(request, self.deadline.share(PIPELINE_STAGE_EDGE))
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionSettings:
+    """The settings that count for a question, and the bounds of its texts without memory's."""
+
+    prompt: PromptSettings
+    rerank: RerankSettings
+    model: GenerationSettings
+    bounds: TextBounds
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Passages, documents that the question names, and `blind`: no search could look at the documents."""
+
+    chunks: Sequence[ScoredChunk] = ()
+    named: Sequence[str] = ()
+    blind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """Memory that the model may read, the bounds of all texts of the prompt, and memory's origins."""
+
+    memory: SearchMemoryResponse = field(default_factory=SearchMemoryResponse)
+    bounds: TextBounds = field(default_factory=TextBounds)
+    origins: frozenset[Origin] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The answer so far. Each step returns a copy with its own part added."""
+
+    thread: Thread
+    settings: asyncio.Task[QuestionSettings]
+    recording: asyncio.Task[None]
+    """The storing of the question."""
+    window: asyncio.Task[tuple[int, int]]
+    """The model's context window and answer size in tokens, 0 where unknown."""
+
+    plan: PlanQueryResponse = field(default_factory=PlanQueryResponse)
+    text: str = ""
+    """The question in standalone form."""
+    rewriting: asyncio.Task[tuple[str, Usage]] | None = None
+    recalling: asyncio.Task[Remembered] | None = None
+
+    found: Found = Found(blind=True)
+    remembered: Remembered = field(default_factory=Remembered)
+    built: BuildPromptResponse = field(default_factory=BuildPromptResponse)
+    computed: GenerateCompleted | None = None
+    """The answer computed from tables; None leaves it to the model."""
+    warnings: Sequence[str] = ()
+    """Warnings to add to the answer, computed or written."""
+    usage: Usage = field(default_factory=Usage)
+    """Tokens of model calls beside the answer's own."""
+
+    @property
+    def origins(self) -> set[Origin]:
+        """The origins of the prompt's texts."""
+        return {*self.thread.past.origins, *self.remembered.origins, *of_sources(self.built.sources)}
+
+    def spent(self, usage: Usage) -> Usage:
+        """Return the usage so far plus that of another model call."""
+        return Usage(
+            prompt_tokens=self.usage.prompt_tokens + usage.prompt_tokens,
+            completion_tokens=self.usage.completion_tokens + usage.completion_tokens,
+        )
+
+
+def wants_search(question: Question, draft: Draft) -> bool:
+    """Return whether the documents matter for the question; a caller that sends a vector wants a search by it."""
+    return draft.plan.should_retrieve or bool(question.request.query_vector)

@@ -1,0 +1,80 @@
+"""Searches the documents for a question."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveRequest, RetrieveResponse
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_STORE_UNAVAILABLE, PIPELINE_STAGE_RETRIEVAL
+from footnote_kit.errors import FootnoteError
+from footnote_providers.egress.bounds import together
+
+from footnote_edge.asking.planning import with_rewriting
+from footnote_edge.asking.question import Draft, Found, Question, wants_search
+from footnote_edge.asking.timings import degrades
+from footnote_edge.collections.bounds import CONVERSATION
+
+
+def can_search(question: Question, draft: Draft) -> bool:
+    """Return whether the question needs a search, and there is a collection left to search."""
+    return wants_search(question, draft) and not draft.thread.nowhere
+
+
+async def search(question: Question, draft: Draft) -> Draft:
+    """Search by the plan; again by the rewritten question, where the model has made one in time."""
+    began = time.perf_counter()
+    found = await _retrieve(question, draft)
+    searched = draft.plan.query
+    draft = await with_rewriting(question, draft, began)
+    if draft.plan.query != searched:
+        found = await _retrieve(question, draft)
+    if not found.blind and question.replayed is None:
+        seconds = time.perf_counter() - began
+        question.tools.activity.searched(question.scope.tenant_id, seconds, bool(found.chunks))
+    return replace(draft, found=found)
+
+
+async def _retrieve(question: Question, draft: Draft) -> Found:
+    """Return the passages found; none, and that as a degradation, where search does not work."""
+    asked, timings = question.request, question.timings
+    request = RetrieveRequest(
+        scope=question.scope,
+        query=draft.plan.query or question.text,
+        collections=draft.thread.collections,
+        settings=asked.retrieval,
+        filter=asked.filter if asked.HasField("filter") else None,
+        document_ids=asked.document_ids,
+        explain=True,
+        query_vector=asked.query_vector,
+        bounds=await _bounds_of_query(question, draft),
+    )
+    began = timings.elapsed()
+    try:
+        with timings.timed(PIPELINE_STAGE_RETRIEVAL):
+            found: RetrieveResponse = await question.tools.stages.retrieval.Retrieve(
+                request, timeout=question.deadline.share(PIPELINE_STAGE_RETRIEVAL)
+            )
+    except FootnoteError as error:
+        if not degrades(error):
+            raise
+        effect = "Answered without sources: search did not work."
+        timings.degrade(PIPELINE_STAGE_RETRIEVAL, "RETRIEVAL_UNAVAILABLE", effect, error)
+        return Found(blind=True)
+    timings.include(found.timings, began)
+    timings.report(found.degradations)
+    question.manifest.searched(found)
+    return Found(list(found.chunks), list(found.named_document_ids), could_not_look(found))
+
+
+async def _bounds_of_query(question: Question, draft: Draft) -> TextBounds:
+    """Return the bounds of a query beyond the collections searched: it may repeat the conversation's history."""
+    repeats = draft.thread.past.collections if draft.plan.query != question.text else ()
+    of_history = await question.tools.bounds.about(question.scope, repeats)
+    return together([of_history, CONVERSATION]) if draft.thread.local_only else of_history
+
+
+def could_not_look(found: RetrieveResponse) -> bool:
+    """Return whether a search is empty because the store did not answer."""
+    return not found.chunks and any(one.reason == DEGRADATION_REASON_STORE_UNAVAILABLE for one in found.degradations)

@@ -1,0 +1,111 @@
+"""Answers a question from the tables of its passages, where they give the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptResponse
+from footnote.generation.v1.generation_service_pb2 import (
+    GenerateCompleted,
+    WriteTableQueryRequest,
+    WriteTableQueryResponse,
+)
+from footnote.ingestion.v1.ingestion_service_pb2 import ComputeAnswerRequest, ComputeAnswerResponse
+from footnote.types.v1.answer_pb2 import (
+    PIPELINE_STAGE_GENERATION,
+    PIPELINE_STAGE_INGESTION,
+    PIPELINE_STAGE_RETRIEVAL,
+    Usage,
+)
+from footnote.types.v1.table_pb2 import TableComputation
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+
+from footnote_edge.asking import computed
+from footnote_edge.asking.question import Draft, Question
+
+_log = get_logger(__name__)
+_COMPUTE_SECONDS = 15.0
+_WRITE_SECONDS = 20.0
+_WRITINGS = 2
+"""Statements that a model writes for one question: the first, and one repair."""
+_MOST_COMPUTED = 2000
+"""Maximum characters of a question that is computed from tables."""
+
+
+async def compute(question: Question, draft: Draft) -> Draft:
+    """Compute the answer from tables. Where they give none, passages answer the question.
+
+    The words of a question ask for tables; for any other, a model may write a statement where the best passage is one.
+    """
+    has_model = bool((await draft.window)[0])
+    by_model = has_model and computed.begins_with_table(draft.found.chunks)
+    if not (draft.plan.table_words or by_model):
+        return draft
+    computation, usage = await _computed(question, draft)
+    question.meter.beside(usage)
+    draft = replace(draft, usage=draft.spent(usage))
+    if computation.mixed:
+        draft = replace(draft, warnings=[f"Nothing was computed: the numbers are in {computation.mixed}."])
+    strict = (await draft.settings).model.strict
+    if not computation.confirmed or (computation.doubts and strict):
+        return draft
+    locale = draft.built.prompt.locale
+    answer, added = computed.answer_of(computation, draft.built.sources, draft.found.chunks, locale)
+    built = BuildPromptResponse()
+    built.CopyFrom(draft.built)
+    built.sources.extend(added)
+    return replace(draft, built=built, computed=GenerateCompleted(answer=answer))
+
+
+async def _computed(question: Question, draft: Draft) -> tuple[TableComputation, Usage]:
+    """Return what the found documents' tables give, and what a model's part in it cost.
+
+    The words of the question are read first. Where they do not tell, the answering model writes a statement, and
+    repairs it once. Empty where nothing is computed. A third-party stage may have no tables, or write no statements;
+    that is no degradation.
+    """
+    usage = Usage()
+    documents = computed.documents_of(draft.found.chunks)
+    if not documents or len(draft.text) > _MOST_COMPUTED:
+        return TableComputation(), usage
+    request = ComputeAnswerRequest(
+        scope=question.scope, question=draft.text, document_ids=documents, locale=draft.built.prompt.locale
+    )
+    settings = await draft.settings
+    try:
+        answer = await _ask_tables(question, request)
+        tables = answer.tables
+        for _ in range(_WRITINGS):
+            if answer.computation.confirmed or answer.computation.mixed or not (answer.tables or answer.problem):
+                break
+            written = await _write_query(
+                question,
+                WriteTableQueryRequest(
+                    scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
+                    bounds=draft.remembered.bounds, query=request.query, problem=answer.problem,
+                ),
+            )  # fmt: skip
+            usage.prompt_tokens += written.usage.prompt_tokens
+            usage.completion_tokens += written.usage.completion_tokens
+            if not written.query:
+                break
+            request.query = written.query
+            answer = await _ask_tables(question, request)
+            answer.computation.model = written.model
+    except FootnoteError as error:
+        _log.warning("tables_not_asked", reason=error.reason)
+        return TableComputation(), usage
+    return answer.computation, usage
+
+
+async def _ask_tables(question: Question, request: ComputeAnswerRequest) -> ComputeAnswerResponse:
+    timeout = min(_COMPUTE_SECONDS, question.deadline.share(PIPELINE_STAGE_INGESTION) / 3)
+    with question.timings.timed(PIPELINE_STAGE_INGESTION, "compute"):
+        return await question.tools.stages.ingestion.ComputeAnswer(request, timeout=timeout)
+
+
+async def _write_query(question: Question, request: WriteTableQueryRequest) -> WriteTableQueryResponse:
+    timeout = min(_WRITE_SECONDS, question.deadline.share(PIPELINE_STAGE_RETRIEVAL))
+    with question.timings.timed(PIPELINE_STAGE_GENERATION, "query"):
+        return await question.tools.stages.generation.WriteTableQuery(request, timeout=timeout)
