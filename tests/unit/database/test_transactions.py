@@ -294,3 +294,20 @@ async def test_closing_leaves_no_connection_behind_that_somebody_still_used(url:
         warnings.simplefilter("always")
         gc.collect()
     assert [str(one.message) for one in said] == []
+
+
+async def test_a_full_disk_is_said_as_such_where_others_only_do_not_answer(tmp_path: Path) -> None:
+    base = Database(
+        address("", tmp_path / "test.db"), traits(tmp_path, refused="The documents database does not answer")
+    )
+    await base.migrate()
+
+    async def fill() -> None:
+        async with base.write() as connection:
+            await connection.execute(sa.text("PRAGMA max_page_count=8"))
+            await connection.execute(sa.insert(COUNTERS), [{"name": "x" * 900 + str(n), "value": n} for n in range(99)])
+
+    with pytest.raises(Unavailable, match="no room left on the disk") as caught:
+        await fill()
+    assert caught.value.metadata == {"waiting": "DISK"}
+    await base.close()

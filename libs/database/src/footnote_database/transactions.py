@@ -209,6 +209,8 @@ class Database:
             if not self._traits.refused:
                 raise
             known = error if isinstance(error, NotReached) else read(error)
+            if known is not None and transient_errors.waits_for(known) == transient_errors.DISK:
+                raise known from error  # it answers, and says what to do
             metadata = {transient_errors.WAITING: transient_errors.DATABASE} if known is None else known.metadata
             raise Unavailable(self._traits.refused, retry_after=_RETRY_SECONDS, metadata=metadata) from error
 
