@@ -12,6 +12,7 @@ from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
 from footnote_edge.app import build
 from footnote_edge.sources import building, transfer
+from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.ports import (
     Item,
     ItemFailed,
@@ -222,6 +223,38 @@ async def test_a_run_that_was_superseded_writes_nothing(
     item = (await kept.items(edge, source))["a"]
     assert item.state == pb.SOURCE_ITEM_STATE_PENDING
     assert (await kept.get(edge, source)).operation_id  # the other one ends it
+
+
+async def test_an_upload_whose_response_was_lost_leaves_no_document_behind(
+    edge: EdgeStub, origin: Origin, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each upload arrives, but the run never learns of it, as after a kill; then the items change, vanish and move."""
+    put = DocumentStore.put
+    lost = True
+
+    async def lossy(self: DocumentStore, *arguments: Any) -> Any:
+        done = await put(self, *arguments)
+        if lost:
+            raise RuntimeError("The response was lost.")
+        return done
+
+    monkeypatch.setattr(DocumentStore, "put", lossy)
+    origin.items = {name: f"text {name}" for name in ("changed", "deleted", "moved", "same")}
+    source = await begin(edge)
+    assert {item.document_id for item in (await kept.items(edge, source)).values()} == {""}
+    documents = {data.decode(): document_id for document_id, data in world.blobs.items()}
+    assert len(documents) == 4
+    lost = False
+    origin.items = {"changed": "another text", "elsewhere": "text moved", "same": "text same"}
+    await kept.sync(edge, source)
+    await asyncio.sleep(0.03)
+    await kept.sync(edge, source)
+    assert holds(world) == origin.items
+    assert len(world.documents) == 3
+    items = await kept.items(edge, source)
+    assert items["elsewhere"].document_id == documents["text moved"]
+    assert items["changed"].document_id == documents["text changed"]
+    assert items["same"].document_id == documents["text same"]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def build_sources(
     book = SourceBook(database, bus)
     items = ItemBook(database, book)
     call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
-    store = DocumentStore(stages, documents, deleting, catalog, bus, call)
+    store = DocumentStore(stages, documents, deleting, catalog, jobs, bus, call)
     following = Following(stages, items, call, ceiling, poll)
     engine = Engine(book, items, operation_book, store, following, kinds, vault, policy, folder / "sources", ceiling)
     schedule = Schedule(book, operation_book, jobs, vault)

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from footnote.edge.v1.documents_pb2 import ReplaceMetadata, UploadMetadata
@@ -13,18 +13,24 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_kit.errors import InvalidArgument, ResourceExhausted
-from footnote_kit.origins import with_origin
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
+from footnote_kit.errors import FailedPrecondition, InvalidArgument, ResourceExhausted
+from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import PART_BYTES, Documents
+from footnote_edge.jobs.changes import Feed
+from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 from footnote_edge.sources.ports import ItemFailed
+
+SKEW = timedelta(hours=1)
+"""Maximum clock difference of two services."""
 
 _REASONS = {
     "FILE_EMPTY": "EMPTY",
@@ -74,10 +80,12 @@ class DocumentStore:
     """Puts, labels and deletes the documents of a source."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, deleting: Deleting, catalog: Catalog, bus: ProgressBus,
-        timeout: float,
+        self, stages: Stages, documents: Documents, deleting: Deleting, catalog: Catalog, jobs: Jobs,
+        bus: ProgressBus, timeout: float,
     ) -> None:  # fmt: skip
         self._stages = stages
+        self._feed = Feed(stages, timeout)
+        self._jobs = jobs
         self._documents = documents
         self._deleting = deleting
         self._catalog = catalog
@@ -118,6 +126,28 @@ class DocumentStore:
                 raise
             raise ItemFailed("QUOTA", error.message) from None
         return done.document, True
+
+    async def changed_since(self, scope: Scope, source: SourceRow, since: datetime) -> dict[str, list[Document]]:
+        """Return a source's documents that were created or changed since a time, by item."""
+        start: int | None = int((since - SKEW).timestamp() * 1_000_000)
+        try:
+            return await self._of_source(scope, source, start)
+        except FailedPrecondition:  # ingestion's record of changes does not reach back that far
+            return await self._of_source(scope, source, None)
+
+    async def _of_source(self, scope: Scope, source: SourceRow, since: int | None) -> dict[str, list[Document]]:
+        found: dict[str, list[Document]] = {}
+        async for part in self._feed.parts(scope, source.collection_id, since, self._timeout):
+            for document in part.documents:
+                origin = origin_of(document.metadata)
+                if origin is not None and origin.source_id == source.id:
+                    found.setdefault(origin.item, []).append(document)
+        return found
+
+    async def resume(self, document: Document) -> None:
+        """Enqueue the job of a document whose upload was interrupted before its job began."""
+        if document.state == DOCUMENT_STATE_UPLOADED:
+            await self._jobs.process_if_idle(document)
 
     async def relabel(self, scope: Scope, document_id: str, label: Mapping[str, str]) -> None:
         """Change a document's origin, in its record and its chunks; raises NotFound."""

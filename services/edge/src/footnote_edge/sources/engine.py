@@ -11,6 +11,7 @@ import shutil
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 from uuid import uuid4
@@ -46,6 +47,7 @@ from footnote_edge.sources.ports import (
     SourceAway,
     SourceRefused,
 )
+from footnote_edge.sources.recovery import recover_uploads
 from footnote_edge.sources.registry import Kinds, check, parsed
 from footnote_edge.sources.secrets import Sealed, Vault
 from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
@@ -137,6 +139,7 @@ class Engine:
                 complete = False
             elif source.run_listed == ON_ITS_WAY:
                 error, complete = await self._list(source, holder, operation, connection, folder)
+            await self._recover(scope, source, holder)
             await self._items.take_up_again(holder, datetime.now(UTC))
             content_versions = self._kinds[source.kind].content_versions
             run = Run(scope, source, holder, connection, folder, tally, content_versions, complete)
@@ -285,6 +288,7 @@ class Engine:
         except Superseded:
             return await self._end(operation, OPERATION_STATE_SUCCEEDED)
         holder = Holder(source.id, operation_id, source.run_token)
+        await self._recover(scope, source, holder)
         tally = Tally(total=sum((await self._left(holder, every=True)).values()))
         while rows := await self._items.all(source.id, "", _BATCH):
             await self._delete(scope, holder, rows)
@@ -293,6 +297,10 @@ class Engine:
         await self._sources.remove(source.id)
         await asyncio.to_thread(shutil.rmtree, self._folder / source.id, ignore_errors=True)
         return await self._end(operation, OPERATION_STATE_SUCCEEDED)
+
+    async def _recover(self, scope: Scope, source: SourceRow, holder: Holder) -> None:
+        recovery = partial(recover_uploads, self._items, self._store, scope, source, holder)
+        await until_available(recovery, self._ceiling)
 
     async def _stopped(self, deletion: OperationRow) -> None:
         """Wait until no synchronisation of the source runs: its uploads would outlive the deletion."""

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import timedelta
 from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
@@ -15,10 +14,8 @@ from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages
+from footnote_edge.sources.documents import SKEW
 from footnote_edge.sources.items import FAILED, Holder, ItemBook
-
-SKEW = timedelta(hours=1)
-"""Maximum clock difference of two services."""
 
 _PAGE = 500
 

@@ -111,6 +111,20 @@ class ItemBook:
         """Return items whose documents have not ended, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
 
+    async def unconfirmed(self, source_id: str) -> list[Row]:
+        """Return items whose upload began and whose document is unknown, after a crash or a lost response."""
+        wanted = (Row.source_id == source_id, Row.document_id == "", Row.label != "")
+        return await self._rows(*wanted, limit=None)
+
+    async def owned(self, source_id: str, document_ids: Collection[str]) -> set[str]:
+        """Return those of some documents that an item of the source has."""
+        found: set[str] = set()
+        async with self._sessions() as session:
+            for ids in _batches(list(document_ids)):
+                query = select(Row.document_id).where(Row.source_id == source_id, Row.document_id.in_(ids))
+                found.update(await session.scalars(query))
+        return found
+
     async def take_up_again(self, holder: Holder, now: datetime) -> int:
         """Make failed items pending whose retry time has come; return how many."""
         mine = (
@@ -176,7 +190,7 @@ class ItemBook:
                 return
             mine = (Row.source_id == holder.source_id, Row.key == new.key)
             taken = {"document_id": old.document_id, "sha256": old.sha256, "label": old.label, "version": old.version}
-            await session.execute(update(Row).where(*mine).values(nonce=old.nonce, **taken))
+            await session.execute(update(Row).where(*mine).values(nonce=old.nonce, revision=old.revision, **taken))
 
     async def page(self, source_id: str, page: ListPage, states: Collection[int]) -> tuple[list[Row], str, int]:
         """Return a page of items by name, the next token, and the total."""
@@ -195,7 +209,7 @@ class ItemBook:
         more = len(rows) > page.size
         return shown, page.token((shown[-1].item, shown[-1].key)) if more else "", total or 0
 
-    async def _rows(self, *where: ColumnElement[bool], limit: int) -> list[Row]:
+    async def _rows(self, *where: ColumnElement[bool], limit: int | None) -> list[Row]:
         async with self._sessions() as session:
             return list(await session.scalars(select(Row).where(*where).order_by(Row.key).limit(limit)))
 

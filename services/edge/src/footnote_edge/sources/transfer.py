@@ -103,14 +103,14 @@ class Transfer:
         if run.content_versions and run.complete and not row.document_id:
             row = await self._moved(run, row, version=row.listed_version) or row
             if row.document_id and row.version == row.listed_version:
-                return await self._labelled(run, row, row.sha256, revision=0)
+                return await self._labelled(run, row, row.sha256, row.revision)
         content = await self._content(run, row)
         try:
             if run.complete and not row.document_id:
                 row = await self._moved(run, row, sha256=content.sha256) or row
             if row.document_id and row.sha256 == content.sha256:
                 try:
-                    return await self._labelled(run, row, content.sha256, revision=0)
+                    return await self._labelled(run, row, content.sha256, row.revision)
                 except NotFound:
                     return await self._put_again(run, row, content)
             return await self._put(run, row, content)
@@ -140,9 +140,13 @@ class Transfer:
             if error.reason != "DOCUMENT_NOT_FOUND":
                 raise
             return await self._put_again(run, row, content)
+        except ItemFailed:
+            if not row.document_id:  # ingestion refused it: there is no document to look for
+                await self._items.set(run.holder, row.key, label="")
+            raise
         made = not row.document_id
         row.document_id = document.id
-        revision = document.revision if fresh else 0
+        revision = document.revision if fresh else row.revision
         if made:
             return self._in_step(row, content.sha256, json.dumps(label), revision)
         return await self._labelled(run, row, content.sha256, revision)
