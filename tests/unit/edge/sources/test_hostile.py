@@ -309,7 +309,7 @@ async def test_endless_sitemaps_are_left(web: Site, tmp_path: Path) -> None:
 async def test_a_reading_that_never_ends_is_ended(tmp_path: Path) -> None:
     from footnote_edge.sources.reading.reader import Reader
 
-    reader = Reader(seconds=0.0)
+    reader = Reader(seconds=0.05)
     with pytest.raises(ItemFailed, match="too long") as caught:
         await reader.read("page", b"<nav><main>" * 400_000)
     assert caught.value.permanent

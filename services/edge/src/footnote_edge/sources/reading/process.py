@@ -1,12 +1,12 @@
 """The reading process: each request is a line and the bytes that it announces, each response a line.
 
-It has no secrets, little memory, and writes no files. Each request has its own processor time, beyond which the kernel
-ends the process; so a busy machine makes reading slow, but no request fails.
+It has no secrets, little memory, and writes no files. Each request has a limit of processor time, after which the
+kernel ends the process; so a busy machine makes reading slow, but no request fails.
 """
 
 import json
-import math
 import resource
+import signal
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -36,12 +36,6 @@ def _sitemap(request: dict[str, Any], data: bytes) -> Any:
 _TASKS: dict[str, Callable[[dict[str, Any], bytes], Any]] = {"page": _page, "feed": _feed, "sitemap": _sitemap}
 
 
-def _limit_processor_time(seconds: float) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limit = math.ceil(used.ru_utime + used.ru_stime + seconds)
-    resource.setrlimit(resource.RLIMIT_CPU, (limit, resource.RLIM_INFINITY))
-
-
 def main() -> None:
     """Answer requests until the input ends."""
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
@@ -51,13 +45,14 @@ def main() -> None:
     while line := source.readline():
         request = json.loads(line)
         data = source.read(request["bytes"])
-        _limit_processor_time(float(request["seconds"]))
+        signal.setitimer(signal.ITIMER_PROF, float(request["seconds"]))
         try:
             answer = {"result": _TASKS[request["task"]](request, data)}
         except ValueError as error:
             answer = {"error": str(error)[:500]}
         except (RecursionError, MemoryError, Exception) as error:
             answer = {"error": f"It cannot be read: {type(error).__name__}."}
+        signal.setitimer(signal.ITIMER_PROF, 0)
         target.write(json.dumps(answer).encode("ascii") + b"\n")
         target.flush()
 

@@ -40,7 +40,7 @@ class Reader:
                     answer = await self._ask(json.dumps(request).encode("ascii") + b"\n" + data)
             except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
                 ended = await self._kill()
-                if ended == -signal.SIGXCPU:
+                if ended == -signal.SIGPROF:
                     raise ItemFailed("INVALID", "It cannot be read: it takes too long.", permanent=True) from None
                 raise ItemFailed("INVALID", "It could not be read: the server is busy.") from None
             except asyncio.CancelledError:
