@@ -129,3 +129,11 @@ async def test_a_host_that_does_not_answer_is_away(origin: SshOrigin) -> None:
     origin.settings["url"] = f"ssh://git@127.0.0.1:1{origin.repository.folder}"
     with pytest.raises(SourceAway):
         await listed(origin)
+
+
+async def test_a_server_without_the_program_says_what_is_missing(
+    origin: SshOrigin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(SourceRefused, match="openssh-client"):
+        await listed(origin)

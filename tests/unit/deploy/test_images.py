@@ -136,6 +136,15 @@ def test_the_model_is_made_with_the_image_where_the_containers_look_for_it() -> 
     assert 'chmod -R a+rX "$FOOTNOTE_E5_CACHE_DIR"' in build
 
 
+@pytest.mark.parametrize("target", TOLD["TARGETS"])
+def test_git_over_ssh_finds_its_program_where_edge_runs(target: str) -> None:
+    (choice,) = re.findall(r'case "\$TARGET" in .* esac', (DOCKER / "Dockerfile").read_text())
+    run = subprocess.run(
+        ["sh", "-uc", f"{choice}; printf %s $ssh"], env={"TARGET": target}, capture_output=True, text=True, check=True
+    )
+    assert run.stdout == ("openssh-client" if target in ("all", "edge") else "")
+
+
 def test_the_image_asks_for_the_list_of_its_target() -> None:
     dockerfile = (DOCKER / "Dockerfile").read_text()
     assert re.search(r"^ARG TARGET=all$", dockerfile, flags=re.MULTILINE)
