@@ -35,7 +35,7 @@ from footnote.types.v1.provider_pb2 import (
     PROVIDER_KIND_STORE,
 )
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit.clients import open_channel
 from footnote_kit.degradations import word
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, PermissionDenied

@@ -21,7 +21,7 @@ from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, Search
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
 from google.protobuf.json_format import MessageToDict, ParseDict

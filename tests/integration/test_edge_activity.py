@@ -22,11 +22,12 @@ from footnote.edge.v1.answers_pb2 import (
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
+from footnote_edge.adapters.activity import ActivityTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_edge.system import activity
-from footnote_edge.system.activity import ActivityBook, Counted
+from footnote_edge.system.activity import Counted
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
@@ -182,7 +183,7 @@ async def test_it_is_for_administrators_and_over_http_too(place: Place) -> None:
 async def test_what_is_counted_outlives_a_restart_and_goes_after_a_month(tmp_path: Path) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'edge.db'}")
     await database.migrate()
-    book = ActivityBook(database)
+    book = ActivityTable(database)
     now = datetime.now(UTC)
     old = now - timedelta(days=32)
     first, second = Counted(book), Counted(book)
@@ -200,7 +201,7 @@ async def test_what_is_counted_outlives_a_restart_and_goes_after_a_month(tmp_pat
 
 async def test_what_cannot_be_written_is_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'edge.db'}")  # without its tables
-    counted = Counted(ActivityBook(database))
+    counted = Counted(ActivityTable(database))
     monkeypatch.setattr(activity, "MOST_PENDING", 3)
     counted.add("acme", {"searches": 1, "answers": 1})
     with pytest.raises(Exception, match="activity_hours"):
@@ -211,7 +212,7 @@ async def test_what_cannot_be_written_is_kept_up_to_a_bound(tmp_path: Path, monk
     await database.migrate()
     await asyncio.gather(counted.flush(), counted.flush())
     long_ago = datetime.now(UTC) - timedelta(hours=2)
-    found = await ActivityBook(database).since("acme", long_ago)
+    found = await ActivityTable(database).since("acme", long_ago)
     assert list(found.values()) == [{"searches": 2, "answers": 1, "ratings_up": 1}]
-    assert await ActivityBook(database).since("other", long_ago) == {}
+    assert await ActivityTable(database).since("other", long_ago) == {}
     await database.close()

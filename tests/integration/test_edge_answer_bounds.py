@@ -18,7 +18,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.app import build
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument

@@ -167,7 +167,7 @@ async def test_an_answer_that_cannot_be_stored_is_given_and_says_so(edge: EdgeSt
 _WRITES = {
     "by itself": "footnote_edge.conversations.answers.Answers.keep",
     "in its conversation": "footnote_edge.conversations.messages.Messages.add_answer",
-    "anew": "footnote_edge.conversations.regeneration.Regenerations.replace",
+    "anew": "footnote_edge.adapters.regeneration.RegenerationTable.replace",
 }
 
 

@@ -15,12 +15,12 @@ from footnote.edge.v1.keys_pb2 import RevokeKeyRequest
 from footnote.edge.v1.system_pb2 import AUTHENTICATION_KEY
 from footnote.types.v1.errors_pb2 import ERROR_REASON_CREDENTIALS_INVALID
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
+from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.app import build
 from footnote_edge.audit import bounding, coverage
-from footnote_edge.audit.book import AuditBook
-from footnote_edge.audit.offline import offline as offline_log
 from footnote_edge.gateway.guard import PUBLIC, ROLES
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import audit as offline_log
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import METHODS, EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, Unauthenticated, Unavailable
 from footnote_kit.testing import Served, serve_app
@@ -328,12 +328,12 @@ async def test_while_the_log_cannot_be_written_nothing_audited_is_done(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [await place.things.request("DeleteDocument") for _ in range(4)]
-    append = AuditBook.append
+    append = AuditTable.append
 
-    async def away(self: AuditBook, events: Any) -> None:
+    async def away(self: AuditTable, events: Any) -> None:
         raise ConnectionError("the database is away")
 
-    monkeypatch.setattr(AuditBook, "append", away)
+    monkeypatch.setattr(AuditTable, "append", away)
     assert await place.call("grpc", "DeleteDocument", requests[0], "admin") == "OK", "it was done, and says so"
     begun = len(place.world.requests("BeginDeletion"))
     with pytest.raises(Unavailable) as caught:
@@ -347,7 +347,7 @@ async def test_while_the_log_cannot_be_written_nothing_audited_is_done(
             "what reads goes on"
         )
     assert len(place.world.requests("BeginDeletion")) == begun, "refused before anything was done"
-    monkeypatch.setattr(AuditBook, "append", append)
+    monkeypatch.setattr(AuditTable, "append", append)
 
     async def works() -> bool:
         return await place.call("grpc", "DeleteDocument", requests[3], "admin") == "OK"

@@ -10,9 +10,10 @@ from typing import Any
 import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
 from footnote_edge.gateway import allowances
-from footnote_edge.gateway.metering import Spent, UsageBook
+from footnote_edge.gateway.ports import Spent
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
@@ -86,7 +87,7 @@ async def charged(folder: Path, at_least: int = 1) -> Spent:
     try:
         async with asyncio.timeout(60):
             while True:
-                used = await UsageBook(opened).of("default", datetime.now(UTC).date().isoformat())
+                used = await UsageTable(opened).of("default", datetime.now(UTC).date().isoformat())
                 if used.completion_tokens >= at_least:
                     return used
                 await asyncio.sleep(0.05)

@@ -279,7 +279,7 @@ async def test_a_crash_after_the_making_leaves_no_double(edge: EdgeStub, monkeyp
         raise Unavailable("died")
 
     with monkeypatch.context() as patched:
-        patched.setattr("footnote_edge.gateway.request_ids.RequestIds._note_made", crash)
+        patched.setattr("footnote_edge.adapters.request_ids.RequestTable.note_made", crash)
         with pytest.raises(Unavailable):
             await collection(edge)
         with pytest.raises(Unavailable):

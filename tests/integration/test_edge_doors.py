@@ -18,8 +18,8 @@ from footnote.edge.v1.system_pb2 import GetHealthRequest
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_edge.app import build
 from footnote_edge.gateway.guard import PUBLIC
-from footnote_edge.gateway.keys import offline
 from footnote_edge.http.openapi.document import document
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import ResourceExhausted, Unauthenticated
 from footnote_kit.testing import Served, serve_app

@@ -12,11 +12,13 @@ import pytest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, PIPELINE_STAGE_EDGE, ManifestSource, Source
+from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.database import MIGRATIONS, Database
+from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.origins import OriginTable
 from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers
-from footnote_edge.conversations.forgetting import Forgetting
-from footnote_edge.conversations.origins import Origin, Origins, of_sources
+from footnote_edge.conversations.origins import Origin, of_sources
 from footnote_kit.degradations import degradation
 from sqlalchemy import delete, event, func, make_url, select, text
 from support import postgres
@@ -38,7 +40,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 
 async def keep(database: Database, *names: str) -> None:
-    answers = Answers(database, None, 30)  # type: ignore[arg-type]  # nothing is read
+    answers = Answers(AnswerTable(database), None, 30)  # type: ignore[arg-type]  # nothing is read
     for name in names:
         sources = [Source(document_id=one, collection_id="c") for one in ("a", "b")]
         message = ConversationMessage(id=name, text=f"text of {name}", sources=sources)
@@ -86,7 +88,7 @@ async def links(database: Database, document: str) -> int:
 async def test_an_answer_that_is_deleted_meanwhile_is_passed_over(database: Database) -> None:
     await keep(database, "gone", "stays")
     done = amid_reading(database, "DELETE FROM messages WHERE id = 'gone'")
-    assert await Forgetting(database).documents(["a"]) == []
+    assert await ForgettingTable(database).documents(["a"]) == []
     assert done
     assert await rows(database) == {"stays": ""}
     assert (await links(database, "a"), await links(database, "b")) == (0, 1)
@@ -98,7 +100,7 @@ async def test_what_others_change_meanwhile_is_taken_out_and_kept(database: Data
     literal = changed.SerializeToString().hex()
     value = f"decode('{literal}', 'hex')" if not database.is_sqlite else f"X'{literal}'"
     done = amid_reading(database, f"UPDATE messages SET payload = {value} WHERE id = 'one'")
-    await Forgetting(database).documents(["a"])
+    await ForgettingTable(database).documents(["a"])
     assert done
     async with database.sessions() as session:
         row = (await session.scalars(select(MessageRow))).one()
@@ -110,7 +112,7 @@ async def test_what_others_change_meanwhile_is_taken_out_and_kept(database: Data
 async def test_documents_and_answers_go_at_once(database: Database) -> None:
     names = [f"n{number:03}" for number in range(120)]
     await keep(database, *names)
-    forgetting = Forgetting(database)
+    forgetting = ForgettingTable(database)
 
     async def drop(name: str) -> None:
         async with database.sessions.begin() as session:
@@ -128,10 +130,10 @@ async def test_documents_and_answers_go_at_once(database: Database) -> None:
 
 async def test_an_answer_that_is_stored_after_a_deletion_is_found(database: Database) -> None:
     """A deletion that looked through the answers before this one was there, or a crash between the two."""
-    forgetting = Forgetting(database)
+    forgetting = ForgettingTable(database)
     await forgetting.documents(["a"])
     await keep(database, "late", "whole")
-    assert (await Origins(database).deleted(["late", "whole", "other"])) == {"late", "whole"}
+    assert (await OriginTable(database).deleted(["late", "whole", "other"])) == {"late", "whole"}
     await forgetting.sweep()
     assert await rows(database) == {"late": "", "whole": ""}
     assert (await links(database, "a"), await links(database, "b")) == (0, 2)
@@ -185,13 +187,13 @@ async def test_answers_of_before_get_their_origins(tmp_path: Path) -> None:
     await database.migrate()
     both = {Origin("c", "a", 2), Origin("c", "b", 2)}
     of_x = {Origin("c", "x", 2)}
-    assert await Origins(database).of(one.id for one in messages) == {
+    assert await OriginTable(database).of(one.id for one in messages) == {
         "cited": both, "derived": both, "broken": both, "emptied": of_x, "of the emptied": of_x,
     }  # fmt: skip
     # What was deleted before is taken out of what derives from it when the service starts.
-    assert {one.message_id for one in await Forgetting(database).sweep()} == {"emptied", "of the emptied"}
+    assert {one.message_id for one in await ForgettingTable(database).sweep()} == {"emptied", "of the emptied"}
     left = {name for name, said in (await rows(database)).items() if said}
     assert left == {"cited", "derived", "broken", "small"}
-    await Forgetting(database).documents(["a"])
+    await ForgettingTable(database).documents(["a"])
     assert {name for name, said in (await rows(database)).items() if said} == {"small"}
     await database.close()

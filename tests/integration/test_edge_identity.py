@@ -27,7 +27,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_edge.app import build
 from footnote_edge.gateway.guard import PUBLIC, ROLES
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit import edge
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied, ResourceExhausted, Unauthenticated

@@ -16,7 +16,8 @@ from footnote.edge.v1.keys_pb2 import CreateKeyRequest, Key, ListKeysRequest, Re
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, ROLE_WRITER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
-from footnote_edge.gateway.keys import CACHE_SECONDS, offline
+from footnote_edge.gateway.keys import CACHE_SECONDS
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import Served, serve_app

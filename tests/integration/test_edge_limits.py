@@ -12,9 +12,11 @@ from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.edge.v1.system_pb2 import GetUsageRequest, ListUserUsageRequest
 from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
 from footnote_edge.gateway import allowances
-from footnote_edge.gateway.metering import Meter, Spent, UsageBook
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Spent
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, ResourceExhausted
@@ -80,7 +82,7 @@ class Edge:
         """What is written down for today."""
         opened, _ = await allowances.offline(self.folder)
         try:
-            return await UsageBook(opened).of(tenant, datetime.now(UTC).date().isoformat())
+            return await UsageTable(opened).of(tenant, datetime.now(UTC).date().isoformat())
         finally:
             await opened.close()
 
@@ -153,7 +155,7 @@ async def test_replicas_take_from_one_day(edge: Edge) -> None:
     opened = [await allowances.offline(edge.folder) for _ in range(2)]
     try:
         await opened[0][1].set("acme", {"tokens_per_day": 1000})
-        meters = [Meter(UsageBook(database), allowed) for database, allowed in opened]
+        meters = [Meter(UsageTable(database), allowed) for database, allowed in opened]
         takes = (meters[number % 2].take("acme", Spent(prompt_tokens=100)) for number in range(30))
         outcomes = await asyncio.gather(*takes, return_exceptions=True)
     finally:

@@ -30,7 +30,7 @@ from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.reasons_pb2 import QUERY_STRATEGY_FOLLOW_UP
 from footnote.types.v1.role_pb2 import ROLE_WRITER
 from footnote_edge.app import build
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated, Unavailable
 from footnote_kit.testing import serve_app

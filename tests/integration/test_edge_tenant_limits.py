@@ -12,7 +12,7 @@ from footnote.edge.v1 import limits_pb2 as pb
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER
 from footnote_cli.main import app as command
 from footnote_edge.app import build
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import Served, serve_app

@@ -16,10 +16,10 @@ from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROL
 from footnote_edge.app import build
 from footnote_edge.gateway.admission import Admission, Size
 from footnote_edge.gateway.guard import PUBLIC, Door
-from footnote_edge.gateway.keys import offline
 from footnote_edge.gateway.limits import Limits, Watches
 from footnote_edge.gateway.principals import Identity, Proof
 from footnote_edge.gateway.shares import Shares
+from footnote_edge.offline import keys as offline
 from footnote_edge.settings import Settings
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated

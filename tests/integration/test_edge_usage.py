@@ -14,10 +14,12 @@ from footnote.edge.v1.answers_pb2 import SearchRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata, WatchDocumentRequest
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_cli.main import app as command
+from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
 from footnote_edge.gateway import metering
 from footnote_edge.gateway.guard import PUBLIC
-from footnote_edge.gateway.keys import offline
+from footnote_edge.gateway.ports import Spent
+from footnote_edge.offline import keys as offline
 from footnote_kit.edge import METHODS, SERVICES, EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from footnote_kit.testing import serve_app
@@ -170,8 +172,8 @@ async def test_users_are_listed_for_administrators_only(place: Place, who: str) 
 
 async def test_what_single_users_used_is_forgotten_after_a_month(place: Place, tmp_path: Path) -> None:
     database, _ = await offline(tmp_path)
-    book = metering.UsageBook(database)
-    spent = metering.Spent(prompt_tokens=1)
+    book = UsageTable(database)
+    spent = Spent(prompt_tokens=1)
     await book.add({("acme", "2020-01-01", "ann"): spent, ("acme", metering.today(), "ann"): spent})
     await book.sweep()
     assert not await book.of_user("acme", "2020-01-01", "ann")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 
 from support.deployment import ROOT, Deployment
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
-from footnote_edge.gateway.keys import offline
+from footnote_edge.offline import keys as offline
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
 

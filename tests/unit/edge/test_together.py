@@ -10,12 +10,14 @@ import pytest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import Source
+from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import MessageOriginRow, MessageRow
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.origins import of_sources
+from footnote_edge.conversations.ports import AlreadyStored
 from sqlalchemy import event, func, select
-from sqlalchemy.exc import IntegrityError, OperationalError
+from sqlalchemy.exc import OperationalError
 
 SCOPE = Scope(tenant_id="t", user_id="u")
 ROWS: tuple[Any, ...] = (MessageRow, MessageOriginRow)
@@ -31,7 +33,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def answers(database: Database) -> Answers:
-    return Answers(database, None, 30)  # type: ignore[arg-type]  # nothing is read
+    return Answers(AnswerTable(database), None, 30)  # type: ignore[arg-type]  # nothing is read
 
 
 def answer(name: str) -> ConversationMessage:
@@ -75,7 +77,7 @@ async def test_one_that_is_there_already_fails_alone(database: Database, answers
     await keep(answers, answer("n3"))
     done = await asyncio.gather(*(keep(answers, answer(f"n{number}")) for number in range(10)), return_exceptions=True)
     assert [number for number, one in enumerate(done) if one is not None] == [3]
-    assert isinstance(done[3], IntegrityError)
+    assert isinstance(done[3], AlreadyStored)
     assert await counts(database) == [10, 20]
 
 

@@ -12,6 +12,7 @@ from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTrac
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.tables import TraceQuestionRow
+from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.system import trace_questions
 from footnote_edge.system.trace_questions import TraceQuestions
 from footnote_kit import telemetry
@@ -64,7 +65,7 @@ def later(monkeypatch: pytest.MonkeyPatch, patient: None) -> None:
 
 
 def replica(database: Database, name: str, own: Any, *others: str) -> TraceQuestions:
-    return TraceQuestions(database, name, own, lambda: others)
+    return TraceQuestions(TraceQuestionTable(database), name, own, lambda: others)
 
 
 async def asked(
@@ -134,9 +135,9 @@ async def test_more_than_are_asked_are_said(database: Database, monkeypatch: pyt
 
 async def test_what_an_asker_left_is_swept_and_what_is_young_is_not(database: Database) -> None:
     one = replica(database, "a", Own(), "b")
-    await one._put("old", ["b", "c"], ASKED)
+    await one._exchange.put("old", ["b", "c"], ASKED.SerializeToString())
     await one.sweep()
-    await one._put("young", ["b"], ASKED)
+    await one._exchange.put("young", ["b"], ASKED.SerializeToString())
     await one.sweep()
     assert await left(database) == 1
     await one.sweep()

@@ -24,10 +24,25 @@ from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_providers.egress.egress import Egress
 
+from footnote_edge.adapters.activity import ActivityTable
+from footnote_edge.adapters.answers import AnswerTable
+from footnote_edge.adapters.audit import AuditTable, Journal
 from footnote_edge.adapters.audit_table import GUARDS, AuditEventRow
+from footnote_edge.adapters.conversations import ConversationTable
 from footnote_edge.adapters.database import TRAITS, Database
+from footnote_edge.adapters.feedback import FeedbackTable
+from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.keys import KeyTable
+from footnote_edge.adapters.known_collections import KnownCollectionTable
+from footnote_edge.adapters.limits import LimitTable
+from footnote_edge.adapters.messages import MessageTable
+from footnote_edge.adapters.origins import OriginTable
+from footnote_edge.adapters.regeneration import RegenerationTable
+from footnote_edge.adapters.request_ids import RequestTable
 from footnote_edge.adapters.samples import SAMPLES
 from footnote_edge.adapters.stages import connect, telemetry_of
+from footnote_edge.adapters.trace_questions import TraceQuestionTable
+from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
@@ -36,10 +51,7 @@ from footnote_edge.asking.keeping import Keeper
 from footnote_edge.asking.question import Tools
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
-from footnote_edge.audit.book import AuditBook
-from footnote_edge.audit.journal import Journal
 from footnote_edge.audit.recorder import Recorder
-from footnote_edge.audit.retention import Retention
 from footnote_edge.audit.ways import Ways
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.collections.catalog import Catalog
@@ -49,8 +61,7 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackBook
-from footnote_edge.conversations.forgetting import Forgetting
-from footnote_edge.conversations.origins import Origins
+from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.documents.adaptive_polling import Seldom
 from footnote_edge.documents.backlog import Backlog
@@ -74,7 +85,7 @@ from footnote_edge.gateway.identity import authenticator
 from footnote_edge.gateway.keys import ApiKeys
 from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.limits import Limits, Watches
-from footnote_edge.gateway.metering import Meter, UsageBook
+from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.operators import Operators
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.gateway.shares import Shares
@@ -97,7 +108,7 @@ from footnote_edge.jobs.workflows import Work
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
 from footnote_edge.sources.building import SourceParts, build_sources
-from footnote_edge.system.activity import ActivityBook, Counted
+from footnote_edge.system.activity import Counted
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -119,15 +130,17 @@ async def build(runtime: Runtime) -> App:
     database = Database(settings.sqlalchemy_url(folder))
     installation = InstallationParts.of(runtime)
     await database.migrate(START_PATIENCE, installation)
-    keys = ApiKeys(database)
+    keys = ApiKeys(KeyTable(database))
     bus = ProgressBus()
     operation_book = OperationBook(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
     permissions = Permissions(Authorizer(Asking(stages.indexing, collection_epochs)), names, operation_book.deleting)
-    withholding = Withholding(permissions, Origins(database))
-    conversations = Conversations(database, withholding)
-    answers = Answers(database, withholding, settings.answer_days)
-    request_ids = RequestIds(database)
+    withholding = Withholding(permissions, OriginTable(database))
+    conversations = Conversations(
+        ConversationTable(database), MessageTable(database), RegenerationTable(database), withholding
+    )
+    answers = Answers(AnswerTable(database), withholding, settings.answer_days)
+    request_ids = RequestIds(RequestTable(database))
     limits = Limits(settings)
     loads = ProcessLoads(runtime.data_dir, STAGES)
     shares = Shares(
@@ -145,20 +158,21 @@ async def build(runtime: Runtime) -> App:
         lag=loop_lag.recent,
         processor=loads.processor,
     )
-    allowances = Allowances(database, settings)
-    book = UsageBook(database)
-    recorder = Recorder(AuditBook(database))
+    allowances = Allowances(LimitTable(database), settings)
+    usage = UsageTable(database)
+    audit = AuditTable(database)
+    recorder = Recorder(audit)
     auditor = Auditor(recorder, Ways(address_of))
-    meter = Meter(book, allowances)
-    activity_book = ActivityBook(database)
-    activity = Counted(activity_book)
+    meter = Meter(usage, allowances)
+    activity_table = ActivityTable(database)
+    activity = Counted(activity_table)
     limiting = Limiting(limits, allowances, meter)
     records = Records(settings.job_record_hours)
     chores = Chores(stages, conversations, meter, bus, settings)
     interruptions = Interruptions()
     putting_off = PuttingOff()
     processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
-    forgetting = Forgetting(database)
+    forgetting = ForgettingTable(database)
     deletion = Deletion(stages, forgetting, records, operation_book, settings)
     reindexing = Reindexing(stages, chores, operation_book, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
@@ -168,7 +182,13 @@ async def build(runtime: Runtime) -> App:
     jobs = Jobs(settings, folder, work, records, leases, installation, groups)
     await jobs.launch()
     catalog = Catalog(
-        stages, permissions, allowances, database, request_ids, collection_epochs, settings.call_timeout_seconds
+        stages,
+        permissions,
+        allowances,
+        KnownCollectionTable(database),
+        request_ids,
+        collection_epochs,
+        settings.call_timeout_seconds,
     )
     documents = Documents(stages, catalog, permissions, jobs, limiting, bus, settings)
     deleting = Deleting(stages, documents, jobs, forgetting, bus, settings.call_timeout_seconds)
@@ -180,7 +200,7 @@ async def build(runtime: Runtime) -> App:
         jobs, request_ids,
     )  # fmt: skip
     telemetry = TelemetryServicer()
-    questions = TraceQuestions(database, settings.executor(), telemetry, lambda: leases.others)
+    questions = TraceQuestions(TraceQuestionTable(database), settings.executor(), telemetry, lambda: leases.others)
     version = _version()
     who = authenticator(settings, keys)
     tools = Tools(
@@ -223,7 +243,7 @@ async def build(runtime: Runtime) -> App:
         conversations=conversations,
         answers=answers,
         request_ids=request_ids,
-        feedback=FeedbackBook(database, answers),
+        feedback=FeedbackBook(FeedbackTable(database), answers),
         providers=Providers(stages, settings.call_timeout_seconds),
         keys=KeyAdmin(keys, request_ids, settings),
         health=Health(stages, runtime.check, database.check, loads),
@@ -237,7 +257,7 @@ async def build(runtime: Runtime) -> App:
         version=version,
     )
     if settings.first_key_file is not None:
-        await first_key(ApiKeys(database, Journal(database)), settings.first_key_file)
+        await first_key(ApiKeys(KeyTable(database, Journal(database))), settings.first_key_file)
     door = Door(who, limits, Watches(settings.watches_per_user), shares, admission)
     reconciler = Reconciler(
         stages,
@@ -252,9 +272,9 @@ async def build(runtime: Runtime) -> App:
         PeriodicTasks("answers", answers.sweep, _SWEEP_SECONDS, service="edge"),
         PeriodicTasks("forgetting", partial(_forget, forgetting, jobs), settings.reconcile_seconds, service="edge"),
         PeriodicTasks("request-ids", request_ids.sweep, _SWEEP_SECONDS, service="edge"),
-        PeriodicTasks("use-by-user", book.sweep, _SWEEP_SECONDS, service="edge"),
-        PeriodicTasks("activity-kept", activity_book.sweep, _SWEEP_SECONDS, service="edge"),
-        PeriodicTasks("audit-kept", Retention(database, settings.audit_days).sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("use-by-user", usage.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("activity-kept", activity_table.sweep, _SWEEP_SECONDS, service="edge"),
+        PeriodicTasks("audit-kept", partial(audit.sweep, settings.audit_days), _SWEEP_SECONDS, service="edge"),
         PeriodicTasks("operations", operations.tend, settings.reconcile_seconds, service="edge"),
         PeriodicTasks("reconcile", reconciler.look, settings.reconcile_seconds, service="edge", scope=SYSTEM),
         PeriodicTasks("leftovers", leftovers.look, settings.leftovers_seconds, service="edge", scope=SYSTEM),

@@ -10,8 +10,8 @@ import pytest
 from footnote_cli.admin import logs
 from footnote_cli.admin.findings import Finding
 from footnote_cli.admin.places import places
+from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.book import AuditBook
 from footnote_edge.audit.events import Event, Principal, Way
 from support import postgres
 
@@ -29,7 +29,7 @@ async def put(url: str, *ages_days: float) -> None:
     events = [
         Event(Principal("acme"), Way(), "DeleteDocument", time_ms=int(now - age * 86_400_000)) for age in ages_days
     ]
-    await AuditBook(database).append(events)
+    await AuditTable(database).append(events)
     await database.close()
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import footnote_edge
 import pytest
 from footnote.types.v1.role_pb2 import ROLE_READER
+from footnote_edge.adapters.audit import BATCH, AuditTable
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.book import ALL_TENANTS, AuditBook, Filters
 from footnote_edge.audit.events import Event, Principal, Way
-from footnote_edge.audit.retention import BATCH, Retention
-from footnote_edge.gateway.allowances import offline as offline_limits
-from footnote_edge.gateway.keys import offline as offline_keys
+from footnote_edge.audit.ports import ALL_TENANTS, Filters
+from footnote_edge.offline import keys as offline_keys
+from footnote_edge.offline import limits as offline_limits
 from footnote_kit.paging import Page
 from sqlalchemy import delete, text, update
 from sqlalchemy.exc import DBAPIError
@@ -44,7 +44,7 @@ def event(age_days: float = 0.0, **more: object) -> Event:
     return Event(Principal("acme", "ann"), Way(), "DeleteDocument", "documents/1", time_ms=made, **more)  # type: ignore[arg-type]
 
 
-async def left(book: AuditBook) -> list[Event]:
+async def left(book: AuditTable) -> list[Event]:
     return (await book.page(Filters(ALL_TENANTS), Page.first(1000)))[0]
 
 
@@ -60,13 +60,12 @@ def test_no_code_but_the_sweeper_deletes_and_none_changes() -> None:
         "adapters/audit_table.py": [],
         "app.py": [],
         "adapters/database.py": [],
-        "audit/book.py": ["on_conflict_do_nothing("],
-        "audit/retention.py": ["delete("],
+        "adapters/audit.py": ["on_conflict_do_nothing(", "delete("],
     }
 
 
 async def test_the_database_itself_refuses_to_change_or_to_delete(database: Database) -> None:
-    book = AuditBook(database)
+    book = AuditTable(database)
     await book.append([event(), event(0.9)])
     changes = (
         update(AuditEventRow).values(user_id="bob"),
@@ -83,17 +82,17 @@ async def test_the_database_itself_refuses_to_change_or_to_delete(database: Data
 
 
 async def test_the_sweeper_deletes_what_is_older_and_no_more(database: Database) -> None:
-    book = AuditBook(database)
+    book = AuditTable(database)
     await book.append([event(30.1) for _ in range(BATCH + 5)])
     young = [event(29.9), event()]
     await book.append(young)
-    assert await Retention(database, days=30).sweep() == BATCH + 5
+    assert await AuditTable(database).sweep(days=30) == BATCH + 5
     assert {one.id for one in await left(book)} == {one.id for one in young}
-    assert await Retention(database, days=30).sweep() == 0
+    assert await AuditTable(database).sweep(days=30) == 0
 
 
 async def test_an_event_that_is_written_twice_is_there_once(database: Database) -> None:
-    book, one = AuditBook(database), event()
+    book, one = AuditTable(database), event()
     await book.append([one])
     await book.append([one, event()])
     assert len(await left(book)) == 2
@@ -102,12 +101,12 @@ async def test_an_event_that_is_written_twice_is_there_once(database: Database) 
 async def test_an_event_comes_back_as_it_was_written(database: Database) -> None:
     one = event(changed_fields=("grants",), providers=("a=b",), status="NOT_FOUND", reason="R", trace_id="t",
                 request_id="r", count=7, last_ms=9, mixed=True)  # fmt: skip
-    await AuditBook(database).append([one])
-    assert await left(AuditBook(database)) == [one]
+    await AuditTable(database).append([one])
+    assert await left(AuditTable(database)) == [one]
 
 
 async def test_filters_mean_the_same_everywhere(database: Database) -> None:
-    book = AuditBook(database)
+    book = AuditTable(database)
     who = Principal("acme", "ann", key_id="k1")
     mine = Event(who, Way(), "DeleteDocument", "documents/a_b", time_ms=1000)
     other = Event(who, Way(), "RevokeKey", "keys/axb", time_ms=2000, status="PERMISSION_DENIED")
@@ -139,7 +138,7 @@ async def test_what_the_operator_does_without_a_server_is_in_the_log(tmp_path: P
     database, allowances = await offline_limits(tmp_path)
     await allowances.set("acme", {"documents": 5})
     await allowances.clear("acme")
-    found = await left(AuditBook(database))
+    found = await left(AuditTable(database))
     await database.close()
     assert [(one.action, one.resource, one.who.tenant_id) for one in reversed(found)] == [
         ("CreateKey", f"keys/{key.id}", "acme"),

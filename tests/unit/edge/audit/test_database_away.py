@@ -3,10 +3,11 @@
 import asyncio
 
 import pytest
+from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit import recorder as module
-from footnote_edge.audit.book import ALL_TENANTS, AuditBook, Filters
 from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.ports import ALL_TENANTS, Filters
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
 from footnote_kit.paging import Page
@@ -33,7 +34,7 @@ async def test_events_wait_for_the_database_and_new_work_for_them(how: str, monk
     with postgres_server() as server:
         database = Database(await postgres.new_database(server.url))
         await database.migrate()
-        book = AuditBook(database)
+        book = AuditTable(database)
         recorder = Recorder(book)
         await recorder.rounds.start()
         first, second = (Event(Principal("acme", "ann"), Way(), action) for action in ("First", "Second"))

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.audit import recorder as module
-from footnote_edge.audit.book import AuditBook
 from footnote_edge.audit.bounding import Bounding
 from footnote_edge.audit.events import Event, Principal, Way
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
 
 
-class Book(AuditBook):
+class Book(AuditTable):
     """A log in memory that fails or hangs on demand."""
 
     def __init__(self) -> None:

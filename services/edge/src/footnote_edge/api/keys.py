@@ -13,7 +13,7 @@ from footnote_kit.call import Call
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
-from footnote_edge.gateway.keys import ApiKey
+from footnote_edge.gateway.ports import ApiKey
 
 
 class KeysApi:

@@ -17,7 +17,7 @@ from footnote_kit.paging import Page
 from footnote_edge.api.parts import Parts
 from footnote_edge.api.usage import limits_shown
 from footnote_edge.gateway import principals
-from footnote_edge.gateway.allowances import Own
+from footnote_edge.gateway.ports import Own
 
 NAMES = {
     "documents": "documents",

@@ -8,7 +8,7 @@ from footnote_kit.paging import Page
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
 from footnote_edge.gateway import principals
-from footnote_edge.gateway.allowances import Allowance
+from footnote_edge.gateway.ports import Allowance
 from footnote_edge.gateway.principals import Proof
 from footnote_edge.settings import Settings
 from footnote_edge.system.usage import Counts, day_end

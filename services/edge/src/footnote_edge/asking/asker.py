@@ -15,7 +15,7 @@ from footnote_edge.asking.precedence import check_limits
 from footnote_edge.asking.question import EarlierAnswer, Question, Tools
 from footnote_edge.asking.steps import answer
 from footnote_edge.collections.catalog import Catalog
-from footnote_edge.conversations.regeneration import Regeneration, Regenerations
+from footnote_edge.conversations.ports import Regeneration
 from footnote_edge.gateway.request_ids import Claim, RequestIds
 
 _APART = ("include",)
@@ -31,7 +31,7 @@ class Asker:
         self.recall = tools.recall
         self._tools = tools
         self._request_ids = request_ids
-        self._regenerations = Regenerations(tools.conversations.messages)
+        self._regenerations = tools.conversations.regenerations
 
     async def ask(
         self, scope: Scope, request: AskRequest, seconds: float, replayed: EarlierAnswer | None = None

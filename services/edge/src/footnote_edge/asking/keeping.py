@@ -11,15 +11,13 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
 from footnote_kit.errors import Aborted, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
-from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.asking.timings import QuestionTimings
 from footnote_edge.collections.bounds import UNKNOWN
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
-from footnote_edge.conversations.forgetting import Forgetting
 from footnote_edge.conversations.origins import Origin
-from footnote_edge.conversations.regeneration import Regeneration, Regenerations
+from footnote_edge.conversations.ports import AlreadyStored, Forgetting, Regeneration
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.waiting import until_available
@@ -45,7 +43,7 @@ class Keeper:
         self._withholding = withholding
         self._forgetting = forgetting
         self._conversations = conversations
-        self._regenerations = Regenerations(conversations.messages)
+        self._regenerations = conversations.regenerations
         self._answers = answers
         self._jobs = jobs
 
@@ -98,7 +96,7 @@ class Keeper:
                     messages = self._conversations.messages
                     await _patiently(lambda: messages.add_answer(scope, named, message, topic, origins))
                     self._jobs.remember(scope, named, message.id)
-        except IntegrityError:
+        except AlreadyStored:
             return finished(await self._answers.get(scope, message.id))
         except Exception as error:
             _not_stored(completed, timings, error)
@@ -150,7 +148,7 @@ class Keeper:
                 gone = await _patiently(replace)
                 self._jobs.remember(scope, regeneration.conversation_id, message.id)
                 self._jobs.leave(scope, regeneration.conversation_id, gone)
-        except IntegrityError:
+        except AlreadyStored:
             return finished(await self._answers.get(scope, message.id))
         except Aborted:
             raise

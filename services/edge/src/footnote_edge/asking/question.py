@@ -28,7 +28,7 @@ from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
-from footnote_edge.conversations.regeneration import Regeneration
+from footnote_edge.conversations.ports import Regeneration
 from footnote_edge.gateway.limiting import Limiting, UsageMeter
 from footnote_edge.gateway.request_ids import Claim
 from footnote_edge.ports import Stages

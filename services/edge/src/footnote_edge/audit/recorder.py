@@ -13,9 +13,9 @@ from footnote_kit.paging import Page
 from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
 
-from footnote_edge.audit.book import AuditBook, Filters
 from footnote_edge.audit.bounding import Bounding
 from footnote_edge.audit.events import Event
+from footnote_edge.audit.ports import AuditLog, Filters
 
 FLUSH_SECONDS = 1.0
 """Refused and failed attempts that a killed process may lose: at most those of so many seconds."""
@@ -31,8 +31,8 @@ _log = get_logger(__name__)
 class Recorder:
     """Appends events; one writer at a time, which takes all waiting events along."""
 
-    def __init__(self, book: AuditBook, bounding: Bounding | None = None) -> None:
-        self._book = book
+    def __init__(self, events: AuditLog, bounding: Bounding | None = None) -> None:
+        self._events = events
         self._bounding = bounding or Bounding()
         self._waiting: list[Event] = []
         self._lock = asyncio.Lock()
@@ -76,7 +76,7 @@ class Recorder:
         Flushes this process's events first, so that callers find their latest calls.
         """
         await self.flush()
-        return await self._book.page(filters, page)
+        return await self._events.page(filters, page)
 
     async def close(self) -> None:
         """Write everything, including the counts of the current window."""
@@ -112,7 +112,7 @@ class Recorder:
                 return
             try:
                 async with asyncio.timeout(WRITE_SECONDS):
-                    await self._book.append(batch)
+                    await self._events.append(batch)
             except Exception as error:  # whatever the error, keep the events and refuse new work
                 if not self._failing:
                     _log.error("audit_log_unwritable", waiting=len(batch), error=type(error).__name__)

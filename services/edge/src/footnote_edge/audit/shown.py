@@ -5,8 +5,8 @@ from footnote.types.v1.errors_pb2 import ErrorReason
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.rpc.code_pb2 import Code
 
-from footnote_edge.audit.book import Filters
 from footnote_edge.audit.events import Event
+from footnote_edge.audit.ports import Filters
 
 _CODES = dict(Code.items())
 _REASONS = dict(ErrorReason.items())

@@ -25,15 +25,10 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_providers.own_vectors import brings_own, no_document
-from google.protobuf.message import DecodeError
-from sqlalchemy import delete, select
-from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm.exc import StaleDataError
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import KnownCollectionRow
 from footnote_edge.collections.outdated import Outdated
 from footnote_edge.collections.permissions import Permissions
+from footnote_edge.collections.ports import KnownCollections
 from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.request_ids import RequestIds
@@ -54,7 +49,7 @@ class Catalog:
         stages: Stages,
         permissions: Permissions,
         allowances: Allowances,
-        database: Database,
+        known: KnownCollections,
         request_ids: RequestIds,
         epochs: EpochReader,
         timeout: float,
@@ -64,7 +59,7 @@ class Catalog:
         self._indexing = stages.indexing
         self._permissions = permissions
         self._allowances = allowances
-        self._sessions = database.sessions
+        self._known = known
         self._request_ids = request_ids
         self._timeout = timeout
         self._told: EpochCache[tuple[bytes, str], Collection] = EpochCache(epochs, _MOST_NOTED)
@@ -150,7 +145,7 @@ class Catalog:
         try:
             collection = await self._get_or_default(scope, name)
         except (Unavailable, DeadlineExceeded) as error:
-            known = await self._known(scope, name)
+            known = await self._known.read(scope, name)
             if known is None:
                 raise Unavailable(
                     f"Collections cannot be looked up now, and '{name}' was not used here before. Try again later.",
@@ -232,13 +227,7 @@ class Catalog:
     async def forget(self, scope: Scope, collection: Collection) -> None:
         """Remove a deleted collection from memory, so that uploads to it are refused."""
         self._permissions.changed(scope)
-        names = (collection.name, collection.id)
-        async with self._sessions.begin() as session:
-            await session.execute(
-                delete(KnownCollectionRow).where(
-                    KnownCollectionRow.tenant_id == scope.tenant_id, KnownCollectionRow.name.in_(names)
-                )
-            )
+        await self._known.forget(scope.tenant_id, (collection.name, collection.id))
         self._noted.clear()
 
     async def _get_or_default(self, scope: Scope, name: str) -> Collection:
@@ -265,19 +254,6 @@ class Catalog:
         except AlreadyExists:
             return await self.get(scope, DEFAULT, counted=False)
 
-    async def _known(self, scope: Scope, name: str) -> Collection | None:
-        async with self._sessions() as session:
-            query = select(KnownCollectionRow.payload).where(
-                KnownCollectionRow.tenant_id == scope.tenant_id,
-                KnownCollectionRow.user_id == scope.user_id,
-                KnownCollectionRow.name == name,
-            )
-            payload = (await session.scalars(query)).one_or_none()
-        try:
-            return None if payload is None else Collection.FromString(payload)
-        except DecodeError:  # ask indexing instead
-            return None
-
     async def _remember(self, scope: Scope, name: str, collection: Collection) -> None:
         kept = Collection(
             id=collection.id,
@@ -290,20 +266,11 @@ class Catalog:
             return
         if len(self._noted) >= _MOST_NOTED:
             self._noted.clear()
-        if await self._known(scope, name) == kept:
+        if await self._known.read(scope, name) == kept:
             self._noted[key] = kept
             return
-        row = {"tenant_id": scope.tenant_id, "user_id": scope.user_id, "name": name}
-        try:
-            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
-        except (IntegrityError, StaleDataError):
-            # Another writer created or deleted the row between our read and our write: accept its state this time.
-            await self._write(KnownCollectionRow(**row, payload=kept.SerializeToString()))
+        await self._known.keep(scope, name, kept)
         self._noted[key] = kept
-
-    async def _write(self, row: KnownCollectionRow) -> None:
-        async with self._sessions.begin() as session:
-            await session.merge(row)
 
 
 def expiry(collection: Collection, ttl_seconds: float | None, now: datetime | None = None) -> datetime | None:

@@ -15,7 +15,8 @@ from footnote_kit.errors import NotFound, Unavailable
 
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.conversations.forgetting import without, wordless
-from footnote_edge.conversations.origins import Origin, Origins
+from footnote_edge.conversations.origins import Origin
+from footnote_edge.conversations.ports import Origins
 
 _EFFECT = "This answer is withheld: it was made of documents in collections that you can no longer read."
 _UNKNOWN = "This answer is withheld while it cannot be looked up whether you may read the collections it was made of."

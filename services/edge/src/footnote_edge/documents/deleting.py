@@ -16,7 +16,7 @@ from footnote_kit.access import Access, document_missing, sees_all
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, NotFound, NotOffered
 
-from footnote_edge.conversations.forgetting import Forgetting
+from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.progress import ProgressBus

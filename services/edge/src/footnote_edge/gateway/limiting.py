@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from footnote.types.v1.answer_pb2 import Usage
 from footnote_text import tokens
 
-from footnote_edge.gateway.allowances import Allowance, Allowances
+from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.limits import Limits
-from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Allowance, Spent
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,11 @@ from typing import Any, TypeVar
 from uuid import UUID, uuid4, uuid5
 
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
-from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.request_ids import check
 from footnote_kit.text_work import beside
-from sqlalchemy import ColumnElement, delete, update
-from sqlalchemy.exc import IntegrityError
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import RequestIdRow
+from footnote_edge.gateway.ports import Requests, StoredRequest
 
 T = TypeVar("T")
 
@@ -44,8 +40,8 @@ class Claim:
 class RequestIds:
     """Remembers each user's calls for a day."""
 
-    def __init__(self, database: Database) -> None:
-        self._sessions = database.sessions
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
 
     async def claim(self, scope: Scope, request: Any, apart: Collection[str] = ()) -> Claim | None:
         """Return the call that a request's id stands for, None without an id; fields `apart` may differ each time.
@@ -57,7 +53,7 @@ class RequestIds:
             return None
         check(request.request_id)
         content = await beside(request.ByteSize(), _content, request, apart)
-        found = await self._found(scope, request.request_id) or await self._note(scope, request.request_id, content)
+        found = await self._found(scope, request.request_id) or await self._add(scope, request.request_id, content)
         if found.content != content:
             raise InvalidArgument(
                 "This request_id was used for another request within the last 24 hours; give each request its own.",
@@ -81,62 +77,30 @@ class RequestIds:
             try:
                 return await find(claim.id_of(_MADE))
             except NotFound:
-                await self._forget(scope, request.request_id, claim)
+                await self._requests.forget(scope, request.request_id, claim.seed)
                 claim = await self.claim(scope, request) or claim
         made = await make(claim.id_of(_MADE))
-        await self._note_made(scope, request.request_id, claim)
+        await self._requests.note_made(scope, request.request_id, claim.seed)
         return made
 
     async def sweep(self) -> None:
         """Delete calls older than a day."""
-        async with self._sessions.begin() as session:
-            await session.execute(delete(RequestIdRow).where(RequestIdRow.create_time <= datetime.now(UTC) - KEPT))
+        await self._requests.sweep(_oldest())
 
-    async def _found(self, scope: Scope, request_id: str) -> RequestIdRow | None:
-        async with self._sessions.begin() as session:
-            row = await session.get(RequestIdRow, (scope.tenant_id, scope.user_id, request_id))
-            if row is not None and utc(row.create_time) <= datetime.now(UTC) - KEPT:
-                await session.delete(row)
-                return None
-        return row
+    async def _found(self, scope: Scope, request_id: str) -> StoredRequest | None:
+        return await self._requests.find(scope, request_id, _oldest())
 
-    async def _note_made(self, scope: Scope, request_id: str, claim: Claim) -> None:
-        change = update(RequestIdRow).where(*_which(scope, request_id, claim)).values(made=True)
-        async with self._sessions.begin() as session:
-            await session.execute(change)
-
-    async def _forget(self, scope: Scope, request_id: str, claim: Claim) -> None:
-        async with self._sessions.begin() as session:
-            await session.execute(delete(RequestIdRow).where(*_which(scope, request_id, claim)))
-
-    async def _note(self, scope: Scope, request_id: str, content: str) -> RequestIdRow:
-        row = RequestIdRow(
-            tenant_id=scope.tenant_id,
-            user_id=scope.user_id,
-            request_id=request_id,
-            content=content,
-            seed=uuid4().hex,
-            made=False,
-            create_time=datetime.now(UTC),
-        )
-        try:
-            async with self._sessions.begin() as session:
-                session.add(row)
-        except IntegrityError:  # a concurrent repeat of this call
-            found = await self._found(scope, request_id)
-            if found is None:
-                raise
-            return found
-        return row
+    async def _add(self, scope: Scope, request_id: str, content: str) -> StoredRequest:
+        request = StoredRequest(content, uuid4().hex)
+        if await self._requests.add(scope, request_id, request):
+            return request
+        if (found := await self._found(scope, request_id)) is None:
+            raise Aborted("Another call with this request_id was undone during this one; repeat this call.")
+        return found
 
 
-def _which(scope: Scope, request_id: str, claim: Claim) -> tuple[ColumnElement[bool], ...]:
-    return (
-        RequestIdRow.tenant_id == scope.tenant_id,
-        RequestIdRow.user_id == scope.user_id,
-        RequestIdRow.request_id == request_id,
-        RequestIdRow.seed == claim.seed,
-    )
+def _oldest() -> datetime:
+    return datetime.now(UTC) - KEPT
 
 
 def _content(request: Any, apart: Collection[str]) -> str:

@@ -20,7 +20,8 @@ from footnote_text import tokens
 
 from footnote_edge.collections.bounds import CONVERSATION, FREE
 from footnote_edge.conversations.conversations import Conversations
-from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages

@@ -30,7 +30,7 @@ from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
 from footnote_edge.adapters.tables import OperationRow
-from footnote_edge.conversations.forgetting import Forgotten
+from footnote_edge.conversations.ports import Forgotten
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases

@@ -43,7 +43,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.redact import redact
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Spent
 from footnote_edge.gateway.shares import Shares
 from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled

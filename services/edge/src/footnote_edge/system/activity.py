@@ -7,7 +7,6 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from footnote.types.v1.answer_pb2 import (
     FINISH_REASON_NO_RELEVANT_CONTENT,
@@ -20,11 +19,8 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
-from sqlalchemy import delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import ActivityRow
+from footnote_edge.system.ports import Activity, Key
 
 KEPT_HOURS = 31 * 24
 """Retention of counts in hours."""
@@ -45,57 +41,14 @@ VERDICTS = {
     VERDICT_UNCITED: "claims_uncited",
 }
 
-_ROWS = 500  # rows per turn of the connection's thread
-
 _log = get_logger(__name__)
-
-Key = tuple[str, str, str]
-"""A tenant, an hour and a measure."""
-
-
-class ActivityBook:
-    """The table of counts."""
-
-    def __init__(self, database: Database) -> None:
-        self._sessions = database.sessions
-        table: Any = ActivityRow.__table__
-        insert: Any = (sqlite.insert if database.is_sqlite else postgresql.insert)(table)
-        added = {"amount": table.c.amount + insert.excluded.amount}
-        self._addition = insert.on_conflict_do_update(index_elements=list(table.primary_key), set_=added)
-
-    async def add(self, items: Mapping[Key, int]) -> None:
-        """Add counts, all of them or none."""
-        # In a fixed order, so that two replicas never deadlock.
-        rows = [
-            {"tenant_id": tenant, "hour": hour, "measure": measure, "amount": amount}
-            for (tenant, hour, measure), amount in sorted(items.items())
-        ]
-        async with self._sessions.begin() as session:
-            connection = await session.connection()
-            for start in range(0, len(rows), _ROWS):
-                await connection.execute(self._addition, rows[start : start + _ROWS])
-
-    async def since(self, tenant: str, first: datetime) -> dict[str, dict[str, int]]:
-        """Return a tenant's counts by hour and measure, from the hour of a time on."""
-        mine = (ActivityRow.tenant_id == tenant, ActivityRow.hour >= hour(first))
-        found: dict[str, dict[str, int]] = {}
-        async with self._sessions() as session:
-            for row in await session.scalars(select(ActivityRow).where(*mine)):
-                found.setdefault(row.hour, {})[row.measure] = row.amount
-        return found
-
-    async def sweep(self) -> None:
-        """Delete counts after their retention period."""
-        last = hour(datetime.now(UTC) - timedelta(hours=KEPT_HOURS))
-        async with self._sessions.begin() as session:
-            await session.execute(delete(ActivityRow).where(ActivityRow.hour < last))
 
 
 class Counted:
     """Counts, both buffered and written."""
 
-    def __init__(self, book: ActivityBook) -> None:
-        self._book = book
+    def __init__(self, activity: Activity) -> None:
+        self._activity = activity
         self._pending: dict[Key, int] = {}
         self._lock = asyncio.Lock()
         self._full = False
@@ -134,7 +87,7 @@ class Counted:
         """Return a tenant's counts of these hours, buffered ones included; the oldest first."""
         await self.flush()
         moments = list(wanted)
-        found = await self._book.since(tenant, moments[0])
+        found = await self._activity.since(tenant, moments[0])
         return [found.get(hour(moment), {}) for moment in moments]
 
     async def flush(self) -> None:
@@ -144,7 +97,7 @@ class Counted:
                 return
             writing, self._pending = self._pending, {}
             try:
-                await self._book.add(writing)
+                await self._activity.add(writing)
                 self._full = False
             except BaseException:
                 for key, amount in self._pending.items():

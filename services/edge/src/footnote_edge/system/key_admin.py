@@ -9,7 +9,8 @@ from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, Role
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.paging import Page, moment, text
 
-from footnote_edge.gateway.keys import ApiKey, ApiKeys
+from footnote_edge.gateway.keys import ApiKeys
+from footnote_edge.gateway.ports import ApiKey
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.settings import Settings
 

@@ -8,17 +8,14 @@ import asyncio
 from collections.abc import Callable, Collection, Sequence
 from uuid import uuid4
 
-import sqlalchemy as sa
 from footnote.telemetry.v1.telemetry_service_pb2 import GetTraceRequest, GetTraceResponse, TraceSpan
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry_service import TelemetryServicer
 from google.protobuf.message import DecodeError
-from sqlalchemy.exc import SQLAlchemyError
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import TraceQuestionRow as Row
+from footnote_edge.system.ports import TraceExchange
 
 TIMEOUT = 3.0
 LOOK_SECONDS = 0.5
@@ -39,9 +36,9 @@ class TraceQuestions:
     """Asks other replicas for their spans, and answers their questions; `others` returns the live replicas' names."""
 
     def __init__(
-        self, database: Database, name: str, own: TelemetryServicer, others: Callable[[], Collection[str]]
+        self, exchange: TraceExchange, name: str, own: TelemetryServicer, others: Callable[[], Collection[str]]
     ) -> None:
-        self._database = database
+        self._exchange = exchange
         self._name = name
         self._own = own
         self._others = others
@@ -63,16 +60,17 @@ class TraceQuestions:
         try:
             async with asyncio.timeout(TIMEOUT), self._turn:
                 try:
-                    await self._put(question, asked, request)
+                    await self._exchange.put(question, asked, request.SerializeToString())
                     while len(told) < len(asked):
                         await asyncio.sleep(_PAUSE)
-                        told = await self._told(question)
+                        answers = await self._exchange.answers(question)
+                        told = [GetTraceResponse.FromString(one).spans for one in answers]
                 finally:
                     # Even if the caller was cancelled, and without delaying the answer.
                     taking_back = asyncio.create_task(self._take_back(question))
                     self._taking_back.add(taking_back)
                     taking_back.add_done_callback(self._taking_back.discard)
-        except (TimeoutError, FootnoteError, SQLAlchemyError, OSError) as error:
+        except (TimeoutError, FootnoteError, OSError) as error:
             _log.warning("edges_not_heard", asked=len(asked), told=len(told), error=type(error).__name__)
         return [*told, *[None] * (len(others) - len(told))]
 
@@ -80,45 +78,23 @@ class TraceQuestions:
         """Answer this replica's questions; return how many there were."""
         if not self._others():
             return 0
-        waiting = sa.select(Row.question, Row.request).where(Row.addressee == self._name, Row.answer.is_(None))
-        async with self._database.read() as connection:
-            found = (await connection.execute(waiting.limit(MOST))).all()
+        found = await self._exchange.waiting(self._name, MOST)
         for question, request in found:
-            mine = sa.and_(Row.question == question, Row.addressee == self._name)
-            answer = await self._answer_to(request)
-            async with self._database.write() as connection:
-                if answer is None:  # the asker reports the missing answer
-                    await connection.execute(sa.delete(Row).where(mine))
-                else:
-                    await connection.execute(sa.update(Row).where(mine).values(answer=answer.SerializeToString()))
+            answer = await self._answer_to(request)  # the asker reports a missing answer
+            await self._exchange.answer(question, self._name, None if answer is None else answer.SerializeToString())
         return len(found)
 
     async def sweep(self) -> None:
         """Delete questions that existed at the last sweep: their asker is gone. No clock is used, for clocks differ."""
-        async with self._database.read() as connection:
-            there = set((await connection.execute(sa.select(Row.question).distinct())).scalars())
+        there = await self._exchange.all()
         if left := there & self._there:
-            async with self._database.write() as connection:
-                for question in left:
-                    await connection.execute(sa.delete(Row).where(Row.question == question))
+            await self._exchange.remove(left)
         self._there = there - left
-
-    async def _put(self, question: str, addressees: Sequence[str], request: GetTraceRequest) -> None:
-        common = {"question": question, "request": request.SerializeToString()}
-        async with self._database.write() as connection:
-            await connection.execute(sa.insert(Row), [{**common, "addressee": one} for one in addressees])
-
-    async def _told(self, question: str) -> list[Sequence[TraceSpan]]:
-        answered = sa.and_(Row.question == question, Row.answer.is_not(None))
-        async with self._database.read() as connection:
-            found = (await connection.execute(sa.select(Row.answer).where(answered))).scalars().all()
-        return [GetTraceResponse.FromString(one).spans for one in found if one is not None]
 
     async def _take_back(self, question: str) -> None:
         try:
-            async with self._database.write() as connection:
-                await connection.execute(sa.delete(Row).where(Row.question == question))
-        except (FootnoteError, SQLAlchemyError, OSError) as error:
+            await self._exchange.remove([question])
+        except (FootnoteError, OSError) as error:
             _log.warning("trace_question_left", error=type(error).__name__)  # the sweep deletes it
 
     async def _answer_to(self, asked: bytes) -> GetTraceResponse | None:

@@ -12,7 +12,8 @@ from footnote_kit.access import sees_all
 from footnote_kit.errors import NotOffered, PermissionDenied
 from footnote_kit.paging import LARGEST_SIZE, Page
 
-from footnote_edge.gateway.metering import Meter, Spent
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Spent
 from footnote_edge.ports import Stages
 
 

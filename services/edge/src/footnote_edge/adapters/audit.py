@@ -1,61 +1,29 @@
-"""The audit log in the database: this module appends and reads events; only `retention` deletes them."""
+"""The audit log's table: appends and reads events, and deletes them only after their retention period."""
 
 import json
+import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from footnote.edge.v1.audit_pb2 import AuditDoor
+from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_COMMAND, AuditDoor
 from footnote.edge.v1.system_pb2 import Authentication
 from footnote_kit.paging import Page
-from sqlalchemy import ColumnElement, select
+from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.ports import ALL_TENANTS, Filters
 
-ALL_TENANTS = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """Selects events; an empty, 0 or None filter does not narrow. Times in milliseconds, the end excluded."""
-
-    tenant_id: str
-    start_ms: int | None = None
-    end_ms: int | None = None
-    user_id: str = ""
-    key_id: str = ""
-    action: str = ""
-    resource: str = ""
-    outcome: int = 0
-
-    def conditions(self) -> list[ColumnElement[bool]]:
-        """Return the filters as SQL conditions."""
-        row = AuditEventRow
-        found: list[ColumnElement[bool]] = []
-        if self.tenant_id != ALL_TENANTS:
-            found.append(row.tenant_id == self.tenant_id)
-        if self.start_ms is not None:
-            found.append(row.time_ms >= self.start_ms)
-        if self.end_ms is not None:
-            found.append(row.time_ms < self.end_ms)
-        for column, wanted in ((row.user_id, self.user_id), (row.key_id, self.key_id), (row.action, self.action)):
-            if wanted:
-                found.append(column == wanted)
-        if self.resource.endswith("/"):
-            found.append(row.resource.startswith(self.resource, autoescape=True))
-        elif self.resource:
-            found.append(row.resource == self.resource)
-        if self.outcome:
-            found.append(row.outcome == self.outcome)
-        return found
+BATCH = 1000
+"""Events that `sweep` deletes per transaction: few, so that other writers wait only briefly."""
+_DAY_MS = 86_400_000
 
 
-class AuditBook:
-    """Appends events and reads them."""
+class AuditTable:
+    """Appends events and reads them; only `sweep` deletes them."""
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
@@ -75,7 +43,7 @@ class AuditBook:
 
     async def page(self, filters: Filters, page: Page) -> tuple[list[Event], str]:
         """Return a page of events, newest first, and the next page's token."""
-        query = select(AuditEventRow).where(*filters.conditions())
+        query = select(AuditEventRow).where(*_conditions(filters))
         if page.position is not None:
             query = query.where(AuditEventRow.sequence < page.position[0])
         query = query.order_by(AuditEventRow.sequence.desc()).limit(page.size + 1)
@@ -84,6 +52,56 @@ class AuditBook:
         shown = rows[: page.size]
         token = page.token((shown[-1].sequence,)) if len(rows) > len(shown) else ""
         return [_event(row) for row in shown], token
+
+    async def sweep(self, days: float) -> int:
+        """Delete events older than their retention period in days; return how many there were."""
+        before = int(time.time() * 1000 - days * _DAY_MS)
+        total = 0
+        while True:
+            oldest = select(AuditEventRow.sequence).where(AuditEventRow.time_ms < before).limit(BATCH)
+            async with self._sessions.begin() as session:
+                found = list(await session.scalars(oldest))
+                await session.execute(delete(AuditEventRow).where(AuditEventRow.sequence.in_(found)))
+            total += len(found)
+            if len(found) < BATCH:
+                return total
+
+
+class Journal:
+    """Writes an operator's changes by the command line in the transaction of the change; the user is not recorded."""
+
+    def __init__(self, database: Database) -> None:
+        self._events = AuditTable(database)
+
+    async def write(
+        self, session: AsyncSession, action: str, tenant_id: str, resource: str, changed_fields: Sequence[str] = ()
+    ) -> None:
+        """Append an event to a transaction."""
+        event = Event(
+            Principal(tenant_id), Way(AUDIT_DOOR_COMMAND), action, resource, changed_fields=tuple(changed_fields)
+        )
+        await self._events.append_within(session, [event])
+
+
+def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
+    row = AuditEventRow
+    found: list[ColumnElement[bool]] = []
+    if filters.tenant_id != ALL_TENANTS:
+        found.append(row.tenant_id == filters.tenant_id)
+    if filters.start_ms is not None:
+        found.append(row.time_ms >= filters.start_ms)
+    if filters.end_ms is not None:
+        found.append(row.time_ms < filters.end_ms)
+    for column, wanted in ((row.user_id, filters.user_id), (row.key_id, filters.key_id), (row.action, filters.action)):
+        if wanted:
+            found.append(column == wanted)
+    if filters.resource.endswith("/"):
+        found.append(row.resource.startswith(filters.resource, autoescape=True))
+    elif filters.resource:
+        found.append(row.resource == filters.resource)
+    if filters.outcome:
+        found.append(row.outcome == filters.outcome)
+    return found
 
 
 def _row(event: Event) -> dict[str, Any]:

@@ -1,48 +1,30 @@
 """Regenerates or edits a question of a conversation: determines the replaced messages, and replaces them atomically."""
 
-from dataclasses import dataclass
-
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from sqlalchemy import delete, exists, select, update
-from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.messages import CURRENT, answer_row, place_of, question_row, standing, storing, touch
+from footnote_edge.adapters.origins import note
+from footnote_edge.adapters.payloads import asked_of_row
 from footnote_edge.adapters.tables import MessageRow
-from footnote_edge.conversations.messages import CURRENT, Messages, answer_row, place_of, question_row, standing, touch
-from footnote_edge.conversations.origins import Origin, note
-from footnote_edge.conversations.payloads import asked_of_row
+from footnote_edge.conversations.origins import Origin
+from footnote_edge.conversations.ports import AlreadyStored, Regeneration
 
 _AT_ONCE = 1000
 """Ids per statement, below the databases' limits on parameters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Regeneration:
-    """A question to be answered again.
-
-    `asked` is its request. `topic` is the conversation's topic before it, from the answer `topic_of`. `replaced` is the
-    current answer, empty for none. For an edited question, `tail` lists the messages to remove, itself included; else
-    None.
-    """
-
-    conversation_id: str
-    question_id: str
-    asked: AskRequest
-    topic: str
-    topic_of: str
-    replaced: str
-    tail: tuple[str, ...] | None = None
-
-
-class Regenerations:
+class RegenerationTable:
     """Finds the question to answer again, and replaces its messages atomically."""
 
-    def __init__(self, messages: Messages) -> None:
-        self._sessions = messages.sessions
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
 
     async def regenerated(self, scope: Scope, message_id: str) -> Regeneration:
         """Return the question that a message is or answers; raises Aborted for a replaced answer."""
@@ -79,13 +61,13 @@ class Regenerations:
         """Put an answer, and an edited question by id and request, in place; return the ids of removed messages.
 
         `local_only` marks the conversation, permanently, as holding texts that must stay on this machine. Raises
-        Aborted if the messages to replace have changed, IntegrityError if this very answer exists already.
+        Aborted if the messages to replace have changed, AlreadyStored if this very answer exists already.
         """
-        async with self._sessions.begin() as session:
+        async with storing(self._sessions) as session:
             kept_here = {"local_only": True} if local_only else {}
             now = await touch(session, scope, turn.conversation_id, **kept_here)
             if await session.scalar(select(exists().where(MessageRow.id == answer.id))):
-                raise IntegrityError("stored by the same call repeated", None, Exception())
+                raise AlreadyStored
             row = await session.scalar(select(MessageRow).where(MessageRow.id == turn.question_id))
             if row is None:
                 raise _changed()

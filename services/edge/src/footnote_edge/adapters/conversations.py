@@ -1,0 +1,180 @@
+"""The table of conversations."""
+
+import hashlib
+import json
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, datetime
+
+from footnote.edge.v1.conversations_pb2 import Conversation
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
+from footnote_database.times import utc
+from footnote_kit.paging import Position
+from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.messages import CURRENT, mine
+from footnote_edge.adapters.tables import ConversationRow, MessageRow
+
+
+class ConversationTable:
+    """Reads and writes the conversations of one user at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def add(
+        self, scope: Scope, conversation_id: str, title: str, collections: Sequence[str]
+    ) -> Conversation | None:
+        """Create a conversation; None if its id exists."""
+        now = datetime.now(UTC)
+        row = ConversationRow(
+            id=conversation_id,
+            tenant_id=scope.tenant_id,
+            user_id=scope.user_id,
+            title=title,
+            collections=json.dumps(list(collections)),
+            topic="",
+            local_only=False,
+            create_time=now,
+            update_time=now,
+        )
+        try:
+            async with self._sessions.begin() as session:
+                session.add(row)
+        except IntegrityError:
+            return None
+        return _conversation(row)
+
+    async def get(self, scope: Scope, conversation_id: str) -> Conversation | None:
+        """Return a conversation of the user."""
+        count = select(func.count()).where(MessageRow.conversation_id == conversation_id, CURRENT)
+        query = select(ConversationRow, count.scalar_subquery()).where(*mine(scope, conversation_id))
+        async with self._sessions() as session:
+            found = (await session.execute(query)).one_or_none()
+        return None if found is None else _conversation(found[0], found[1])
+
+    async def page(
+        self, scope: Scope, position: Position | None, most: int
+    ) -> tuple[list[Conversation], Conversation | None, int]:
+        """Return conversations as `listed` does, with their counts of messages; and the total."""
+        of_user = select(func.count()).select_from(ConversationRow).where(*_of_user(scope))
+        async with self._sessions() as session:
+            rows, more = await _listed(session, scope, position, most)
+            total = await session.scalar(of_user)
+            counts = await _counts(session, [row.id for row in rows])
+        found = [_conversation(row, counts.get(row.id, 0)) for row in rows]
+        return found, found[-1] if more else None, total or 0
+
+    async def listed(
+        self, scope: Scope, position: Position | None, most: int
+    ) -> tuple[list[Conversation], Conversation | None]:
+        """Return conversations after a position, most recently used first; the last one if more follow."""
+        async with self._sessions() as session:
+            rows, more = await _listed(session, scope, position, most)
+        found = [_conversation(row) for row in rows]
+        return found, found[-1] if more else None
+
+    async def counts(self, conversation_ids: Sequence[str]) -> dict[str, int]:
+        """Return the number of current messages in each conversation."""
+        async with self._sessions() as session:
+            return await _counts(session, conversation_ids)
+
+    async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
+        """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
+        statement = update(ConversationRow).where(*mine(scope, seen.id), *_as_seen(seen, unchanged)).values(**values)
+        async with self._sessions.begin() as session:
+            return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
+
+    async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
+        """Give an untitled conversation a title."""
+        chosen = (*mine(scope, conversation_id), ConversationRow.title == "")
+        async with self._sessions.begin() as session:
+            await session.execute(update(ConversationRow).where(*chosen).values(title=title))
+
+    async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
+        """Delete a conversation with its messages and their feedback, under the same condition as `change`."""
+        statement = delete(ConversationRow).where(*mine(scope, seen.id), *_as_seen(seen, unchanged))
+        async with self._sessions.begin() as session:
+            return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
+
+    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+        """Mark the conversation, permanently, as holding texts that must stay on this machine."""
+        statement = update(ConversationRow).where(*mine(scope, conversation_id)).values(local_only=True)
+        async with self._sessions.begin() as session:
+            await session.execute(statement)
+
+    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+        """Return those conversations that hold texts that must stay on this machine."""
+        query = select(ConversationRow.id).where(
+            ConversationRow.id.in_(conversation_ids), ConversationRow.local_only.is_(True)
+        )
+        async with self._sessions() as session:
+            return set((await session.scalars(query)).all())
+
+    async def first_question(self, conversation_id: str) -> str | None:
+        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
+        query = (
+            select(MessageRow.text)
+            .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
+            .where(ConversationRow.id == conversation_id, ConversationRow.title == "")
+            .where(MessageRow.role == MESSAGE_ROLE_USER)
+            .order_by(MessageRow.sequence)
+            .limit(1)
+        )
+        async with self._sessions() as session:
+            return (await session.scalars(query)).one_or_none()
+
+
+def _of_user(scope: Scope) -> tuple[ColumnElement[bool], ...]:
+    return ConversationRow.tenant_id == scope.tenant_id, ConversationRow.user_id == scope.user_id
+
+
+async def _listed(
+    session: AsyncSession, scope: Scope, position: Position | None, most: int
+) -> tuple[list[ConversationRow], bool]:
+    query = (
+        select(ConversationRow)
+        .where(*_of_user(scope))
+        .order_by(ConversationRow.update_time.desc(), ConversationRow.id)
+        .limit(most + 1)
+    )
+    if position is not None:
+        moment, last = position
+        same = and_(ConversationRow.update_time == moment, ConversationRow.id > last)
+        query = query.where(or_(ConversationRow.update_time < moment, same))
+    rows = list((await session.scalars(query)).all())
+    return rows[:most], len(rows) > most
+
+
+async def _counts(session: AsyncSession, conversation_ids: Sequence[str]) -> dict[str, int]:
+    query = (
+        select(MessageRow.conversation_id, func.count())
+        .where(MessageRow.conversation_id.in_(conversation_ids), CURRENT)
+        .group_by(MessageRow.conversation_id)
+    )
+    return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
+
+
+def _as_seen(conversation: Conversation, unchanged: bool) -> tuple[ColumnElement[bool], ...]:
+    if not unchanged:
+        return ()
+    collections = json.dumps(list(conversation.collections))
+    return ConversationRow.title == conversation.title, ConversationRow.collections == collections
+
+
+def _conversation(row: ConversationRow, messages: int = 0) -> Conversation:
+    conversation = Conversation(
+        id=row.id,
+        title=row.title,
+        collections=json.loads(row.collections),
+        topic=row.topic,
+        message_count=messages,
+        local_only=row.local_only,
+        etag=hashlib.sha256(f"{row.id}\0{row.title}\0{row.collections}".encode()).hexdigest()[:32],
+    )
+    conversation.create_time.FromDatetime(utc(row.create_time))
+    conversation.update_time.FromDatetime(utc(row.update_time))
+    return conversation

@@ -1,0 +1,136 @@
+"""Removes deleted documents and collections from all stored answers that derive from them, directly or indirectly.
+
+A deletion notes the id before it searches the answers; a store checks its answer again afterwards. So of two concurrent
+calls, one sees the other. After a crash, `sweep` finds the remainder, which is hidden until then.
+"""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, delete, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.earlier_payloads import VERSION
+from footnote_edge.adapters.origins import DELETED
+from footnote_edge.adapters.payloads import message_of_row
+from footnote_edge.adapters.tables import ConversationRow, ForgottenRow, MessageOriginRow, MessageRow
+from footnote_edge.conversations.forgetting import without
+from footnote_edge.conversations.ports import Forgotten
+
+KEPT_DAYS = 30
+"""Days for which a deletion is noted: longer than any answer takes."""
+_AT_ONCE = 100
+
+
+class ForgettingTable:
+    """Removes deleted documents and collections from stored answers of all users."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
+        """Remove documents from every answer derived from them; return those in conversations. Idempotent."""
+        await self._note(document_ids)
+        return await self._all(MessageOriginRow.document_id.in_(document_ids), document_ids)
+
+    async def collection(self, collection_id: str) -> list[Forgotten]:
+        """Remove a collection from every answer derived from it; delete such standalone answers."""
+        await self._note([collection_id])
+        named = MessageOriginRow.collection_id == collection_id
+        made_of_it = select(MessageOriginRow.message_id).where(named)
+        alone = (MessageRow.conversation_id.is_(None), MessageRow.id.in_(made_of_it))
+        async with self._sessions() as session:
+            hashes = [one for one in await session.scalars(select(MessageRow.text_hash).where(*alone)) if one]
+        await self._note(hashes)  # so that the answers are recognised when callers send them back as history
+        async with self._sessions.begin() as session:
+            await session.execute(delete(MessageRow).where(*alone))
+        return await self._all(named, [collection_id])
+
+    async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
+        """Remove rows with own vectors from answers; their ids are not noted, as callers may use them again."""
+        named = and_(MessageOriginRow.collection_id == collection_id, MessageOriginRow.document_id.in_(ids))
+        return await self._all(named, ids)
+
+    async def sweep(self) -> list[Forgotten]:
+        """Remove origins that were deleted while an answer was written, and drop old notes."""
+        found: list[Forgotten] = []
+        said = (MessageOriginRow.document_id, MessageOriginRow.collection_id)
+        while True:
+            async with self._sessions.begin() as session:
+                rows = (await session.execute(select(*said).where(DELETED).limit(_AT_ONCE))).all()
+                ids = {one for row in rows for one in row}
+                noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
+                if not rows:
+                    old = ForgottenRow.create_time < datetime.now(UTC) - timedelta(days=KEPT_DAYS)
+                    await session.execute(delete(ForgottenRow).where(old))
+                    return found
+            found += await self._all(or_(*(one.in_(noted) for one in said)), noted)
+
+    async def _note(self, ids: Sequence[str]) -> None:
+        """Note documents or collections as deleted, once each and before anything is removed."""
+        now = datetime.now(UTC)
+        for start in range(0, len(ids), _AT_ONCE):
+            batch = list(dict.fromkeys(ids[start : start + _AT_ONCE]))
+            async with self._sessions.begin() as session:
+                known = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(batch))))
+            try:
+                async with self._sessions.begin() as session:
+                    session.add_all(ForgottenRow(id=one, create_time=now) for one in batch if one not in known)
+            except IntegrityError:  # a concurrent call noted it
+                for one in batch:
+                    with suppress(IntegrityError):
+                        async with self._sessions.begin() as session:
+                            session.add(ForgottenRow(id=one, create_time=now))
+
+    async def _all(self, named: ColumnElement[bool], ids: Collection[str]) -> list[Forgotten]:
+        found: list[Forgotten] = []
+        while (batch := await self._some(named, frozenset(ids))) is not None:
+            found += batch
+        return [one for one in found if one.conversation_id]
+
+    async def _some(self, named: ColumnElement[bool], ids: frozenset[str]) -> list[Forgotten] | None:
+        """Process some answers; return those unchanged since the read, or None if no answer is left.
+
+        A concurrent call may delete or replace an answer between its read and its change: then it is read again.
+        """
+        changed = []
+        async with self._sessions.begin() as session:
+            chosen = set(await session.scalars(select(MessageOriginRow.message_id).where(named).limit(_AT_ONCE)))
+            if not chosen:
+                return None
+            # A fixed order prevents deadlocks.
+            query = select(MessageRow).where(MessageRow.id.in_(chosen)).order_by(MessageRow.id)
+            for row in (await session.scalars(query)).all():
+                if await _take_out(session, row, ids):
+                    await _unlink(session, row.id, named, ids)
+                    changed.append(Forgotten(row.tenant_id, row.user_id, row.conversation_id or "", row.id))
+        return changed
+
+
+async def _unlink(session: AsyncSession, message_id: str, named: ColumnElement[bool], ids: frozenset[str]) -> None:
+    """Drop an answer's deleted origins, except collections: the answer is deleted with these."""
+    of_it = (MessageOriginRow.message_id == message_id, named)
+    query = select(MessageOriginRow.collection_id).where(*of_it).distinct()
+    collections = [one for one in await session.scalars(query) if one and one not in ids]
+    drop = delete(MessageOriginRow).where(*of_it)
+    await session.execute(drop.execution_options(synchronize_session=False))
+    for one in collections:
+        await session.merge(MessageOriginRow(message_id=message_id, collection_id=one, document_id="", revision=0))
+
+
+async def _take_out(session: AsyncSession, row: MessageRow, ids: frozenset[str]) -> bool:
+    """Remove documents from an answer, and its topic from its conversation; tell whether it was unchanged."""
+    message = without(message_of_row(row), ids)
+    as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
+    values = {"payload": message.SerializeToString(), "payload_version": VERSION, "text": "", "folded": "", "topic": ""}
+    told = as_read.values(**values).execution_options(synchronize_session=False)
+    if not (await session.execute(told)).rowcount:  # type: ignore[attr-defined]
+        return False
+    if row.topic:
+        of_it = (ConversationRow.id == row.conversation_id, ConversationRow.topic == row.topic)
+        drop = update(ConversationRow).where(*of_it).values(topic="")
+        await session.execute(drop.execution_options(synchronize_session=False))
+    return True

@@ -1,0 +1,314 @@
+"""Messages of conversations: read in order, add, and track whether memory search holds them."""
+
+import contextlib
+from collections.abc import AsyncIterator, Collection, Sequence
+from datetime import UTC, datetime
+
+from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.answer_pb2 import FINISH_REASON_INTERRUPTED, MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
+from footnote_kit.errors import Aborted
+from footnote_kit.paging import Page, fitting
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.ext.asyncio import AsyncSession, async_sessionmaker
+from sqlalchemy.orm import aliased
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.origins import note
+from footnote_edge.adapters.payloads import message_of_row
+from footnote_edge.adapters.tables import ConversationRow, MessageRow
+from footnote_edge.conversations.origins import Origin, hash_of
+from footnote_edge.conversations.ports import AlreadyStored, conversation_missing
+
+standing = func.coalesce(MessageRow.place, MessageRow.sequence)
+"""The position of a message in its conversation; messages at one position are ordered by `sequence`."""
+CURRENT = MessageRow.superseded_by.is_(None)
+
+
+class MessageTable:
+    """Reads and writes messages, with all their words."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def page(
+        self, conversation_id: str, page: Page, *, superseded: bool
+    ) -> tuple[list[ConversationMessage], str, int]:
+        """Return a page of a conversation's messages, oldest first; the next page's token; the total.
+
+        Includes replaced answers if `superseded`.
+        """
+        wanted = [MessageRow.conversation_id == conversation_id]
+        if not superseded:
+            wanted.append(CURRENT)
+        query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
+        if page.position is not None:
+            place, last = page.position
+            query = query.where(or_(standing > place, and_(standing == place, MessageRow.sequence > last)))
+        async with self._sessions() as session:
+            rows = (await session.scalars(query)).all()
+            total = await session.scalar(select(func.count()).select_from(MessageRow).where(*wanted))
+        messages = [message_of(row) for row in rows]
+        shown = min(page.size, fitting(messages))
+        last_row = rows[shown - 1] if shown < len(rows) else None
+        token = page.token((place_of(last_row), last_row.sequence)) if last_row is not None else ""
+        return messages[:shown], token, total or 0
+
+    async def of_user(
+        self, scope: Scope, message_ids: Collection[str], *, answers_only: bool = False
+    ) -> list[ConversationMessage]:
+        """Return the user's messages by id, in any order."""
+        query = select(MessageRow).where(
+            MessageRow.id.in_(message_ids), MessageRow.tenant_id == scope.tenant_id, MessageRow.user_id == scope.user_id
+        )
+        if answers_only:
+            query = query.where(MessageRow.role == MESSAGE_ROLE_ASSISTANT)
+        async with self._sessions() as session:
+            return [message_of(row) for row in await session.scalars(query)]
+
+    async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
+        """Return the id of the last answer in each conversation."""
+        newest = (
+            select(func.max(MessageRow.sequence))
+            .where(MessageRow.conversation_id.in_(conversation_ids), MessageRow.role == MESSAGE_ROLE_ASSISTANT, CURRENT)
+            .group_by(MessageRow.conversation_id)
+        )
+        query = select(MessageRow.conversation_id, MessageRow.id).where(MessageRow.sequence.in_(newest))
+        async with self._sessions() as session:
+            return {row[0] or "": row[1] for row in (await session.execute(query)).all()}
+
+    async def repeated(self, scope: Scope, hashes: Sequence[str]) -> dict[str, set[str]]:
+        """Return the ids of the user's answers whose text hashes are given, by hash."""
+        query = select(MessageRow.id, MessageRow.text_hash).where(
+            MessageRow.text_hash.in_(hashes),
+            MessageRow.tenant_id == scope.tenant_id,
+            MessageRow.user_id == scope.user_id,
+        )
+        found: dict[str, set[str]] = {}
+        async with self._sessions() as session:
+            for message_id, digest in await session.execute(query):
+                found.setdefault(str(digest), set()).add(message_id)
+        return found
+
+    async def current(self, message_ids: Collection[str]) -> set[str]:
+        """Return those messages that still have their words, belong to a conversation, and are not replaced."""
+        query = select(MessageRow.id).where(
+            MessageRow.id.in_(message_ids), MessageRow.conversation_id.is_not(None), CURRENT, MessageRow.text != ""
+        )
+        async with self._sessions() as session:
+            return set((await session.scalars(query)).all())
+
+    async def history(self, conversation_id: str, limit: int, before: str) -> list[ConversationMessage]:
+        """Return the last `limit` messages of a conversation or, if `before` is given and exists, those before it."""
+        other = aliased(MessageRow)
+        place = select(func.coalesce(other.place, other.sequence)).where(other.id == before).scalar_subquery()
+        query = (
+            select(MessageRow)
+            .where(MessageRow.conversation_id == conversation_id, CURRENT, or_(place.is_(None), standing < place))
+            .order_by(standing.desc(), MessageRow.sequence.desc())
+            .limit(limit)
+        )
+        async with self._sessions() as session:
+            rows = (await session.scalars(query)).all()
+        return [message_of(row) for row in reversed(rows)]
+
+    async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
+        """Add the user's message, once under its id; it stays even if the answer fails."""
+        async with self._sessions() as session:
+            if await session.scalar(select(MessageRow.id).where(MessageRow.id == message_id)) is not None:
+                return
+        with contextlib.suppress(IntegrityError):  # a repeat of this call added it concurrently
+            async with self._sessions.begin() as session:
+                now = await touch(session, scope, conversation_id)
+                session.add(question_row(scope, conversation_id, message_id, asked, now))
+
+    async def add_answer(
+        self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, origins: set[Origin]
+    ) -> None:
+        """Add an answer under its id, with its origins and the topic for the next question.
+
+        Raises Aborted if its question was deleted or answered concurrently, AlreadyStored if it exists already.
+        """
+        async with storing(self._sessions) as session:
+            now = await touch(session, scope, conversation_id)
+            if await session.scalar(select(MessageRow.id).where(MessageRow.id == answer.id)) is None:
+                await _drop_broken_off(session, answer.question_id)
+                await _check_open(session, answer.question_id)
+            row = answer_row(scope, conversation_id, answer, topic, now)
+            later = await _asked_later(session, conversation_id, answer.question_id)
+            if later is None:
+                await touch(session, scope, conversation_id, topic=topic)
+            else:
+                row.place = later  # an answer stays with its question, whichever of two was answered first
+            session.add(row)
+            await note(session, {answer.id: origins})
+
+    async def unembedded(self, conversation_id: str) -> list[ConversationMessage]:
+        """Return the messages that are not marked as held by memory search, oldest first."""
+        query = (
+            select(MessageRow)
+            .where(MessageRow.conversation_id == conversation_id, MessageRow.embed_time.is_(None), CURRENT)
+            .order_by(MessageRow.sequence)
+        )
+        async with self._sessions() as session:
+            return [message_of(row) for row in await session.scalars(query)]
+
+    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
+        """Return tenant, user and id of conversations with messages older than a time that memory does not hold."""
+        columns = (MessageRow.tenant_id, MessageRow.user_id, MessageRow.conversation_id)
+        oldest = (
+            select(*columns)
+            .where(
+                MessageRow.embed_time.is_(None),
+                CURRENT,
+                MessageRow.conversation_id.is_not(None),
+                MessageRow.create_time < before,
+            )
+            .order_by(MessageRow.create_time.desc())
+            .limit(20 * most)
+        )
+        async with self._sessions() as session:
+            found = dict.fromkeys((tenant, user, str(one)) for tenant, user, one in await session.execute(oldest))
+        return list(found)[:most]
+
+    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
+        """Mark these messages as held by memory search."""
+        async with self._sessions.begin() as session:
+            chosen = MessageRow.id.in_(message_ids)
+            await session.execute(update(MessageRow).where(chosen).values(embed_time=datetime.now(UTC)))
+
+    async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
+        """Return those conversations with a question, or any message with `answers`, that contains a text."""
+        query = select(MessageRow.conversation_id).distinct().where(*_saying(conversation_ids, text))
+        if not answers:
+            query = query.where(MessageRow.role != MESSAGE_ROLE_ASSISTANT)
+        async with self._sessions() as session:
+            return {one for one in await session.scalars(query) if one is not None}
+
+    async def answers_with(self, conversation_ids: Sequence[str], text: str) -> list[tuple[str, str]]:
+        """Return conversation and id of answers that contain a text."""
+        query = select(MessageRow.conversation_id, MessageRow.id).where(
+            *_saying(conversation_ids, text), MessageRow.role == MESSAGE_ROLE_ASSISTANT
+        )
+        async with self._sessions() as session:
+            return [(row[0] or "", row[1]) for row in await session.execute(query)]
+
+
+def _saying(conversation_ids: Sequence[str], text: str) -> tuple[ColumnElement[bool], ...]:
+    contains = MessageRow.folded.contains(text, autoescape=True)
+    return MessageRow.conversation_id.in_(conversation_ids), CURRENT, contains
+
+
+@contextlib.asynccontextmanager
+async def storing(sessions: async_sessionmaker[AsyncSession]) -> AsyncIterator[AsyncSession]:
+    """Open a transaction that stores an answer; raises AlreadyStored where its id exists."""
+    try:
+        async with sessions.begin() as session:
+            yield session
+    except IntegrityError as error:
+        raise AlreadyStored from error
+
+
+async def touch(
+    session: AsyncSession, scope: Scope, conversation_id: str, *, used: bool = True, **values: object
+) -> datetime:
+    """Lock a conversation until the transaction ends, and note that it is `used`.
+
+    Call this first in a transaction, so that later reads see the newest state. Raises NotFound if it is not this
+    user's.
+    """
+    now = datetime.now(UTC)
+    values["update_time"] = now if used else ConversationRow.update_time
+    change = update(ConversationRow).where(*mine(scope, conversation_id)).values(**values)
+    if not (await session.execute(change)).rowcount:  # type: ignore[attr-defined]
+        raise conversation_missing(conversation_id)
+    return now
+
+
+def mine(scope: Scope, conversation_id: str) -> tuple[ColumnElement[bool], ...]:
+    """Return the conditions for a conversation with that id that belongs to the user."""
+    return (
+        ConversationRow.id == conversation_id,
+        ConversationRow.tenant_id == scope.tenant_id,
+        ConversationRow.user_id == scope.user_id,
+    )
+
+
+def place_of(row: MessageRow) -> int:
+    """Return a message's position."""
+    return row.sequence if row.place is None else row.place
+
+
+def message_of(row: MessageRow) -> ConversationMessage:
+    """Return a message as the contract has it."""
+    message = message_of_row(row)
+    message.question_id, message.superseded_by = row.question_id or "", row.superseded_by or ""
+    return message
+
+
+def question_row(scope: Scope, conversation_id: str, message_id: str, asked: AskRequest, now: datetime) -> MessageRow:
+    """Return the row of a question; it keeps the request for a later regeneration."""
+    text = asked.question.strip()
+    message = ConversationMessage(id=message_id, conversation_id=conversation_id, role=MESSAGE_ROLE_USER, text=text)
+    kept = AskRequest()
+    kept.CopyFrom(asked)
+    for name in ("question", "conversation_id", "history", "include", "request_id"):
+        kept.ClearField(name)
+    return _row(scope, conversation_id, message, now, asked=kept.SerializeToString())
+
+
+def answer_row(
+    scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, now: datetime
+) -> MessageRow:
+    """Return the row of a conversation's answer."""
+    answer.role, answer.conversation_id = MESSAGE_ROLE_ASSISTANT, conversation_id
+    more = {"question_id": answer.question_id, "topic": topic, "text_hash": hash_of(answer.text)}
+    return _row(scope, conversation_id, answer, now, **more)
+
+
+def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: datetime, **more: object) -> MessageRow:
+    message.create_time.FromDatetime(now)
+    return MessageRow(
+        id=message.id,
+        conversation_id=conversation_id,
+        tenant_id=scope.tenant_id,
+        user_id=scope.user_id,
+        role=message.role,
+        text=message.text,
+        folded=message.text.casefold(),
+        payload=message.SerializeToString(),
+        create_time=now,
+        **more,
+    )
+
+
+async def _drop_broken_off(session: AsyncSession, question_id: str) -> None:
+    """Delete a broken-off answer to a question: a complete one takes its place."""
+    rows = await session.scalars(select(MessageRow).where(MessageRow.question_id == question_id, CURRENT))
+    for row in rows:
+        if message_of(row).answer.finish_reason == FINISH_REASON_INTERRUPTED:
+            await session.delete(row)
+    await session.flush()
+
+
+async def _asked_later(session: AsyncSession, conversation_id: str, question_id: str) -> int | None:
+    """Return a question's position if another one was asked after it, else None."""
+    question = await session.scalar(select(MessageRow).where(MessageRow.id == question_id))
+    if question is None:
+        return None
+    later = exists().where(
+        MessageRow.conversation_id == conversation_id,
+        MessageRow.role == MESSAGE_ROLE_USER,
+        standing > place_of(question),
+    )
+    return place_of(question) if await session.scalar(select(later)) else None
+
+
+async def _check_open(session: AsyncSession, question_id: str) -> None:
+    """Raise Aborted if a question is deleted or answered."""
+    asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
+    answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, CURRENT)))
+    if answered or not asked:
+        raise Aborted("The question was changed or answered meanwhile; read the conversation again.")

@@ -1,0 +1,73 @@
+"""The tables of messages' origins and of deleted documents, collections and texts."""
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import insert, or_, select
+from sqlalchemy.ext.asyncio import AsyncSession
+
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.tables import ForgottenRow, MessageOriginRow
+from footnote_edge.conversations.origins import Origin
+
+_AT_ONCE = 500
+"""Ids per statement."""
+_TABLE: Any = MessageOriginRow.__table__  # the table instead of the ORM class, which would track every row
+
+
+async def note(session: AsyncSession, origins: Mapping[str, Collection[Origin]]) -> None:
+    """Write the origins of messages; the messages' rows must exist."""
+    rows: dict[tuple[str, str, str], int] = {}
+    for message_id, several in origins.items():
+        for one in several:
+            key = (message_id, one.collection_id, one.document_id)
+            rows[key] = max(one.revision, rows.get(key, 0))
+    if rows:
+        await session.flush()
+        names = ("message_id", "collection_id", "document_id", "revision")
+        values = [dict(zip(names, (*key, revision), strict=True)) for key, revision in rows.items()]
+        await (await session.connection()).execute(insert(_TABLE), values)
+
+
+class OriginTable:
+    """Reads origins of messages, and which of them are deleted."""
+
+    def __init__(self, database: Database) -> None:
+        self._sessions = database.sessions
+
+    async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
+        """Return the origins of messages, by message id; messages without origins are missing."""
+        found: defaultdict[str, set[Origin]] = defaultdict(set)
+        async for row in self._rows(select(MessageOriginRow), MessageOriginRow.message_id, message_ids):
+            found[row.message_id].add(Origin(row.collection_id, row.document_id, row.revision))
+        return dict(found)
+
+    async def deleted(self, message_ids: Iterable[str]) -> set[str]:
+        """Return those messages with a deleted origin."""
+        query = select(MessageOriginRow.message_id).where(DELETED)
+        return {one async for one in self._rows(query, MessageOriginRow.message_id, message_ids)}
+
+    async def gone(self, origins: Iterable[Origin]) -> set[str]:
+        """Return the ids of deleted documents and collections among the origins."""
+        return await self.noted(name for one in origins for name in (one.collection_id, one.document_id) if name)
+
+    async def noted(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
+        return {one async for one in self._rows(select(ForgottenRow.id), ForgottenRow.id, ids)}
+
+    async def _rows(self, query: Any, column: Any, ids: Iterable[str]) -> AsyncIterator[Any]:
+        wanted: Sequence[str] = list(dict.fromkeys(ids))
+        async with self._sessions() as session:
+            for start in range(0, len(wanted), _AT_ONCE):
+                for row in await session.scalars(query.where(column.in_(wanted[start : start + _AT_ONCE]))):
+                    yield row
+
+
+DELETED = (
+    select(ForgottenRow.id)
+    .where(or_(ForgottenRow.id == MessageOriginRow.document_id, ForgottenRow.id == MessageOriginRow.collection_id))
+    .correlate(MessageOriginRow)
+    .exists()
+)
+"""The condition for an origin whose document or collection is deleted."""

@@ -1,0 +1,241 @@
+"""What conversations need of their stores: conversations, messages, answers, feedback and deletions."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from footnote.edge.v1.answers_pb2 import AskRequest, Feedback, Rating
+from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.errors import NotFound
+from footnote_kit.paging import Page, Position
+
+from footnote_edge.conversations.origins import Origin
+
+
+class AlreadyStored(Exception):
+    """An answer of this id is stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Messages, and whether the list is incomplete because some were left out or deleted."""
+
+    messages: list[ConversationMessage]
+    whole: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Regeneration:
+    """A question to be answered again.
+
+    `asked` is its request. `topic` is the conversation's topic before it, from the answer `topic_of`. `replaced` is the
+    current answer, empty for none. For an edited question, `tail` lists the messages to remove, itself included; else
+    None.
+    """
+
+    conversation_id: str
+    question_id: str
+    asked: AskRequest
+    topic: str
+    topic_of: str
+    replaced: str
+    tail: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """A conversation's answer from which words were removed: memory search must forget it."""
+
+    tenant_id: str
+    user_id: str
+    conversation_id: str
+    message_id: str
+
+
+class StoredConversations(Protocol):
+    """Conversations of one user at a time; see `adapters.conversations.ConversationTable`."""
+
+    async def add(
+        self, scope: Scope, conversation_id: str, title: str, collections: Sequence[str]
+    ) -> Conversation | None:
+        """Create a conversation; None if its id exists."""
+
+    async def get(self, scope: Scope, conversation_id: str) -> Conversation | None:
+        """Return a conversation of the user."""
+
+    async def page(
+        self, scope: Scope, position: Position | None, most: int
+    ) -> tuple[list[Conversation], Conversation | None, int]:
+        """Return conversations as `listed` does, with their counts of messages; and the total."""
+
+    async def listed(
+        self, scope: Scope, position: Position | None, most: int
+    ) -> tuple[list[Conversation], Conversation | None]:
+        """Return conversations after a position, most recently used first; the last one if more follow."""
+
+    async def counts(self, conversation_ids: Sequence[str]) -> dict[str, int]:
+        """Return the number of current messages in each conversation."""
+
+    async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
+        """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
+
+    async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
+        """Give an untitled conversation a title."""
+
+    async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
+        """Delete a conversation with its messages and their feedback, under the same condition as `change`."""
+
+    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+        """Mark the conversation, permanently, as holding texts that must stay on this machine."""
+
+    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+        """Return those conversations that are marked so."""
+
+    async def first_question(self, conversation_id: str) -> str | None:
+        """Return the first question of an untitled conversation; None if it has a title or is deleted."""
+
+
+class StoredMessages(Protocol):
+    """Messages with all their words; see `adapters.messages.MessageTable`."""
+
+    async def page(
+        self, conversation_id: str, page: Page, *, superseded: bool
+    ) -> tuple[list[ConversationMessage], str, int]:
+        """Return a page of a conversation's messages, oldest first; the next page's token; the total."""
+
+    async def of_user(
+        self, scope: Scope, message_ids: Collection[str], *, answers_only: bool = False
+    ) -> list[ConversationMessage]:
+        """Return the user's messages by id, in any order."""
+
+    async def last_answers(self, conversation_ids: Sequence[str]) -> dict[str, str]:
+        """Return the id of the last answer in each conversation."""
+
+    async def repeated(self, scope: Scope, hashes: Sequence[str]) -> dict[str, set[str]]:
+        """Return the ids of the user's answers whose text hashes are given, by hash."""
+
+    async def current(self, message_ids: Collection[str]) -> set[str]:
+        """Return those messages that still have their words, belong to a conversation, and are not replaced."""
+
+    async def history(self, conversation_id: str, limit: int, before: str) -> list[ConversationMessage]:
+        """Return the last `limit` messages of a conversation or, if `before` exists, those before it."""
+
+    async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
+        """Add a question, once under its id."""
+
+    async def add_answer(
+        self, scope: Scope, conversation_id: str, answer: ConversationMessage, topic: str, origins: set[Origin]
+    ) -> None:
+        """Add an answer; raises as `Messages.add_answer`."""
+
+    async def unembedded(self, conversation_id: str) -> list[ConversationMessage]:
+        """Return the messages that are not marked as held by memory search, oldest first."""
+
+    async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
+        """Return tenant, user and id of conversations with such messages older than a time."""
+
+    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
+        """Mark these messages as held by memory search."""
+
+    async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
+        """Return those conversations with a question, or any message with `answers`, that contains a text."""
+
+    async def answers_with(self, conversation_ids: Sequence[str], text: str) -> list[tuple[str, str]]:
+        """Return conversation and id of answers that contain a text."""
+
+
+class Regenerations(Protocol):
+    """Replaces a question or its answer atomically; see `adapters.regeneration.RegenerationTable`."""
+
+    async def regenerated(self, scope: Scope, message_id: str) -> Regeneration:
+        """Return the question that a message is or answers; raises Aborted for a replaced answer."""
+
+    async def edited(self, scope: Scope, message_id: str) -> Regeneration:
+        """Return the question that a message is, with all messages to remove."""
+
+    async def replace(
+        self,
+        scope: Scope,
+        turn: Regeneration,
+        question: tuple[str, AskRequest],
+        answer: ConversationMessage,
+        topic: str,
+        origins: set[Origin],
+        *,
+        local_only: bool,
+    ) -> tuple[str, ...]:
+        """Put an answer, and an edited question by id and request, in place; return the ids of removed messages.
+
+        `local_only` marks the conversation, permanently, as holding texts that must stay on this machine. Raises
+        Aborted if the messages to replace have changed, AlreadyStored if this very answer exists already.
+        """
+
+
+class StoredAnswers(Protocol):
+    """Answers of one user at a time; see `adapters.answers.AnswerTable`."""
+
+    async def add(self, scope: Scope, answer: ConversationMessage, origins: set[Origin]) -> None:
+        """Store a standalone answer with its origins; raises AlreadyStored."""
+
+    async def get(self, scope: Scope, answer_id: str, since: datetime) -> ConversationMessage | None:
+        """Return an answer of the user: of a conversation, or a standalone one made after a time."""
+
+    async def delete(self, scope: Scope, answer_id: str, conversation_id: str) -> list[str]:
+        """Delete an answer and those that it has replaced; return the ids of what was deleted."""
+
+    async def sweep(self, before: datetime) -> int:
+        """Delete standalone answers made before a time; return how many there were."""
+
+
+class StoredFeedback(Protocol):
+    """Verdicts, one per user, answer and citation; see `adapters.feedback.FeedbackTable`."""
+
+    async def put(self, scope: Scope, feedback: Feedback) -> None:
+        """Store a verdict in place of an earlier one."""
+
+    async def remove(self, scope: Scope, answer_id: str, citation: int) -> None:
+        """Delete a verdict, if any."""
+
+    async def page(
+        self, scope: Scope, rating: Rating.ValueType, page: Page, conversation_id: str, *, everyones: bool
+    ) -> tuple[list[Feedback], str, int]:
+        """Return a page, newest first, the next page's token, and the total: the user's own, or `everyones`."""
+
+
+class Origins(Protocol):
+    """Origins of messages, and which of them are deleted; see `adapters.origins.OriginTable`."""
+
+    async def of(self, message_ids: Iterable[str]) -> dict[str, set[Origin]]:
+        """Return the origins of messages, by message id; messages without origins are missing."""
+
+    async def deleted(self, message_ids: Iterable[str]) -> set[str]:
+        """Return those messages with a deleted origin."""
+
+    async def gone(self, origins: Iterable[Origin]) -> set[str]:
+        """Return the ids of deleted documents and collections among the origins."""
+
+    async def noted(self, ids: Iterable[str]) -> set[str]:
+        """Return those ids of documents and collections, and hashes of texts, that are noted as deleted."""
+
+
+class Forgetting(Protocol):
+    """Removes deleted documents from stored answers of all users; see `adapters.forgetting.ForgettingTable`."""
+
+    async def documents(self, document_ids: Sequence[str]) -> list[Forgotten]:
+        """Remove documents from every answer derived from them; return those in conversations. Idempotent."""
+
+    async def collection(self, collection_id: str) -> list[Forgotten]:
+        """Remove a collection from every answer derived from it; delete such standalone answers."""
+
+    async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:
+        """Remove rows with own vectors from answers; their ids are not noted, as callers may use them again."""
+
+    async def sweep(self) -> list[Forgotten]:
+        """Remove origins that were deleted while an answer was written, and drop old notes."""
+
+
+def conversation_missing(conversation_id: str) -> NotFound:
+    """Return the error for a missing conversation."""
+    return NotFound(f"Conversation '{conversation_id}' not found", reason="CONVERSATION_NOT_FOUND")
