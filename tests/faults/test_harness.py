@@ -68,6 +68,11 @@ def test_a_seed_means_one_plan(mode: Mode) -> None:
     many = [plan(SHORT + seed, mode) for seed in range(60)]
     assert {step.kind for one in many for lane in one.lanes for step in lane} == set(STEPS)
     more = {"restart"} if mode.servers else set()
-    assert {fault.kind for one in many for fault in one.faults} == {"kill", "stop", "flap", "lock", *more}
+    assert {fault.kind for one in many for fault in one.faults} == {"kill", "term", "stop", "flap", "lock", *more}
     servers = {"postgres", "redis"} if mode.servers else set()
-    assert {victim for one in many for fault in one.faults for victim in fault.victims} > {"engine", "whole", *servers}
+    assert {victim for one in many for fault in one.faults for victim in fault.victims} > {
+        "engine",
+        "parsers",
+        "whole",
+        *servers,
+    }

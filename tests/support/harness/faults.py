@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -21,6 +22,8 @@ SUPERVISED = 1.0
 """Seconds between two looks at whether a launch has ended by itself."""
 READY = 240.0
 """Seconds in which every service must be ready after the last fault, on a crowded machine."""
+ENDS = 90.0
+"""Seconds in which a process must end after SIGTERM, on a crowded machine."""
 APPEARS = 120.0
 """Seconds in which a process that is to be struck must be there."""
 
@@ -81,6 +84,8 @@ class Faults:
         if fault.kind == "lock":
             [table] = fault.victims
             self._tables.lock(table, fault.hold)
+        elif fault.kind == "term":
+            self._terminate(fault.victims)
         elif fault.kind == "restart" or (set(fault.victims) & set(self._ground.servers) and fault.kind == "kill"):
             self._away(fault)
         elif fault.kind == "kill":
@@ -107,6 +112,20 @@ class Faults:
             self._running.kill(*own)
             self._running.spawn(*own)
         psutil.wait_procs(others, timeout=APPEARS)
+
+    def _terminate(self, victims: tuple[str, ...]) -> None:
+        """End processes in order, as a rolling restart does, and start them again."""
+        targets = tuple(self._running.processes) if "whole" in victims else victims
+        for target in targets:
+            process = self._running.processes.pop(target)
+            process.terminate()
+            try:
+                process.wait(ENDS)
+            except subprocess.TimeoutExpired:
+                self._world.problem(f"{target} did not end within {ENDS:g} s of SIGTERM")
+                process.kill()
+                process.wait()
+        self._running.spawn(*targets)
 
     def _hold(self, fault: Fault) -> None:
         """Stop processes where they stand for a while, once or in flaps."""
@@ -161,13 +180,16 @@ class Faults:
         target = "all" if victim == "edge" and not self._running.separate else victim
         if target in self._running.processes:
             return psutil.Process(self._running.processes[target].pid)
-        port = 0 if victim == "engine" else int(self._running.address(victim).rpartition(":")[2])
+        port = 0 if victim in ("engine", "parsers") else int(self._running.address(victim).rpartition(":")[2])
         for first in self._running.processes.values():
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
                 for child in psutil.Process(first.pid).children(recursive=True):
                     line = child.cmdline()
                     if victim == "engine":
                         if line and line[0].endswith("/milvus"):
+                            return child
+                    elif victim == "parsers":
+                        if "footnote_ingestion.worker.nursery" in line:
                             return child
                     elif child.name() == PART and port in {one.laddr.port for one in child.net_connections("tcp")}:
                         return child

@@ -22,7 +22,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support.harness import world as model
 from support.harness.caller import Caller, Told
 from support.harness.plan import Step
-from support.harness.talking import Talking
+from support.harness.vectors import OwnVectors
 from support.harness.world import Possible, Presence, World, sha256, text, word
 
 SIZES = (300, 500)
@@ -30,7 +30,7 @@ DIMENSIONS = (384, 64)
 """Chunk sizes and vector lengths that collections change between."""
 
 
-class Lane(Talking):
+class Lane(OwnVectors):
     """One lane of a round: its steps one after the other, and the things they are about by the plan's numbers."""
 
     def __init__(self, world: World, caller: Caller, seed: int, begun: Callable[[], None]) -> None:

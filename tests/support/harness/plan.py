@@ -18,6 +18,7 @@ SEPARATE = ("store", "ingestion", "indexing", "retrieval", "augmentation", "gene
 TOGETHER = ("ingestion", "retrieval", "edge")
 """A stage of each of the three processes of `serve all`; edge's is the first, without which the others end."""
 
+# Besides these, faults strike the engine, and the process from which ingestion forks its parsers.
 SERVERS = ("postgres", "postgres", "postgres", "redis")
 """As often as each is struck beside the other."""
 
@@ -28,12 +29,13 @@ TABLES = ("ingestion.documents", "indexing_revisions", "edge.messages", "dbos.wo
 STEPS = {
     "upload": 8, "duplicate": 1, "replace": 3, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
     "collect": 1, "describe": 1, "resize": 1, "move": 1, "drop": 1,
-    "converse": 1, "ask": 3, "retitle": 1, "forget": 1,
+    "converse": 1, "ask": 3, "rate": 1, "retitle": 1, "forget": 1,
+    "vectors": 2, "revise": 1, "unvector": 1,
     "key": 1, "revoke": 1,
 }  # fmt: skip
 """Steps by name and how often each comes up beside the others."""
 
-ABANDONED = {"upload", "replace", "retag", "describe", "retitle", "ask", "delete"}
+ABANDONED = {"upload", "replace", "retag", "describe", "retitle", "ask", "delete", "vectors", "revise", "unvector"}
 """What a caller may give up when its answer was lost."""
 
 
@@ -48,7 +50,7 @@ class Step:
     document: int = 0
     content: int = 0
     other: int = 0
-    """A conversation or a key."""
+    """A conversation, a key, or the step that added rows."""
     abandon: bool = False
     """The caller gives up when the first answer is lost."""
     repeat: bool = False
@@ -85,6 +87,7 @@ class _Intended:
     documents: dict[int, int] = field(default_factory=dict)
     conversations: list[int] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
+    vectors: list[int] = field(default_factory=list)
 
 
 def plan(seed: int, mode: Mode) -> Plan:
@@ -138,12 +141,20 @@ def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, 
                 del has.documents[document]
         case "converse":
             has.conversations.append(other := at)
-        case "ask" | "retitle" | "forget":
+        case "ask" | "rate" | "retitle" | "forget":
             if not has.conversations:
                 return None
             other = chance.choice(has.conversations)
             if kind == "forget":
                 has.conversations.remove(other)
+        case "vectors":
+            has.vectors.append(other := at)
+        case "revise" | "unvector":
+            if not has.vectors:
+                return None
+            other = chance.choice(has.vectors)
+            if kind == "unvector":
+                has.vectors.remove(other)
         case "key":
             has.keys.append(other := at)
         case "revoke":
@@ -161,16 +172,18 @@ def _fault(chance: random.Random, mode: Mode, after: int) -> Fault:
     if mode.servers and chance.random() < 0.5:
         return _beneath(chance, mode, after)
     stages: Sequence[str] = SEPARATE if mode.separate else TOGETHER
-    kind = chance.choices(["kill", "stop", "flap", "lock"], [6, 2, 1, 1])[0]
+    kind = chance.choices(["kill", "term", "stop", "flap", "lock"], [6, 1, 2, 1, 1])[0]
     delay, hold = chance.uniform(0, 0.3), chance.uniform(0.3, 2.5)
     again = chance.uniform(0, 2.0) if kind == "kill" and chance.random() < 1 / 3 else None
     if kind == "lock":
         victims: tuple[str, ...] = (chance.choice(TABLES if mode.servers else DATABASES),)
+    elif kind == "term":
+        victims = (chance.choice(SEPARATE),) if mode.separate else ("whole",)
     elif kind == "kill" and chance.random() < 0.15:
         victims = ("whole",)
     else:
         several = 2 if chance.random() < 0.3 else 1
-        victims = tuple(chance.sample([*stages, "engine"], several))
+        victims = tuple(chance.sample([*stages, "engine", "parsers"], several))
     return Fault(kind, victims, after, delay, hold, again)
 
 

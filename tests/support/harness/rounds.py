@@ -16,7 +16,7 @@ from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
 
 from support.deployment import Deployment
-from support.harness import audit, beneath, said
+from support.harness import audit, beneath, said, vectors
 from support.harness.caller import Caller
 from support.harness.faults import READY, Faults
 from support.harness.modes import Ground, Mode, ground
@@ -42,7 +42,7 @@ ENV = {
 CATEGORIES = ("lost", "doubled", "ghost", "half", "unfinished", "failed", "differs")
 
 STANDING = (
-    "documents", "documents in ERROR", "chunks", "jobs", "rows in the store", "files doomed by grace",
+    "documents", "documents in ERROR", "chunks", "own rows", "jobs", "rows in the store", "files doomed by grace",
     "spool folders of the dead", "questions owed to memory",
 )  # fmt: skip
 """Counts of what is there at an audit, of which the most is told."""
@@ -96,6 +96,8 @@ class Host:
         found += await _rest(lambda: beneath.store(running, tables, world))
         found += await _rest(lambda: beneath.files(running.folder, tables, world))
         found += await _rest(lambda: said.conversations(caller, world))
+        found += await _rest(lambda: said.ratings(caller, world))
+        found += await _rest(lambda: vectors.audit(caller, world))
         found += await _rest(lambda: said.memory(running, tables, world))
         found += await _rest(lambda: said.api_keys(caller, world))
         return found + await _rest(lambda: audit.found_again(caller, world, plan.seed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import conversations_pb2 as talk
 from footnote.edge.v1 import keys_pb2 as keys
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
@@ -35,6 +36,21 @@ async def conversations(caller: Caller, world: World) -> list[str]:
                 found.append(f"differs: conversation {one.id} has title {there.title!r}, told was {one.title}")
             found += await _messages(caller, one)
     return found
+
+
+async def ratings(caller: Caller, world: World) -> list[str]:
+    """Compare ratings with the model: each acknowledged one is listed, of answers that are there alone."""
+    request = answers.ListFeedbackRequest(page_size=1000)
+    listed = {one.answer_id: one.rating for one in await caller.pages("ListFeedback", request, "feedback")}
+    found = []
+    for one in world.conversations:
+        for question in one.questions:
+            rating = listed.pop(question.answer_id, 0)
+            if one.presence is Presence.THERE and not question.rating.allows(rating):
+                found.append(f"lost: answer {question.answer_id} has rating {rating}, told was {question.rating}")
+            elif one.presence is Presence.GONE and rating:
+                found.append(f"ghost: the rating of answer {question.answer_id} outlives its conversation")
+    return found + [f"ghost: nobody rated answer {one}" for one in listed]
 
 
 async def _messages(caller: Caller, one: model.Conversation) -> list[str]:

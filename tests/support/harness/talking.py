@@ -85,6 +85,19 @@ class Talking:
         self._world.counts["answers not stored"] += not kept
         return kept
 
+    async def _rate(self, step: Step) -> bool:
+        """Rate the newest answer of a conversation."""
+        one = self._conversations.get(step.other)
+        rated = next((each for each in reversed(one.questions) if each.answer_id), None) if one is not None else None
+        if rated is None:
+            return False
+        rating = answers.RATING_UP if step.number % 2 else answers.RATING_DOWN
+        request = answers.CreateFeedbackRequest(answer_id=rated.answer_id, rating=rating)
+        told = await self._caller.tell(step, lambda: self._caller.call("CreateFeedback", request))
+        if self._answered(step, told):
+            rated.rating.acknowledged(rating, told.lost)
+        return True
+
     async def _retitle(self, step: Step) -> bool:
         one = self._conversations.get(step.other)
         if one is None:

@@ -7,7 +7,7 @@ acknowledged. What was acknowledged and cannot have been changed since is certai
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -97,6 +97,7 @@ class Question:
     question_id: str = ""
     answer_id: str = ""
     """Empty when no answer came."""
+    rating: Possible = field(default_factory=lambda: Possible(0))
 
 
 @dataclass(slots=True)
@@ -126,6 +127,8 @@ class World:
     documents: list[Document] = field(default_factory=list)
     conversations: list[Conversation] = field(default_factory=list)
     keys: list[Key] = field(default_factory=list)
+    rows: defaultdict[str, dict[str, Possible]] = field(default_factory=lambda: defaultdict(dict))
+    """Texts of rows of own vectors, None for a deleted one, by collection and id."""
     operations: dict[str, str] = field(default_factory=dict)
     """What each long operation was begun for, by its id."""
     problems: list[str] = field(default_factory=list)
