@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[-+−–(]?[$€£¥]?\s?\d[\d\s.,:/%-]*\)?%?(?:\s?[$€
 
 
 _RANGE = re.compile(r"[<>≤≥] ?[0-9]{1,18}+|[0-9]{1,18}+ ?(?:[-–] ?[0-9]{1,18}+|\+)")
-_MOST_NAMING = 3
+_MOST_NAMING = 4
 _LONGEST_HEADER = 160
 _DAY = re.compile(r"\d{4}-\d\d?(?:-\d\d?)?(?: 00:00:00)?|\d{1,2}[./]\d{1,2}[./](?:\d\d){1,2}|\d{1,2}[./]\d{4}")
 
@@ -137,10 +137,13 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
     for column in range(min(width - 1, _MOST_NAMING)):
         texts = [row[column] if column < len(row) else "" for row in rows]
         figures = sum(looks_numeric(text) and not looks_like_year(text) and not is_range(text) for text in texts)
-        if column and figures * 2 > len(texts):
+        if column and figures * 2 > len(texts) and (named or len(set(seen)) == len(seen)):
             return frozenset(range(column))
-        seen = [(*before, text) for before, text in zip(seen, texts, strict=True)]
         named = named or figures * 2 <= len(texts)
+        above = ""
+        for at, text in enumerate(texts):  # an empty cell goes on naming what the cell above it names
+            above = text or above
+            seen[at] = (*seen[at], above)
         if named and len(set(seen)) == len(seen):
             return frozenset(range(column + 1))
     return frozenset({0})

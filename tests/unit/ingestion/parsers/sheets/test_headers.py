@@ -88,6 +88,24 @@ GRIDS: dict[str, tuple[Grid, list[str], dict[str, tuple[str, ...]]]] = {
         {"A3": ("In millions",), "B3": ("June 2023", "Goods"), "C4": ("June 2023", "Fees"),
          "E3": ("June 2022", "Goods"), "F5": ("June 2022", "Fees")},
     ),
+    "words below years": (
+        [["Item", 2020, 2030, 2030], ["Estimate", "usual", "lower", "upper"], ["Weight", 39.5, 4.25, 40],
+         ["Load", 3000.5, 300.25, 3100], ["Crew", 12, 8, 14]],
+        [],
+        {"B3": ("2020", "usual"), "C4": ("2030", "lower"), "D5": ("2030", "upper")},
+    ),
+    "a title with its number in a cell of its own": (
+        [[3, "Visits by area", None], [None, "Europe", "Asia"], ["Jan", 12.5, 27], ["Feb", 3, 4.5], ["Mar", 5, 6]],
+        [],
+        {"B3": ("Europe",), "C5": ("Asia",)},
+    ),
+    "a unit above the end of merged groups": (
+        [["Visits by area", None, None, None, None], [None, None, None, None, "thousands"],
+         ["Month", "Europe", None, "Asia", None], [None, "North", "South", "Near", "Far"], ["Jan", 12.5, 27, 3, 4],
+         ["Feb", 3, 4.5, 6, 8], ["Mar", 5, 6, 7, 7.5]],
+        ["A3:A4", "B3:C3", "D3:E3"],
+        {"B5": ("Europe", "North"), "E6": ("Asia", "Far")},
+    ),
     "words alone": (
         [["Name", "Role", "Town"], ["Ann", "Driver", "Ghent"], ["Bea", "Cook", "Liège"]],
         [],
@@ -230,6 +248,31 @@ def test_a_header_goes_on_below_a_blank_row_and_the_name_of_a_section(tmp_path: 
     assert found["C6"] == ("Shops",)
     assert found["B7"] == ("Homes",)
     assert found["C11"] == (), "a title between says that another table begins"
+
+
+def test_a_column_that_was_empty_above_a_blank_row_keeps_its_header(tmp_path: Path) -> None:
+    grid: Grid = [
+        ["Candidate", "Town", "Coast", "Total", "Remark"], ["Ann", 250, None, 250, "won"],
+        ["Bea", 180, None, 180, None],
+        [None], ["Cem", 70, 8, 78, None], [None], ["Dot", 7, 1, 8, 5],
+    ]  # fmt: skip
+    workbook(tmp_path / "a.xlsx", grid, [])
+    found = paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))
+    assert found["C5"] == ("Coast",)
+    assert found["D7"] == (), "figures where texts were: another table"
+
+
+def test_rows_are_named_by_cells_that_go_on_below_and_beside_codes(tmp_path: Path) -> None:
+    grid: Grid = [["Precinct", "How", "Cast"], ["Mill", "Early", 12], [None, "Late", 14], ["Hill", "Early", 15],
+                  [None, "Late", 16]]  # fmt: skip
+    workbook(tmp_path / "a.xlsx", grid, [])
+    found = kept(WorkbookParser(), tmp_path / "a.xlsx")
+    assert [row.headers for row in found] == [("Mill", "Early"), ("Late",), ("Hill", "Early"), ("Late",)]
+    grid = [["County", "Code", "Name", "Cast", "Valid"], [25, 1, "Mill", 12, 10], [25, 2, "Hill", 14, 14],
+            [25, 3, "Weir", 9, 7]]  # fmt: skip
+    workbook(tmp_path / "b.xlsx", grid, [])
+    found = kept(WorkbookParser(), tmp_path / "b.xlsx")
+    assert [row.headers for row in found] == [("25", "1", "Mill"), ("25", "2", "Hill"), ("25", "3", "Weir")]
 
 
 def test_measures_come_from_headers_titles_and_forms(tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ class GridWriter:
         self._decided = False
         self._headers: list[Headers] = []
         self._figures: frozenset[int] = frozenset()
+        self._texts: frozenset[int] = frozenset()
         self._table: TableRows | None = None
         self._header_row = 0
         self._unused: set[int] = set()
@@ -159,19 +160,25 @@ class GridWriter:
             naming = frozenset({0}) if self._pairs else naming_columns([values for _, values, _, _ in below])
             self._table = TableRows(self._out, paths, naming=naming, said=above, number=number)
         if found is not None:
-            self._figures = _figures(mine)
+            self._figures = self._texts = frozenset()
+        if self._headers:
+            self._figures |= _figures(mine)
+            self._texts |= _texts(mine)
         for row in below:
             self._write(*row)
 
     def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
         """Return whether the table header above fits these rows: same columns, figures in the same places.
 
-        Names alone may precede or separate them, as for sections.
+        Names alone may precede or separate them, as for sections. Columns that were empty so far may hold anything.
         """
         widths = [_width(row[1]) for row in rows if filled_cells(row[1]) > 1]
         if not self._headers or not widths or max(widths) > len(self._headers):
             return False
-        return _figures(own) <= self._figures or not self._figures
+        figures = _figures(own)
+        if figures <= self._figures or not self._figures:
+            return True
+        return bool(figures & self._figures) and not (figures - self._figures) & self._texts
 
     def _share(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
         """Give each of several adjacent tables its part of a row."""
@@ -245,6 +252,11 @@ def _is_header_alone(rows: Sequence[Row]) -> bool:
 def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
     """Return the columns that hold any figures."""
     return frozenset(column for row in own for column, value in enumerate(row) if value and looks_numeric(value))
+
+
+def _texts(own: Sequence[Sequence[str]]) -> frozenset[int]:
+    """Return the columns that hold any texts."""
+    return frozenset(column for row in own for column, value in enumerate(row) if value and not looks_numeric(value))
 
 
 def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:

@@ -102,7 +102,7 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
         years = [column for column, kind in kinds.items() if kind == "y"]
         texts = [column for column, kind in kinds.items() if kind == "t"]
         below = own[at + 1 :]
-        if years_above and row[0] and years_above[0]:
+        if years_above and row[0] and years_above[0] and not _tells_apart(years_above, row, texts):
             return at  # the column of names has its header already, and this is a name
         if _is_numbering(row) and at and below:
             continue
@@ -112,9 +112,30 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
             years_above = row
             continue
         count = len(numbers) + len(years)
+        if count == 1 and _is_above_names(own, at, figures):
+            continue
         if count > len(texts) or (count and count == len(texts) and at > 0):
             return at
     return None
+
+
+def _tells_apart(years: Sequence[str], row: Sequence[str], texts: Sequence[int]) -> bool:
+    """Return whether texts below years name columns: each year is repeated under another text."""
+    under = [(years[column], row[column]) for column in texts if column < len(years)]
+    return len({year for year, _ in under}) < len(set(under)) == len(under)
+
+
+def _is_above_names(own: Grid, at: int, figures: frozenset[int]) -> bool:
+    """Return whether a row with one figure, as the number of a table, is above all names of columns of figures."""
+    if any(kind_of(row[column]) == "t" for row in own[:at] for column in figures if column < len(row)):
+        return False
+    for row in own[at + 1 :]:
+        kinds = [kind_of(row[column]) for column in figures if column < len(row)]
+        if kinds.count("n"):
+            return False
+        if kinds.count("t") > 1:
+            return True
+    return False
 
 
 def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
@@ -169,7 +190,7 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     filled = [column for column, text in enumerate(mine) if text]
     if not filled:
         return any(row)
-    if any(len(mine[column]) > _LONGEST_GROUP for column in filled):
+    if any(len(mine[column]) > _LONGEST_GROUP or kind_of(mine[column]) == "n" for column in filled):
         return False
     if len(filled) > 1:
         return any(column in figures for column, text in enumerate(row) if text)
@@ -178,6 +199,8 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     below = rows[at + 1]
     if column == 0:
         return len(covers) == 1 and below[0] == mine[0] != "" and not own[at + 1][0]  # it covers the rows below too
+    if column < len(below) and below[column] and not own[at + 1][column]:
+        return False  # it stands over the end of a merged group: a unit, or a remark
     return len(covers) > 1 or column in figures
 
 
