@@ -46,6 +46,8 @@ class Beside:
     """What the file declares about its tables."""
     merged: list[Range] = field(default_factory=list)
     """Merged cells, if calamine does not report them."""
+    across: list[Range] = field(default_factory=list)
+    """Texts centred across the empty cells beside them."""
 
 
 class BesideCells(Protocol):

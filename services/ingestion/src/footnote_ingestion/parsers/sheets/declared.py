@@ -29,6 +29,8 @@ class Declared:
     right: int
     header_rows: int = 1
     name: str = ""
+    naming: int = 1
+    """How many columns at the left name its rows."""
 
 
 @dataclass(slots=True)
@@ -37,9 +39,16 @@ class Said:
 
     tables: list[Declared] = field(default_factory=list)
     headers_end: set[int] = field(default_factory=set)
-    """Last rows of headers: of a filter, or of the rows repeated on each printed page."""
+    """Header rows of filters."""
     frozen: int | None = None
     """The last row of a frozen pane."""
+    repeated: int | None = None
+    """The last of the rows repeated on each printed page."""
+
+    @property
+    def lasting(self) -> frozenset[int]:
+        """The rows that stay above all rows below them, on the screen or on each page."""
+        return frozenset(row for row in (self.frozen, self.repeated) if row is not None)
 
 
 def table_of(reference: str, header_rows: int, name: str) -> Declared | None:
@@ -72,14 +81,32 @@ def _tables(package: zipfile.ZipFile, part: str) -> list[Declared]:
         return []
     found: list[Declared] = []
     for relation in etree.fromstring(package.read(path), xml_parser()).iterchildren(tag=etree.Element):
-        if not relation.get("Type", "").endswith("/table") or len(found) >= _MOST_TABLES:
+        kind = relation.get("Type", "").rpartition("/")[2]
+        if kind not in ("table", "pivotTable") or len(found) >= _MOST_TABLES:
             continue
         target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
         root = etree.fromstring(package.read(target), xml_parser())
-        one = table_of(root.get("ref", ""), int(root.get("headerRowCount", "1")), root.get("displayName", ""))
+        if kind == "table":
+            one = table_of(root.get("ref", ""), int(root.get("headerRowCount", "1")), root.get("displayName", ""))
+        else:
+            one = _pivot(root)
         if one is not None:
             found.append(one)
     return found
+
+
+def _pivot(root: etree._Element) -> Declared | None:
+    """Return a pivot table (ECMA-376 part 1, 18.10.1.49) without the row of captions above its column headers."""
+    place = root.find(f"{_MAIN}location")
+    found = corners(place.get("ref", "")) if place is not None else None
+    if place is None or found is None:
+        return None
+    top, left, bottom, right = found
+    body, naming = int(place.get("firstDataRow", "1")), int(place.get("firstDataCol", "1"))
+    header = max(min(int(place.get("firstHeaderRow", "1")), body - 1), 0)
+    if not 0 < body <= bottom - top or not 0 < naming <= right - left:
+        return None
+    return Declared(top + header, left, bottom, right, body - header, root.get("name", ""), naming)
 
 
 def _print_titles(package: zipfile.ZipFile, sheets: Sequence[str], found: Mapping[str, Said]) -> None:
@@ -91,7 +118,7 @@ def _print_titles(package: zipfile.ZipFile, sheets: Sequence[str], found: Mappin
             continue
         if name.get("name") == "_xlnm.Print_Titles":
             for rows in _ROWS.finditer((name.text or "").replace("$", "")):
-                found[names[at]].headers_end.add(int(rows[2]) - 1)
+                found[names[at]].repeated = int(rows[2]) - 1
         elif name.get("name") == "_xlnm._FilterDatabase":
             filtered = corners((name.text or "").rpartition("!")[2])
             if filtered is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.rows import Headers, SheetPlaces, Span, TableRows, Typed, pack_anchors
@@ -27,16 +27,24 @@ class GridWriter:
 
     Blank rows separate tables. Each part's header is searched for in its first rows; rows above it are written
     unchanged. A part without a header keeps the header above if its columns fit. `known` are rows that the file
-    declares as the last of a header.
+    declares as the last of a header; those also in `lasting` head all parts below.
     """
 
     def __init__(
-        self, out: BlockWriter, sheet: str, left: int, known: frozenset[int] = frozenset(), *, apart: bool = True
+        self,
+        out: BlockWriter,
+        sheet: str,
+        left: int,
+        known: frozenset[int] = frozenset(),
+        lasting: frozenset[int] = frozenset(),
+        *,
+        apart: bool = True,
     ) -> None:
         self._out = out
         self._sheet, self._left = sheet, left
         self._places = SheetPlaces(sheet, left)
-        self._known = known
+        self._known, self._lasting = known, lasting
+        self._lasting_headers: list[Headers] = []
         self._apart = apart
         self._pending: list[Row] = []
         self._decided = False
@@ -78,12 +86,12 @@ class GridWriter:
             self._settle(rows)
             self._end_part()
 
-    def begin(self, paths: Sequence[Headers], header_row: int, name: str, said: Sequence[str] = ()) -> None:
+    def begin(self, paths: Sequence[Headers], header_row: int, name: str, naming: Collection[int]) -> None:
         """Begin a table with a declared header; its rows follow."""
         self._headers = list(paths)
         self._header_row, self._decided = header_row, True
         self._unused = {column for column, path in enumerate(paths) if path}
-        self._table = TableRows(self._out, self._headers, naming={0}, name=name, said=said)
+        self._table = TableRows(self._out, self._headers, naming=naming, name=name)
 
     def _end_part(self) -> None:
         if self._pending:
@@ -121,7 +129,11 @@ class GridWriter:
         own = _owns(rows)
         if self._apart and (parts := _tables_beside(own)):
             self._beside = [
-                (start, end, GridWriter(self._out, self._sheet, self._left + start, self._known, apart=False))
+                (
+                    start,
+                    end,
+                    GridWriter(self._out, self._sheet, self._left + start, self._known, self._lasting, apart=False),
+                )
                 for start, end in parts
             ]
             for row in rows:
@@ -129,7 +141,7 @@ class GridWriter:
             return
         self._decided = True
         self._out.numbers.learn(own)
-        self._pairs = are_pairs(own)
+        self._pairs = not self._lasting_headers and are_pairs(own)
         self._begin_part(rows, own, None if self._pairs else self._find(rows))
 
     def _begin_part(self, rows: list[Row], own: list[Sequence[str]], found: headers.Header | None) -> None:
@@ -139,7 +151,8 @@ class GridWriter:
             below = rows
         elif found is None:
             if not self._fits_above(rows, own):
-                self._headers = []
+                fits = max(_width(row[1]) for row in rows) <= len(self._lasting_headers)
+                self._headers = self._lasting_headers if fits else []
             below = rows
         else:
             for at, (number, _, _, _) in enumerate(rows[: found.body]):
@@ -147,6 +160,8 @@ class GridWriter:
                     above += [value for value in own[at] if value]
                     self._lines(number, own[at])
             self._headers = list(found.paths)
+            if any(row[0] in self._lasting for row in rows[found.first : found.body]):
+                self._lasting_headers = self._headers
             below = rows[found.body :]
             self._header_row = rows[found.first][0]
             self._unused = {column for column, path in enumerate(self._headers) if path}

@@ -40,6 +40,8 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     it.
     """
     figures = _columns_of_figures(own)
+    if known_last is not None and filled_cells(own[known_last]) < 2:
+        known_last = None  # what is declared is a title
     if known_last is None and not figures:
         return _by_words(rows, own)
     body = _first_of_body(own, figures) if known_last is None else known_last + 1

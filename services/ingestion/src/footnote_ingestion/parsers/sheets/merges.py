@@ -6,8 +6,30 @@ from collections.abc import Iterable
 
 # Limit on covered cells to fill per sheet; a file can claim any number with a few bytes.
 _MOST_FILLED = 500_000
+_MOST_ACROSS = 10_000
 _NONE: frozenset[int] = frozenset()
 Range = tuple[tuple[int, int], tuple[int, int]]
+
+
+class Across:
+    """Collects texts centred across empty cells, which look like merged cells; takes cells so formatted in order."""
+
+    def __init__(self) -> None:
+        self.ranges: list[Range] = []
+        self._row = self._first = self._last = -1
+
+    def cell(self, row: int, column: int, *, filled: bool) -> None:
+        """Take a cell: a filled one begins a range, an empty one next to it continues it."""
+        if filled:
+            self._row, self._first, self._last = row, column, column
+        elif row == self._row and column == self._last + 1:
+            if self._last > self._first:
+                self.ranges.pop()
+            self._last = column
+            if len(self.ranges) < _MOST_ACROSS:
+                self.ranges.append(((row, self._first), (row, column)))
+            else:
+                self._row = -1
 
 
 class Merges:

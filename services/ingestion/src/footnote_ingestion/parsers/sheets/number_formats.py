@@ -19,6 +19,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
+from footnote_ingestion.parsers.sheets.merges import Across, Range
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
@@ -105,7 +106,10 @@ class NumberFormats:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._styles: dict[str, NumberFormat] = {}
+        self._centred: frozenset[str] = frozenset()
         self._parts: dict[str, str] = {}
+        self.across: list[Range] = []
+        """Texts of the sheet last read that are centred across empty cells."""
         self.damaged = False
         """Whether there are unreadable formats."""
         if not zipfile.is_zipfile(path):
@@ -114,16 +118,18 @@ class NumberFormats:
             with zipfile.ZipFile(path) as package:
                 if not _has_styles(package):
                     return
-                self._styles = _styles(package)
-                self._parts = sheet_parts(package) if self._styles else {}
+                self._styles, self._centred = _styles(package)
+                self._parts = sheet_parts(package) if self._styles or self._centred else {}
         except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
             self._styles, self.damaged = {}, True
 
     def of_sheet(self, name: str) -> Mapping[tuple[int, int], NumberFormat]:
         """Return the formats by (row, column), from 0, of the sheet's cells that hold a number."""
         part = self._parts.get(name)
+        self.across = []
         if part is None:
             return {}
+        across = Across()
         found: dict[tuple[int, int], NumberFormat] = {}
         try:
             with zipfile.ZipFile(self._path) as package, package.open(part) as stream:
@@ -133,10 +139,13 @@ class NumberFormats:
                         style = self._styles.get(cell.get("s", ""))
                         if style is not None and cell.get("t", "n") == "n" and cell.get("r"):
                             found[cell_position(cell.get("r"))] = style
+                        if self._centred and cell.get("s", "") in self._centred and cell.get("r"):
+                            across.cell(*cell_position(cell.get("r")), filled=len(cell) > 0)
                     row.clear()
         except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
             self.damaged = True
             return {}
+        self.across = across.ranges
         return found
 
 
@@ -148,18 +157,22 @@ def _has_styles(package: zipfile.ZipFile) -> bool:
     return any(item.get("Type", "").endswith("/styles") for item in relations.iterchildren(tag=etree.Element))
 
 
-def _styles(package: zipfile.ZipFile) -> dict[str, NumberFormat]:
-    """Return the number formats by index of cell style, without plain ones."""
+def _styles(package: zipfile.ZipFile) -> tuple[dict[str, NumberFormat], frozenset[str]]:
+    """Return the number formats by index of cell style, without plain ones, and the styles centred across cells."""
     root = etree.fromstring(package.read("xl/styles.xml"), xml_parser())
     codes = dict(_BUILT_IN)
     for item in root.iterfind(f"{_MAIN}numFmts/{_MAIN}numFmt"):
         codes[int(item.get("numFmtId", "0"))] = item.get("formatCode", "")
     styles: dict[str, NumberFormat] = {}
+    centred: set[str] = set()
     for index, style in enumerate(root.iterfind(f"{_MAIN}cellXfs/{_MAIN}xf")):
         found = parse(codes.get(int(style.get("numFmtId", "0")), "General"))
         if found is not None:
             styles[str(index)] = found
-    return styles
+        alignment = style.find(f"{_MAIN}alignment")
+        if alignment is not None and alignment.get("horizontal") == "centerContinuous":
+            centred.add(str(index))
+    return styles, frozenset(centred)
 
 
 def sheet_parts(package: zipfile.ZipFile) -> dict[str, str]:

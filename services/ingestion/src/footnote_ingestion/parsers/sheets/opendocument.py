@@ -17,7 +17,7 @@ from lxml import etree  # type: ignore[import-untyped]
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.opendocument import has_picture
-from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE
+from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.declared import table_of
 
@@ -25,10 +25,14 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _RANGE, _SHAPES = f"{_TABLE}database-range", f"{_TABLE}shapes"
+_REPEATED = f"{_TABLE}table-header-rows"
+_CONFIG = "{urn:oasis:names:tc:opendocument:xmlns:config:1.0}"
+_FROZEN = "2"
+_MOST_FROZEN = 12
 _DRAW = "{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}"
 _DRAWN = tuple(f"{{urn:oasis:names:tc:opendocument:xmlns:drawing:1.0}}{name}" for name in ("object", "object-ole"))
 _AUTHOR = "{http://purl.org/dc/elements/1.1/}creator"
-CONTENT = "content.xml"
+CONTENT, _SETTINGS = "content.xml", "settings.xml"
 _AROUND, _AFTER = re.compile(r"[^0-9]*"), re.compile(r"(?<![^0-9])[^0-9]*+\Z")
 _NUMBERS = ("float", "percentage", "currency")
 _UNSEEN = ("collapse", "filter")
@@ -78,13 +82,14 @@ class OdsCells:
             try:
                 for sheet, last in self._read():
                     self._sheets[sheet] = last
+                self._panes()
             except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
                 last.unreadable += 1  # the part before the damage is known; calamine has the values
         return self._sheets.get(name) or Beside(unreadable=1)
 
     def _read(self) -> Iterator[tuple[str, Beside]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
-        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, _SHAPES, *_DRAWN)
+        tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, _SHAPES, _REPEATED, *_DRAWN)
         sheet = _new()
         with zipfile.ZipFile(self._path) as package, package.open(CONTENT) as stream:
             for event, element in etree.iterparse(stream, events=("start", "end"), tag=tags, **options):
@@ -92,6 +97,9 @@ class OdsCells:
                     if event == "start":
                         sheet = _new()
                         yield element.get(f"{_TABLE}name", ""), sheet.beside
+                elif element.tag == _REPEATED:
+                    if event == "end" and sheet.row:
+                        sheet.beside.said.repeated = sheet.row - 1
                 elif element.tag == _RANGE:
                     if event == "end":
                         self._declare(element)
@@ -107,6 +115,19 @@ class OdsCells:
                     if element.tag == tags[1]:
                         _take(element, sheet)
                     element.clear()
+
+    def _panes(self) -> None:
+        """Record the frozen rows of each sheet, from the settings of its view."""
+        with zipfile.ZipFile(self._path) as package:
+            if _SETTINGS not in package.namelist():
+                return
+            root = etree.fromstring(package.read(_SETTINGS), xml_parser())
+        for sheet in root.iterfind(f".//{_CONFIG}config-item-map-named/{_CONFIG}config-item-map-entry"):
+            said = {item.get(f"{_CONFIG}name"): item.text for item in sheet.iterchildren(f"{_CONFIG}config-item")}
+            rows = said.get("VerticalSplitPosition") or ""
+            found = (self._sheets or {}).get(sheet.get(f"{_CONFIG}name", ""))
+            if found is not None and said.get("VerticalSplitMode") == _FROZEN and rows.isdecimal():
+                found.said.frozen = int(rows) - 1 if 0 < int(rows) <= _MOST_FROZEN else None
 
     def _declare(self, element: etree._Element) -> None:
         """Record a declared database range; its first row is a header unless the file denies that."""

@@ -19,9 +19,11 @@ class SheetWriter:
     def __init__(self, out: BlockWriter, sheet: str, left: int, said: Said | None = None) -> None:
         said = said or Said()
         known = set(said.headers_end)
+        if said.repeated is not None:
+            known.add(said.repeated)
         if not known and said.frozen is not None:
             known.add(said.frozen)
-        self._rest = GridWriter(out, sheet, left, frozenset(known))
+        self._rest = GridWriter(out, sheet, left, frozenset(known), said.lasting)
         self._declared = [
             _Declared(one, GridWriter(out, sheet, one.left, apart=False), left)
             for one in sorted(said.tables, key=lambda one: (one.top, one.left))
@@ -77,7 +79,7 @@ class _Declared:
             self._begun = True
             width = self.end - self.start
             paths = [header_path([row[at] for row in self._heads if at < len(row)]) for at in range(width)]
-            self.writer.begin(paths, self.declared.top, self.declared.name)
+            self.writer.begin(paths, self.declared.top, self.declared.name, range(self.declared.naming))
         inside = frozenset(column - self.start for column in covered if self.start <= column < self.end)
         self.writer.row(number, mine, inside, typed[self.start : self.end] if typed is not None else None)
 

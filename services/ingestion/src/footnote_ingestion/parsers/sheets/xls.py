@@ -10,9 +10,13 @@ from footnote_text.a1 import cell_name
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.declared import Said
+from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
 
 _MOST_COMMENTS = 10_000
+_EMPTY = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
+_CENTRED_ACROSS = 6
+"""Horizontal alignment (MS-XLS 2.4.353): centred across this cell and the empty cells with it that follow."""
 _MOST_FROZEN = 12
 
 
@@ -33,7 +37,8 @@ class XlsCells:
             sheet = self._book.sheet_by_name(name)
             found = Beside(
                 numbers=self._numbers(sheet),
-                said=Said(frozen=_frozen(sheet)),
+                said=self._said(sheet),
+                across=self._across(sheet),
                 hidden=sum(bool(row.hidden) for at, row in sheet.rowinfo_map.items() if at < sheet.nrows)
                 + sum(bool(column.hidden) for at, column in sheet.colinfo_map.items() if at < sheet.ncols),
                 comments=[
@@ -56,6 +61,30 @@ class XlsCells:
                     if form is not None:
                         found[row, column] = form
         return found
+
+    def _said(self, sheet: xlrd.sheet.Sheet) -> Said:
+        """Return what built-in names and panes say of a sheet's headers."""
+        said = Said(frozen=_frozen(sheet))
+        for name in self._book.name_obj_list:
+            if not name.builtin or name.scope != sheet.number or name.name not in ("Print_Titles", "_FilterDatabase"):
+                continue
+            for area in name.result.value if name.result is not None and isinstance(name.result.value, list) else ():
+                _, _, top, end, left, right = area.coords
+                if name.name == "_FilterDatabase":
+                    said.headers_end.add(top)
+                elif end - top <= _MOST_FROZEN and right - left >= sheet.ncols:
+                    said.repeated = end - 1
+        return said
+
+    def _across(self, sheet: xlrd.sheet.Sheet) -> list[Range]:
+        """Return texts centred across empty cells."""
+        centred = {at for at, style in enumerate(self._book.xf_list) if style.alignment.hor_align == _CENTRED_ACROSS}
+        found = Across()
+        for row in range(sheet.nrows if centred else 0):
+            for column in range(sheet.row_len(row)):
+                if sheet.cell_xf_index(row, column) in centred:
+                    found.cell(row, column, filled=sheet.cell_type(row, column) not in _EMPTY)
+        return found.ranges
 
 
 def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:

@@ -48,6 +48,7 @@ class XlsxCells:
         if self._binary:
             return Beside(unseen=True)
         found = Beside(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
+        found.across = self._numbers.across
         found.unreadable += self._numbers.damaged
         part = self._parts.get(name)
         if part is None:
