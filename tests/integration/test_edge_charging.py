@@ -10,9 +10,9 @@ from typing import Any
 import httpx2
 import pytest
 from footnote.edge.v1.answers_pb2 import AskRequest
+from footnote_edge import offline
 from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
-from footnote_edge.gateway import allowances
 from footnote_edge.gateway.ports import Spent
 from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
@@ -83,7 +83,7 @@ async def ask(served: Served, door: str) -> None:
 
 async def charged(folder: Path, at_least: int = 1) -> Spent:
     """Return what is written down for today, as soon as there are so many tokens of answers."""
-    opened, _ = await allowances.offline(folder)
+    opened, _ = await offline.limits(folder)
     try:
         async with asyncio.timeout(60):
             while True:

@@ -12,6 +12,7 @@ from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, SearchRequest
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 from footnote.edge.v1.system_pb2 import GetUsageRequest, ListUserUsageRequest
 from footnote.types.v1.collection_pb2 import GenerationSettings
+from footnote_edge import offline
 from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.app import build
 from footnote_edge.gateway import allowances
@@ -80,7 +81,7 @@ class Edge:
 
     async def used(self, tenant: str = "default") -> Spent:
         """What is written down for today."""
-        opened, _ = await allowances.offline(self.folder)
+        opened, _ = await offline.limits(self.folder)
         try:
             return await UsageTable(opened).of(tenant, datetime.now(UTC).date().isoformat())
         finally:
@@ -152,7 +153,7 @@ async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monk
 
 async def test_replicas_take_from_one_day(edge: Edge) -> None:
     """Two meters on one database, as two replicas have."""
-    opened = [await allowances.offline(edge.folder) for _ in range(2)]
+    opened = [await offline.limits(edge.folder) for _ in range(2)]
     try:
         await opened[0][1].set("acme", {"tokens_per_day": 1000})
         meters = [Meter(UsageTable(database), allowed) for database, allowed in opened]
@@ -225,7 +226,7 @@ async def test_a_tenant_may_be_allowed_more_or_less(
     monkeypatch.setenv("FOOTNOTE_EDGE_MAX_DOCUMENTS_PER_TENANT", "7")
     monkeypatch.setattr(allowances, "CACHE_SECONDS", 0.0)
     stub = await edge.start()
-    opened, book = await allowances.offline(edge.folder)
+    opened, book = await offline.limits(edge.folder)
     try:
         await book.set("default", {"tokens_per_day": 0, "bytes": 5000, "collections": 3})
     finally:
