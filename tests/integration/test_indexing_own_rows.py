@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.types.v1.vector_pb2 import VectorRow
-from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
 from footnote_kit.errors import Aborted, FootnoteError
 from footnote_kit.testing import serve_app
@@ -86,16 +86,16 @@ async def test_a_deadline_in_the_commit_leaves_the_rows_that_were_there(
 ) -> None:
     await client.create("commit", embedding={"provider": "none", "dimensions": 2})
     await adding(client, "commit", rows(2, "First"))
-    publish = RowLedger.publish
+    publish = RowTable.publish
 
-    async def last(self: RowLedger, *arguments: Any) -> Any:
+    async def last(self: RowTable, *arguments: Any) -> Any:
         before = await publish(self, *arguments)
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
         return before
 
-    monkeypatch.setattr(RowLedger, "publish", last)
+    monkeypatch.setattr(RowTable, "publish", last)
     with pytest.raises((asyncio.CancelledError, FootnoteError)):
         await adding(client, "commit", rows(3, "Second"))
     monkeypatch.undo()

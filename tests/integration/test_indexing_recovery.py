@@ -14,9 +14,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import Generations
-from footnote_indexing.adapters.inventory import Inventory
-from footnote_indexing.adapters.row_ledger import RowLedger
+from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.inventory import InventoryTable
+from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.recovery import Findings, Recovery
@@ -58,7 +58,7 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:
     database = Database("", tmp_path / "indexing")
-    recovery = Recovery(Inventory(database), Generations(database), StoreWriter(store, Settings()))
+    recovery = Recovery(InventoryTable(database), GenerationTable(database), StoreWriter(store, Settings()))
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         collection = await client.create("recovery")
@@ -109,8 +109,8 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
     uri: str, store: VectorStore, tmp_path: Path, accepted: bool
 ) -> None:
     database = Database("", tmp_path / "indexing")
-    lists = RowLedger(database) if accepted else None
-    recovery = Recovery(Inventory(database), Generations(database), StoreWriter(store, Settings()), lists)
+    lists = RowTable(database) if accepted else None
+    recovery = Recovery(InventoryTable(database), GenerationTable(database), StoreWriter(store, Settings()), lists)
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         name = f"own-{accepted}"

@@ -192,7 +192,7 @@ NOT_TEXTS = frozenset(
     footnote_cli.installed.found footnote_kit.plugins.installed footnote_conformance.stages.library.blocks_of
     footnote_conformance.rules.places_of
     footnote_ingestion.model.values.new_key footnote_ingestion.parsers.tables.cell_range
-    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.adapters.ledger.collection_key
+    footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.model.collection_key
     footnote_retrieval.model.degradation footnote_augmentation.adapters.http.creator
     footnote_cli.targets.how_many footnote_text.locales.known footnote_text.locales.choose
     footnote_generation.verification.opinion.reconsider footnote_edge.asking.answering.manifest
@@ -206,7 +206,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.identifiers.checked_name footnote_kit.identifiers.checked_group
     footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
-    footnote_providers.onnx_files.find_files footnote_indexing.adapters.sharing.ambiguous
+    footnote_providers.onnx_files.find_files footnote_indexing.collections.rules.ambiguous
     footnote_generation.answering.markup.spaced footnote_augmentation.adapters.cosine.embedding_of
     footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
     footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key

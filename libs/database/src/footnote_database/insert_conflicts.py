@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy.exc import IntegrityError
 
@@ -12,7 +12,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def again_on_conflict(change: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
+def again_on_conflict(change: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return a change, a whole transaction, that is retried once after a conflict on an inserted row.
 
     Between the read and the insert, a concurrent transaction may have inserted the row; the second read sees it. This

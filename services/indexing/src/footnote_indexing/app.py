@@ -23,16 +23,16 @@ from footnote_store.loading import Loading
 from footnote_store.registry import chosen, open_store
 
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
-from footnote_indexing.adapters.chunk_ledger import ChunkLedger
 from footnote_indexing.adapters.collection_table import CollectionTable
-from footnote_indexing.adapters.database import FILE, TRAITS, Database
-from footnote_indexing.adapters.generations import Generations
-from footnote_indexing.adapters.inventory import Inventory
-from footnote_indexing.adapters.ledger import Ledger
-from footnote_indexing.adapters.owing import Owing
-from footnote_indexing.adapters.row_ledger import RowLedger
-from footnote_indexing.adapters.samples import SAMPLES
-from footnote_indexing.adapters.switching import Switching
+from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database
+from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.inventory import InventoryTable
+from footnote_indexing.adapters.ledger import LedgerTable
+from footnote_indexing.adapters.model_moves import ModelMoveTable
+from footnote_indexing.adapters.purge_list import PurgeTable
+from footnote_indexing.adapters.row_ledger import RowTable
+from footnote_indexing.adapters.searched_chunks import SearchedChunkTable
+from footnote_indexing.adapters.vector_claims import VectorClaimTable
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
@@ -75,9 +75,9 @@ async def build(runtime: Runtime) -> App:
         cache = SqliteCache(folder / "embeddings.db", settings.cache_ttl)
     store = open_store(runtime)
     writer = StoreWriter(store, settings)
-    ledger = Ledger(database)
-    generations = Generations(database)
-    inventory = Inventory(database)
+    ledger = LedgerTable(database)
+    generations = GenerationTable(database)
+    inventory = InventoryTable(database)
     vectorizers = Vectorizers(cache, DefaultSettings())
     permitted = Permitted(Egress.load(), vectorizers)
     deployed = deployment("", "chunking", "embedding")
@@ -85,38 +85,38 @@ async def build(runtime: Runtime) -> App:
         deployed.embedding.ClearField("provider")  # each collection stores its own provider
     begun = permitted.for_new(Scope(), TextBounds())
     _log.info("default_embedder", provider=begun.provider, words=begun.words)
-    rows = RowLedger(database)
-    table = CollectionTable(database, generations, ledger)
+    rows = RowTable(database)
+    table = CollectionTable(database, generations)
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
-    switching = Switching(database, generations, settings.rollback_window)
+    moves = ModelMoveTable(database, generations, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
-    turns = DocumentLocks()
+    locks = DocumentLocks()
     indexing = Indexing(
-        collections, generations, ledger, vectorizers, writer, switching, settings, database, permitted, cutters, turns
+        collections, generations, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks
     )
     # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
     recovery = Recovery(inventory, generations, writer, rows if parts.accepts(TRAITS.part) else None)
-    sweeper = Sweeper(ledger, generations, writer, indexing, recovery, settings)
+    sweeper = Sweeper(PurgeTable(database), generations, writer, indexing, recovery, settings)
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
-    owing = Owing(database)
-    await owing.forget_claims()
-    owed = OwedVectors(owing, generations, writer, vectorizers, turns)
+    claims = VectorClaimTable(database)
+    await claims.forget_claims()
+    owed = OwedVectors(claims, generations, writer, vectorizers, locks)
     payments = PeriodicTasks("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
         indexing,
         collections,
-        VectorTexts(database, collections, indexing, vectorizers, ledger, rows, writer, settings),
-        OwnRows(collections, rows, writer, switching),
+        VectorTexts(collections, indexing, vectorizers, ledger, rows, writer, settings),
+        OwnRows(collections, rows, writer, moves),
         Messages(store, vectorizers, permitted),
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),
         vectorizers,
         inventory,
-        Relabelling(collections, generations, ledger, writer, store, turns),
-        ChunkReading(collections, ChunkLedger(database), writer),
+        Relabelling(collections, generations, ledger, writer, store, locks),
+        ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
     )
     groups = GroupServicer(
-        GroupIndexing(collections, switching, ledger, vectorizers, writer, permitted, cutters, turns, settings)
+        GroupIndexing(collections, moves, ledger, vectorizers, writer, permitted, cutters, locks, settings)
     )
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")

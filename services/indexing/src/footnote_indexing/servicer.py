@@ -19,11 +19,11 @@ from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
 from google.protobuf import json_format
 
-from footnote_indexing.adapters.inventory import Inventory
 from footnote_indexing.chunking.drafts import settings_digest
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
 from footnote_indexing.collections.providers import Providers
+from footnote_indexing.ports import Inventory
 from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.index_document import Part, Result
 from footnote_indexing.revisions.indexing import Indexing

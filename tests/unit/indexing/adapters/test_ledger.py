@@ -11,9 +11,11 @@ import pytest
 import sqlalchemy as sa
 from footnote_database.times import now_ms
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT, RETIRED, WRITING, Ledger, RevisionKey
+from footnote_indexing.adapters.ledger import LedgerTable
+from footnote_indexing.adapters.purge_list import PurgeTable
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.chunking.model import UNDECIDED
+from footnote_indexing.model import CURRENT, RETIRED, WRITING, RevisionKey
 from footnote_kit.errors import Aborted, FailedPrecondition
 from support import postgres
 
@@ -21,7 +23,7 @@ PAIR = [("c", 1)]
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ledger]:
+async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LedgerTable]:
     url = ""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
@@ -29,21 +31,25 @@ async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
     assert database.dialect == request.param
     await database.migrate()
     await database.migrate()
-    yield Ledger(database)
+    yield LedgerTable(database)
     await database.close()
+
+
+def purges(ledger: LedgerTable) -> PurgeTable:
+    return PurgeTable(ledger._database)
 
 
 def key(revision: int, document: str = "d", collection: str = "c") -> RevisionKey:
     return RevisionKey(collection, 1, document, revision)
 
 
-async def publish(ledger: Ledger, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None) -> None:
+async def publish(ledger: LedgerTable, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None) -> None:
     await ledger.publish(
         revision, chosen=UNDECIDED, language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=0
     )
 
 
-async def test_one_revision_is_searched_and_every_other_is_hidden(ledger: Ledger) -> None:
+async def test_one_revision_is_searched_and_every_other_is_hidden(ledger: LedgerTable) -> None:
     opened = await ledger.open(key(1), "f", True)
     assert (opened.before, opened.current) == (None, None)
     assert await ledger.hidden(PAIR) == {"c": ["d:1"]}
@@ -57,14 +63,14 @@ async def test_one_revision_is_searched_and_every_other_is_hidden(ledger: Ledger
     await publish(ledger, key(2), chunks=5)
     assert await ledger.hidden(PAIR) == {"c": ["d:1"]}
     assert (await ledger.totals(PAIR))["c"].chunks == 5
-    assert [entry.key for entry in await ledger.due(10)] == [key(1)]
-    await ledger.forget(key(1))
-    await ledger.forget(key(2))
+    assert [entry.key for entry in await purges(ledger).due(10)] == [key(1)]
+    await purges(ledger).forget(key(1))
+    await purges(ledger).forget(key(2))
     assert await ledger.hidden(PAIR) == {"c": []}
     assert (await ledger.totals(PAIR))["c"].documents == 1
 
 
-async def test_opening_again_resumes_completes_or_refuses(ledger: Ledger) -> None:
+async def test_opening_again_resumes_completes_or_refuses(ledger: LedgerTable) -> None:
     await ledger.open(key(1), "f", True)
     resumed = await ledger.open(key(1), "g", True)
     assert resumed.before is not None
@@ -85,7 +91,7 @@ async def test_opening_again_resumes_completes_or_refuses(ledger: Ledger) -> Non
         await ledger.open(key(1, collection="other"), "g", True)
 
 
-async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: Ledger) -> None:
+async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: LedgerTable) -> None:
     await ledger.open(key(1), "f", True)
     await ledger.check_wanted(key(1))
     assert [entry.key for entry in await ledger.retire_document("c", "d", 0)] == [key(1)]
@@ -93,7 +99,7 @@ async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: Ledger)
         await ledger.check_wanted(key(1))
     with pytest.raises(Aborted):
         await publish(ledger, key(1))
-    assert await ledger.due(10) == [], "its writer may still be at work"
+    assert await purges(ledger).due(10) == [], "its writer may still be at work"
     await ledger.open(key(2, "e"), "f", True)
     await ledger.open(key(3, "e"), "f", True)
     await publish(ledger, key(3, "e"))
@@ -101,26 +107,26 @@ async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: Ledger)
         await publish(ledger, key(2, "e"))
 
 
-async def test_expired_and_abandoned_revisions_are_retired(ledger: Ledger) -> None:
+async def test_expired_and_abandoned_revisions_are_retired(ledger: LedgerTable) -> None:
     now = now_ms()
     await ledger.open(key(1), "f", True)
     await publish(ledger, key(1), expire_at=now - 10)
     await ledger.open(key(1, "abandoned"), "f", True)
     assert (await ledger.totals(PAIR))["c"].documents == 0
     epoch = ledger._database.version
-    assert await ledger.retire_stale(expired_before=now - 20, abandoned_before=now - 20) == 0
+    assert await purges(ledger).retire_stale(expired_before=now - 20, abandoned_before=now - 20) == 0
     assert ledger._database.version == epoch, "a sweep with nothing to do begins no new epoch"
-    assert await ledger.retire_stale(expired_before=now, abandoned_before=now + 60_000) == 2
+    assert await purges(ledger).retire_stale(expired_before=now, abandoned_before=now + 60_000) == 2
     assert epoch is None or ledger._database.version != epoch
-    assert {entry.key.document_id for entry in await ledger.due(10)} == {"d", "abandoned"}
+    assert {entry.key.document_id for entry in await purges(ledger).due(10)} == {"d", "abandoned"}
 
 
-async def test_several_documents_are_opened_at_their_next_revision(ledger: Ledger) -> None:
+async def test_several_documents_are_opened_at_their_next_revision(ledger: LedgerTable) -> None:
     await ledger.open(key(4), "f", True)
     assert await ledger.open_next("c", 1, ["d", "new"]) == [key(5), key(1, "new")]
 
 
-CHANGES: dict[str, tuple[Callable[[Ledger], Awaitable[Any]], str]] = {
+CHANGES: dict[str, tuple[Callable[[LedgerTable], Awaitable[Any]], str]] = {
     "cancelled while it begins": (lambda ledger: ledger.cancel(key(1)), WRITING),
     "begun while it is cancelled": (lambda ledger: ledger.open(key(1), "f", True), RETIRED),
     "begun twice": (lambda ledger: ledger.open(key(1), "f", True), WRITING),
@@ -149,7 +155,7 @@ async def test_of_two_who_add_a_revision_at_once_the_second_sees_the_first(
                     updated_at=now_ms(),
                 )
             )  # fmt: skip
-            second = asyncio.create_task(work(Ledger(database)))
+            second = asyncio.create_task(work(LedgerTable(database)))
             async with database.engine.connect() as looking:
                 # Each look a transaction of its own: within one, PostgreSQL shows its activity as it was at first.
                 await looking.execution_options(isolation_level="AUTOCOMMIT")
@@ -174,7 +180,7 @@ def of_group(chunks: int = 3) -> dict[str, object]:
     }  # fmt: skip
 
 
-async def test_a_group_opens_what_is_new_and_publishes_what_is_still_wanted(ledger: Ledger) -> None:
+async def test_a_group_opens_what_is_new_and_publishes_what_is_still_wanted(ledger: LedgerTable) -> None:
     await ledger.open(key(1, "known"), "f", True)
     names = ("kept", "deleted", "cancelled", "replaced", "known")
     new = await ledger.open_new({key(1, name): "f" for name in names}, True)
@@ -191,7 +197,7 @@ async def test_a_group_opens_what_is_new_and_publishes_what_is_still_wanted(ledg
     assert "kept:1" not in (await ledger.hidden(PAIR))["c"]
 
 
-async def test_groups_that_open_the_same_documents_share_them_out(ledger: Ledger) -> None:
+async def test_groups_that_open_the_same_documents_share_them_out(ledger: LedgerTable) -> None:
     marks = {key(1, f"d{number}"): "f" for number in range(20)}
     opened = await asyncio.gather(*(ledger.open_new(marks, True) for _ in range(4)))
     assert sorted(one.document_id for new in opened for one in new) == sorted(one.document_id for one in marks)

@@ -15,6 +15,7 @@ from footnote_indexing.adapters import sharing
 from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import MIGRATIONS, Database
 from footnote_indexing.adapters.tables import collections, generations, metadata
+from footnote_indexing.collections import rules
 from footnote_indexing.collections.collections import Collections
 from footnote_kit import access
 from footnote_kit.errors import InvalidArgument
@@ -76,7 +77,7 @@ async def filled(database: Database) -> list[Collection]:
 async def test_the_database_lists_what_the_rule_lets_read(database: Database) -> None:
     made = await filled(database)
     nothing = cast(Any, None)
-    book = Collections(CollectionTable(database, nothing, nothing), *[nothing] * 4)
+    book = Collections(CollectionTable(database, nothing), *[nothing] * 4)
     everybody = cast(list[Scope], SCOPES if database.dialect == "sqlite" else SCOPES[::7])
     for scope in everybody:
         expected = {one.id: access.access_of(scope, one) for one in made if access.may_read(scope, one)}
@@ -103,7 +104,7 @@ def test_a_name_means_the_nearest_collection() -> None:
         Collection(id="3", owner_id="bob", grants=[Grant(group="g")], **private),  # type: ignore[arg-type]
         Collection(id="4", owner_id="bob", grants=[Grant(user_id="eve")], **private),  # type: ignore[arg-type]
     ]
-    assert [sharing.nearness(caller, one, "x") for one in near] == [0, 1, 2, 3, 4]
+    assert [rules.nearness(caller, one, "x") for one in near] == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize(
@@ -120,15 +121,15 @@ def test_a_name_means_the_nearest_collection() -> None:
 )
 def test_grants_that_cannot_be_kept_are_refused(grants: list[Grant], problem: str) -> None:
     with pytest.raises(InvalidArgument, match=problem):
-        sharing.check_grants(Collection(visibility=VISIBILITY_PRIVATE, grants=grants))
+        rules.check_grants(Collection(visibility=VISIBILITY_PRIVATE, grants=grants))
 
 
 def test_grants_are_completed_and_refused_where_everybody_sees() -> None:
     good = Collection(visibility=VISIBILITY_PRIVATE, grants=[Grant(user_id="g"), Grant(group="/teams/hr")])
-    sharing.check_grants(good)
+    rules.check_grants(good)
     assert [grant.access for grant in good.grants] == [ACCESS_READ, ACCESS_READ]
     with pytest.raises(InvalidArgument, match="are for private collections"):
-        sharing.check_grants(Collection(grants=good.grants))
+        rules.check_grants(Collection(grants=good.grants))
 
 
 async def test_migrations_make_the_tables_that_the_code_knows(database: Database) -> None:

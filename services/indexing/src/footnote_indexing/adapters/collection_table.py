@@ -8,40 +8,31 @@ from __future__ import annotations
 import hashlib
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings, Grant
 from footnote_database.times import now_ms
 from footnote_kit.access import collection_missing
-from footnote_kit.errors import Aborted, AlreadyExists, ResourceExhausted
+from footnote_kit.errors import AlreadyExists, ResourceExhausted
 from footnote_kit.paging import Position
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, Generation, Generations
-from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.purge_list import drop
 from footnote_indexing.adapters.sharing import granted, holder, visible, write_grants
 from footnote_indexing.adapters.tables import collections, generations
-
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A collection as stored, with the generation that is searched."""
-
-    collection: Collection
-    generation: Generation
+from footnote_indexing.model import BUILDING, CURRENT, DELETED, Generation, Stored, changed_meanwhile
 
 
 class CollectionTable:
     """Reads and writes the rows of collections, their grants and their dependent rows."""
 
-    def __init__(self, database: Database, generations_: Generations, ledger: Ledger) -> None:
+    def __init__(self, database: Database, generations_: GenerationTable) -> None:
         self._database = database
         self._generations = generations_
-        self._ledger = ledger
 
     async def insert(self, scope: Scope, collection_id: str, collection: Collection, most: int) -> None:
         """Add a collection of the scope's user with its first generation.
@@ -163,7 +154,7 @@ class CollectionTable:
             if gone.rowcount != 1:
                 raise collection_missing(collection_id)
             await write_grants(connection, collection_id, [])
-            await self._ledger.drop(connection, collection_id)
+            await drop(connection, collection_id)
             return await self._generations.mark(connection, collection_id, DELETED)
 
     async def hide(self, found: Collection) -> None:
@@ -187,11 +178,6 @@ class CollectionTable:
     async def _select(self, query: sa.Select[tuple[object, ...]]) -> list[Stored]:
         async with self._database.read() as connection:
             return [_read(row) for row in await connection.execute(query)]
-
-
-def changed_meanwhile(name: str) -> Aborted:
-    """Return the error for a collection that changed since the caller read it."""
-    return Aborted(f"Collection '{name}' was changed by somebody else; read it again")
 
 
 def _taken(name: str) -> AlreadyExists:

@@ -4,16 +4,19 @@ Commits survive a power cut (synchronous FULL), as in every service: otherwise t
 PostgreSQL the tables are in the database's own schema, distinguished from others by their names.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote_database import transactions
 from footnote_database.engine import address
+from footnote_database.keeping import Sample
 from footnote_database.migrations import Migrations
 from footnote_database.traits import Traits, Writers
 from footnote_kit import epochs
 from footnote_kit.epochs import Epoch
+from google.protobuf.message import DecodeError, Message
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.tables import metadata
@@ -33,6 +36,35 @@ TRAITS = Traits(
     writers=Writers.TURNS,
     holds="collections, their rights and settings, and the list of what is indexed, own vectors included",
 )
+
+
+def _readable(kind: type[Message]) -> Callable[[bytes], None]:
+    def read(data: bytes) -> None:
+        try:
+            kind.FromString(data)
+        except DecodeError as error:
+            raise ValueError(kind.__name__) from error
+
+    return read
+
+
+SAMPLES = (
+    Sample(
+        database="indexing",
+        name="collections",
+        query="SELECT data FROM indexing_collections ORDER BY rowid DESC",
+        read=_readable(Collection),
+        effect="Calls for these collections fail.",
+    ),
+    Sample(
+        database="indexing",
+        name="embedders of collections",
+        query="SELECT embedding FROM indexing_generations ORDER BY rowid DESC",
+        read=_readable(EmbeddingSettings),
+        effect="Searches of these collections fail.",
+    ),
+)
+"""Samples of the messages that the database stores as bytes, for checks that they can still be decoded."""
 
 
 class Database(transactions.Database):

@@ -4,42 +4,17 @@ One generation is searched: CURRENT. After a change of model the next one is BUI
 becomes CURRENT, and the old one RETIRED. The old one is kept for a while so that the change can be undone, then purged.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_database.times import now_ms
-from footnote_store.rows import space_name
+from footnote_kit.errors import Unavailable
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import collection_key
-from footnote_indexing.adapters.tables import generations
-
-CURRENT, BUILDING, RETIRED, DELETED = "CURRENT", "BUILDING", "RETIRED", "DELETED"
-
-
-@dataclass(frozen=True, slots=True)
-class Generation:
-    """One generation: where its vectors are and which model produced them."""
-
-    collection_id: str
-    number: int
-    tenant_id: str
-    state: str
-    variant: int
-    embedding: collection_pb2.EmbeddingSettings
-
-    @property
-    def space(self) -> str:
-        """The physical collection that holds its vectors."""
-        return space_name(self.embedding.dimensions, self.variant)
-
-    @property
-    def collection_key(self) -> str:
-        """Value of the store's column of the same name."""
-        return collection_key(self.collection_id, self.number)
+from footnote_indexing.adapters.tables import collections, generations
+from footnote_indexing.model import BUILDING, CURRENT, Generation
 
 
 def read(row: sa.Row[tuple[object, ...]]) -> Generation:
@@ -48,7 +23,7 @@ def read(row: sa.Row[tuple[object, ...]]) -> Generation:
     return Generation(row.collection_id, row.number, row.tenant_id, row.state, row.variant, embedding)
 
 
-class Generations:
+class GenerationTable:
     """The table of generations."""
 
     def __init__(self, database: Database) -> None:
@@ -133,3 +108,22 @@ def _one(generation: Generation) -> sa.Update:
     return sa.update(generations).where(
         generations.c.collection_id == generation.collection_id, generations.c.number == generation.number
     )
+
+
+async def check_unmoved(
+    connection: AsyncConnection, collection_id: str, generation: int, written: Collection[int] | None
+) -> None:
+    """Raise Unavailable if a generation is no longer the collection's, or if a needed one is missing from `written`.
+
+    The next attempt finds the right generations. `written` is None for rows that cannot be in another generation. The
+    collection does not move until the transaction ends.
+    """
+    mine = sa.select(collections.c.id).where(collections.c.id == collection_id)
+    await connection.execute(mine.with_for_update(read=True))
+    live = sa.select(generations.c.number).where(
+        generations.c.collection_id == collection_id, generations.c.state.in_((CURRENT, BUILDING))
+    )
+    numbers = set((await connection.execute(live)).scalars())
+    # A deleted collection has none; other checks detect the deletion.
+    if numbers and (generation not in numbers or (written is not None and not numbers <= set(written))):
+        raise Unavailable("The collection began to move to another model meanwhile; send it once more")

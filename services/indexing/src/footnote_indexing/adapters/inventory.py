@@ -1,7 +1,6 @@
 """What the store must hold according to the ledger, and where the store was found to differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
@@ -10,39 +9,13 @@ from footnote_providers.own_vectors import brings_own
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import read
-from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.revision_rows import is_revision, unexpired
 from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, generations, revisions
+from footnote_indexing.model import CURRENT, Damage, Holding, Indexed, RevisionKey
 
 
-@dataclass(frozen=True, slots=True)
-class Holding:
-    """The rows of a revision: the number written, and the number at the last count."""
-
-    key: RevisionKey
-    written: int
-    counted: int
-
-
-@dataclass(frozen=True, slots=True)
-class Damage:
-    """A searched document with rows missing or doubled."""
-
-    tenant_id: str
-    holding: Holding
-
-
-@dataclass(frozen=True, slots=True)
-class Indexed:
-    """A searched document and its searched revision."""
-
-    tenant_id: str
-    collection_id: str
-    document_id: str
-    revision: int
-
-
-class Inventory:
+class InventoryTable:
     """Row counts beside the revisions to which they belong."""
 
     def __init__(self, database: Database) -> None:
@@ -71,13 +44,7 @@ class Inventory:
         async with self._database.write_documents() as connection:
             done = await connection.execute(
                 sa.update(revisions)
-                .where(
-                    revisions.c.collection_id == key.collection_id,
-                    revisions.c.generation == key.generation,
-                    revisions.c.document_id == key.document_id,
-                    revisions.c.revision == key.revision,
-                    revisions.c.state == CURRENT,
-                )
+                .where(is_revision(key), revisions.c.state == CURRENT)
                 .values(chunks_stored=counted, updated_at=now_ms())
             )
             return bool(done.rowcount == 1)
@@ -94,7 +61,7 @@ class Inventory:
                 revisions.c.state == CURRENT,
                 generations.c.state == CURRENT,
                 revisions.c.chunks_stored != revisions.c.chunks_expected,
-                sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms()),
+                unexpired(),
             )
             .order_by(revisions.c.updated_at, revisions.c.document_id)
             .limit(limit)

@@ -1,7 +1,6 @@
 """Which document revisions are being written, searched or removed: the source of truth for the store."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 from footnote_database.insert_conflicts import again_on_conflict
@@ -9,121 +8,22 @@ from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.ledger_reading import CURRENT as CURRENT
+from footnote_indexing.adapters.generations import check_unmoved
 from footnote_indexing.adapters.ledger_reading import LedgerReading
-from footnote_indexing.adapters.moving import check_unmoved
+from footnote_indexing.adapters.revision_rows import (
+    WRITER_TIMEOUT_MS,
+    being_written,
+    entry_of,
+    is_revision,
+    key_values,
+    of_document,
+)
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.chunking.model import Chosen
-
-WRITING, RETIRED = "WRITING", "RETIRED"
-WRITER_TIMEOUT_MS = 600_000
-"""How long a superseded writer may still be at work; its leftover rows are purged only after that."""
+from footnote_indexing.model import CURRENT, RETIRED, WRITING, Entry, Opened, RevisionKey
 
 
-@dataclass(frozen=True, slots=True)
-class RevisionKey:
-    """A revision of a document in a generation of a collection."""
-
-    collection_id: str
-    generation: int
-    document_id: str
-    revision: int
-
-    @property
-    def collection_key(self) -> str:
-        """Value of the store's column of the same name."""
-        return collection_key(self.collection_id, self.generation)
-
-    @property
-    def revision_key(self) -> str:
-        """Value of the store's column of the same name."""
-        return f"{self.document_id}:{self.revision}"
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What the ledger knows of a revision."""
-
-    key: RevisionKey
-    state: str
-    fingerprint: str
-    chosen: Chosen
-    chunks_expected: int
-    chunks_stored: int
-    contextual_header: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """The result of opening a revision: its previous state, and the revision that is searched meanwhile."""
-
-    before: Entry | None
-    current: Entry | None
-
-
-def collection_key(collection_id: str, generation: int) -> str:
-    """Return the store's name for a generation of a collection."""
-    return f"{collection_id}:{generation}"
-
-
-def _is(key: RevisionKey) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        revisions.c.collection_id == key.collection_id,
-        revisions.c.generation == key.generation,
-        revisions.c.document_id == key.document_id,
-        revisions.c.revision == key.revision,
-    )
-
-
-def _key_values(key: RevisionKey) -> dict[str, object]:
-    return {name: getattr(key, name) for name in ("collection_id", "generation", "document_id", "revision")}
-
-
-def _siblings(key: RevisionKey) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        revisions.c.collection_id == key.collection_id,
-        revisions.c.generation == key.generation,
-        revisions.c.document_id == key.document_id,
-    )
-
-
-def _entry(row: sa.Row[tuple[object, ...]]) -> Entry:
-    return Entry(
-        RevisionKey(row.collection_id, row.generation, row.document_id, row.revision),
-        row.state,
-        row.fingerprint,
-        (row.strategy, row.choice),
-        row.chunks_expected,
-        row.chunks_stored,
-        bool(row.contextual_header),
-    )
-
-
-def _being_written() -> sa.ColumnElement[bool]:
-    """Return the condition that a writer may be at work on a revision's rows, so that a purge must be repeated."""
-    claimed = sa.func.coalesce(revisions.c.claimed_until, 0) > now_ms()
-    rewritten = sa.and_(revisions.c.state == CURRENT, sa.or_(revisions.c.vectors_owed > 0, claimed))
-    return sa.or_(revisions.c.state == WRITING, rewritten)
-
-
-def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
-    if cancelled:
-        message = f"The indexing of document '{key.document_id}' was cancelled"
-        return Aborted(message, metadata={"cancelled": "true"})
-    return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
-
-
-def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
-    """Return the condition that a revision was cancelled, in any generation."""
-    return sa.and_(
-        revisions.c.collection_id == key.collection_id,
-        revisions.c.document_id == key.document_id,
-        revisions.c.revision == key.revision,
-        revisions.c.cancelled,
-    )
-
-
-class Ledger(LedgerReading):
+class LedgerTable(LedgerReading):
     """Moves revisions through WRITING -> CURRENT -> RETIRED."""
 
     @again_on_conflict
@@ -145,9 +45,9 @@ class Ledger(LedgerReading):
                 # Chunk ids begin with the document's id: one document in two collections would overwrite its own
                 # chunks.
                 raise FailedPrecondition(f"Document '{key.document_id}' belongs to another collection")
-            rows = (await connection.execute(sa.select(revisions).where(_siblings(key)))).all()
-            before = next((_entry(row) for row in rows if row.revision == key.revision), None)
-            current = next((_entry(row) for row in rows if row.state == CURRENT), None)
+            rows = (await connection.execute(sa.select(revisions).where(of_document(key)))).all()
+            before = next((entry_of(row) for row in rows if row.revision == key.revision), None)
+            current = next((entry_of(row) for row in rows if row.state == CURRENT), None)
             if current is not None and current.key.revision > key.revision:
                 raise FailedPrecondition(
                     f"Revision {key.revision} of document '{key.document_id}' is older than {current.key.revision}, "
@@ -161,10 +61,10 @@ class Ledger(LedgerReading):
                 "updated_at": now_ms(),
             }  # fmt: skip
             if before is None:
-                values |= _key_values(key)
+                values |= key_values(key)
                 await connection.execute(sa.insert(revisions).values(values))
             else:
-                await connection.execute(sa.update(revisions).where(_is(key)).values(values))
+                await connection.execute(sa.update(revisions).where(is_revision(key)).values(values))
             return Opened(before, current)
 
     @again_on_conflict
@@ -179,7 +79,7 @@ class Ledger(LedgerReading):
             there = set((await connection.execute(known)).scalars())
             new = {key for key in fingerprints if key.document_id not in there}
             rows = [
-                _key_values(key)
+                key_values(key)
                 | {
                     "state": WRITING, "fingerprint": fingerprints[key], "contextual_header": contextual_header,
                     "updated_at": now_ms(),
@@ -208,12 +108,12 @@ class Ledger(LedgerReading):
             rows = []
             for key, values in outcomes.items():
                 found = there.get(key.document_id, [])
-                if len(found) != 1 or _entry(found[0]).key != key or found[0].state != WRITING:
+                if len(found) != 1 or entry_of(found[0]).key != key or found[0].state != WRITING:
                     refused[key] = _overtaken(key, cancelled=any(row.cancelled for row in found))
                     continue
-                rows.append({f"of_{name}": value for name, value in _key_values(key).items()} | dict(values))
+                rows.append({f"of_{name}": value for name, value in key_values(key).items()} | dict(values))
             if rows:
-                mine = sa.and_(*(revisions.c[name] == sa.bindparam(f"of_{name}") for name in _key_values(first)))
+                mine = sa.and_(*(revisions.c[name] == sa.bindparam(f"of_{name}") for name in key_values(first)))
                 change = sa.update(revisions).where(mine).values(state=CURRENT, updated_at=now_ms())
                 await connection.execute(change, rows)
         return refused
@@ -227,7 +127,7 @@ class Ledger(LedgerReading):
     async def wanted(self, key: RevisionKey) -> bool:
         """Return whether a revision is being written or searched."""
         async with self._database.read() as connection:
-            state = await connection.execute(sa.select(revisions.c.state).where(_is(key)))
+            state = await connection.execute(sa.select(revisions.c.state).where(is_revision(key)))
             return state.scalar_one_or_none() in (WRITING, CURRENT)
 
     async def is_empty(self, collection_id: str) -> bool:
@@ -308,7 +208,7 @@ class Ledger(LedgerReading):
         now = now_ms()
         done = await connection.execute(
             sa.update(revisions)
-            .where(_is(key), revisions.c.state == WRITING)
+            .where(is_revision(key), revisions.c.state == WRITING)
             .values(
                 state=CURRENT, strategy=chosen[0], choice=chosen[1], language=language[:16],
                 chunks_expected=chunks, chunks_stored=chunks, characters=characters, expire_at=expire_at,
@@ -317,26 +217,26 @@ class Ledger(LedgerReading):
         )  # fmt: skip
         cancelled = await _is_cancelled(connection, key)
         if done.rowcount != 1 or cancelled:
-            twin = (await connection.execute(sa.select(revisions).where(_is(key)))).first()
+            twin = (await connection.execute(sa.select(revisions).where(is_revision(key)))).first()
             if twin is not None and twin.state == CURRENT and twin.chunks_stored == chunks:
                 return  # a concurrent attempt wrote the same and finished first
             raise _overtaken(key, cancelled=cancelled)
-        others = [_siblings(key), revisions.c.revision != key.revision]
+        others = [of_document(key), revisions.c.revision != key.revision]
         await connection.execute(
             sa.update(revisions)
-            .where(*others, revisions.c.state == CURRENT, ~_being_written())
+            .where(*others, revisions.c.state == CURRENT, ~being_written())
             .values(state=RETIRED, purge_at=now + grace_ms, updated_at=now)
         )
         await connection.execute(
             sa.update(revisions)
-            .where(*others, _being_written())
+            .where(*others, being_written())
             .values(state=RETIRED, purge_at=now + WRITER_TIMEOUT_MS, updated_at=now)
         )
 
     async def expect(self, key: RevisionKey, chunks: int) -> None:
         """Record how many chunks a revision was cut into, before it is complete."""
         async with self._database.write_documents() as connection:
-            await connection.execute(sa.update(revisions).where(_is(key)).values(chunks_expected=chunks))
+            await connection.execute(sa.update(revisions).where(is_revision(key)).values(chunks_expected=chunks))
 
     async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
@@ -349,15 +249,15 @@ class Ledger(LedgerReading):
         async with self._database.write() as connection:
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             for row in rows:
-                entry = _entry(row)
+                entry = entry_of(row)
                 written = entry.state == WRITING or row.vectors_owed or (row.claimed_until or 0) > now_ms()
                 purge_at = now_ms() + (WRITER_TIMEOUT_MS if written else 1000)
                 await connection.execute(
                     sa.update(revisions)
-                    .where(_is(entry.key))
+                    .where(is_revision(entry.key))
                     .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
                 )
-            return [_entry(row) for row in rows]
+            return [entry_of(row) for row in rows]
 
     @again_on_conflict
     async def cancel(self, key: RevisionKey) -> list[Entry]:
@@ -384,9 +284,9 @@ class Ledger(LedgerReading):
                 )
             await connection.execute(sa.update(revisions).where(*chosen).values(given_up))
             if key.generation not in {row.generation for row in rows}:
-                values = _key_values(key) | {"fingerprint": "", "contextual_header": False}
+                values = key_values(key) | {"fingerprint": "", "contextual_header": False}
                 await connection.execute(sa.insert(revisions).values(values | given_up))
-            return [_entry(row) for row in rows]
+            return [entry_of(row) for row in rows]
 
     async def relabel(self, collection_id: str, document_id: str, expire_at: int | None) -> tuple[list[Entry], int]:
         """Set when the searched revisions of a document expire (Unix milliseconds), in all generations.
@@ -405,76 +305,34 @@ class Ledger(LedgerReading):
             claimed = sa.update(revisions).where(*chosen, revisions.c.vectors_owed == 0)
             await connection.execute(claimed.values(claimed_until=claim))
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
-            return [_entry(row) for row in rows], claim
+            return [entry_of(row) for row in rows], claim
 
     async def relabelled(self, key: RevisionKey, claim: int) -> bool:
         """Release a claim, if it is still the same; return whether the revision is still searched."""
         async with self._database.write_documents() as connection:
-            mine = sa.update(revisions).where(_is(key), revisions.c.claimed_until == claim)
+            mine = sa.update(revisions).where(is_revision(key), revisions.c.claimed_until == claim)
             await connection.execute(mine.values(claimed_until=None))
-            state = (await connection.execute(sa.select(revisions.c.state).where(_is(key)))).scalar_one_or_none()
+            state = (
+                await connection.execute(sa.select(revisions.c.state).where(is_revision(key)))
+            ).scalar_one_or_none()
             return state == CURRENT
 
-    async def drop(self, connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
-        """Remove all entries of a collection or one generation, inside a transaction; their rows are purged together.
 
-        Revisions being written are retired instead, so that their writers notice.
-        """
-        chosen = [revisions.c.collection_id == collection_id]
-        if generation:
-            chosen.append(revisions.c.generation == generation)
-        await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, ~_being_written()))
-        await connection.execute(
-            sa.update(revisions)
-            .where(*chosen, _being_written())
-            .values(state=RETIRED, purge_at=now_ms() + WRITER_TIMEOUT_MS, updated_at=now_ms())
-        )
+def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
+    if cancelled:
+        message = f"The indexing of document '{key.document_id}' was cancelled"
+        return Aborted(message, metadata={"cancelled": "true"})
+    return Aborted(f"Document '{key.document_id}' was deleted or replaced while it was indexed")
 
-    async def abandon(self, key: RevisionKey) -> None:
-        """Abandon a revision that is being written; its rows stay hidden and are purged soon."""
-        async with self._database.write_documents() as connection:
-            await connection.execute(
-                sa.update(revisions)
-                .where(_is(key), revisions.c.state == WRITING)
-                .values(state=RETIRED, purge_at=now_ms(), updated_at=now_ms())
-            )
 
-    async def due(self, limit: int) -> list[Entry]:
-        """Return retired revisions that are due to be purged."""
-        query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
-        async with self._database.read() as connection:
-            return [_entry(row) for row in await connection.execute(query)]
-
-    async def drop_generation(self, collection_id: str, generation: int) -> bool:
-        """Remove a purged generation's entries; return whether any remain because a writer may be at work."""
-        async with self._database.write() as connection:
-            await self.drop(connection, collection_id, generation)
-            query = sa.select(revisions.c.revision).where(
-                revisions.c.collection_id == collection_id, revisions.c.generation == generation
-            )
-            return (await connection.execute(query.limit(1))).first() is not None
-
-    async def forget(self, key: RevisionKey) -> None:
-        """Remove the entry of a revision whose rows are purged."""
-        async with self._database.write_documents() as connection:
-            await connection.execute(sa.delete(revisions).where(_is(key), revisions.c.state == RETIRED))
-
-    async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
-        """Retire revisions that expired before one time, and incomplete ones last written before another."""
-        expired = (revisions.c.state == CURRENT) & (revisions.c.expire_at <= expired_before)
-        abandoned = (revisions.c.state == WRITING) & (revisions.c.updated_at <= abandoned_before)
-        # There is almost never anything to retire; an empty write would start a new epoch and invalidate every cache.
-        async with self._database.read() as connection:
-            if (
-                await connection.execute(sa.select(revisions.c.revision).where(expired | abandoned).limit(1))
-            ).first() is None:
-                return 0
-        async with self._database.write() as connection:
-            retired = [
-                await connection.execute(sa.update(revisions).where(stale).values(state=RETIRED, purge_at=now_ms()))
-                for stale in (expired, abandoned)
-            ]
-            return sum(one.rowcount for one in retired)
+def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
+    """Return the condition that a revision was cancelled, in any generation."""
+    return sa.and_(
+        revisions.c.collection_id == key.collection_id,
+        revisions.c.document_id == key.document_id,
+        revisions.c.revision == key.revision,
+        revisions.c.cancelled,
+    )
 
 
 async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:

@@ -1,27 +1,13 @@
 """What searches need from the ledger, for many collections in one query."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import sqlalchemy as sa
-from footnote_database.times import now_ms
 
 from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.revision_rows import unexpired
 from footnote_indexing.adapters.tables import revisions
-
-CURRENT = "CURRENT"
-"""The state of a revision that is searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class Totals:
-    """Totals of what searches of a generation see."""
-
-    documents: int
-    chunks: int
-    characters: int
-    owed: int = 0
-    """Chunks that have no vector yet."""
+from footnote_indexing.model import CURRENT, Totals
 
 
 class LedgerReading:
@@ -69,7 +55,6 @@ class LedgerReading:
         result = {collection_id: Totals(0, 0, 0) for collection_id, _ in pairs}
         if not pairs:
             return result
-        unexpired = revisions.c.expire_at > now_ms()
         query = (
             sa.select(
                 revisions.c.collection_id,
@@ -81,7 +66,7 @@ class LedgerReading:
             .where(
                 sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
                 revisions.c.state == CURRENT,
-                sa.or_(sa.true() if expired else sa.false(), revisions.c.expire_at.is_(None), unexpired),
+                sa.true() if expired else unexpired(),
             )
             .group_by(revisions.c.collection_id)
         )

@@ -1,7 +1,7 @@
 """Ledger entries of rows with own vectors: each row is a document of one chunk, named by `own_key`."""
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Collection, Sequence
+from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
 from footnote_database.times import now_ms
@@ -10,23 +10,15 @@ from footnote_store.rows import own_key
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT, RETIRED, WRITER_TIMEOUT_MS, WRITING, RevisionKey
+from footnote_indexing.adapters.generations import check_unmoved
+from footnote_indexing.adapters.revision_rows import WRITER_TIMEOUT_MS, key_values, searched
 from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.model import CURRENT, RETIRED, WRITING, NewRow, RevisionKey
 
 _SOON_MS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class NewRow:
-    """A row to publish: its revision, and what the ledger keeps of its text; `expire_at` in Unix milliseconds."""
-
-    key: RevisionKey
-    language: str
-    characters: int
-    expire_at: int | None
-
-
-class RowLedger:
+class RowTable:
     """Searched rows; each query is limited to one collection for which the caller's access was checked."""
 
     def __init__(self, database: Database) -> None:
@@ -36,7 +28,7 @@ class RowLedger:
         """Return rows in the order of their ids, those after the id `after`, "" for the first."""
         query = (
             sa.select(revisions.c.document_id, revisions.c.revision)
-            .where(_of(collection_id), revisions.c.generation == generation, *_searched())
+            .where(_of(collection_id), revisions.c.generation == generation, *searched())
             .where(revisions.c.document_id > own_key(collection_id, after))
             .order_by(revisions.c.document_id)
             .limit(limit)
@@ -51,11 +43,23 @@ class RowLedger:
             revisions.c.collection_id == collection_id,
             revisions.c.generation == generation,
             revisions.c.document_id == name,
-            *_searched(),
+            *searched(),
         )
         async with self._database.read() as connection:
             number = (await connection.execute(query)).scalar_one_or_none()
         return None if number is None else RevisionKey(collection_id, generation, name, number)
+
+    @asynccontextmanager
+    async def publishing(self, rows: Sequence[NewRow], grace_ms: int) -> AsyncIterator[list[RevisionKey]]:
+        """Make rows of one generation searched when the block ends; yield the revisions that were searched before.
+
+        They are yielded before the commit, so that the caller can withdraw the rows if the commit is interrupted.
+        Raises as `publish`, and Unavailable when the collection left this generation.
+        """
+        first = rows[0].key
+        async with self._database.write_documents() as connection:
+            await check_unmoved(connection, first.collection_id, first.generation, None)
+            yield await self.publish(connection, rows, grace_ms)
 
     async def publish(self, connection: AsyncConnection, rows: Sequence[NewRow], grace_ms: int) -> list[RevisionKey]:
         """Make rows of one generation searched inside a transaction; return the revisions that were searched before.
@@ -76,11 +80,11 @@ class RowLedger:
         now = now_ms()
         others = [one for one in siblings if (one.document_id, one.revision) not in mine]
         before = [one for one in others if one.state == CURRENT]
-        for found, patience in (
+        for found, delay_ms in (
             (before, grace_ms),
             ([one for one in others if one.state == WRITING], WRITER_TIMEOUT_MS),
         ):
-            await _set(connection, [_key(first, one) for one in found], state=RETIRED, purge_at=now + patience)
+            await _set(connection, [_key(first, one) for one in found], state=RETIRED, purge_at=now + delay_ms)
         published = _one().values(
             state=CURRENT, language=sa.bindparam("new_language"), chunks_expected=1, chunks_stored=1,
             characters=sa.bindparam("new_characters"), expire_at=sa.bindparam("new_expire_at"), updated_at=now,
@@ -113,7 +117,7 @@ class RowLedger:
             lost = [row for row in latest.values() if row.key.revision > listed.get(row.key.document_id, 0)]
             if lost:
                 opened = {"state": WRITING, "fingerprint": "", "contextual_header": False, "updated_at": now_ms()}
-                await connection.execute(sa.insert(revisions), [_columns(row.key) | opened for row in lost])
+                await connection.execute(sa.insert(revisions), [key_values(row.key) | opened for row in lost])
                 await self.publish(connection, lost, _SOON_MS)
         return [row.key.revision_key for row in lost]
 
@@ -130,10 +134,8 @@ class RowLedger:
             revisions.c.state == CURRENT,
         )
         async with self._database.write() as connection:
-            searched = {
-                (row.document_id, row.revision) for row in await connection.execute(published.with_for_update())
-            }
-            mine = {key.document_id for key in keys if (key.document_id, key.revision) in searched}
+            ours = {(row.document_id, row.revision) for row in await connection.execute(published.with_for_update())}
+            mine = {key.document_id for key in keys if (key.document_id, key.revision) in ours}
             await _set(connection, keys, states=(WRITING, CURRENT), state=RETIRED, purge_at=now_ms())
             restored = [key for key in before if key.document_id in mine]
             await _set(connection, restored, states=(RETIRED,), state=CURRENT, purge_at=None)
@@ -155,20 +157,20 @@ class RowLedger:
         names = {own_key(collection_id, row_id): row_id for row_id in row_ids}
         chosen = sa.and_(revisions.c.collection_id == collection_id, revisions.c.document_id.in_(list(names)))
         async with self._database.write() as connection:
-            searched = sa.select(revisions.c.document_id, revisions.c.revision).where(
-                chosen, revisions.c.generation == generation, *_searched()
+            query = sa.select(revisions.c.document_id, revisions.c.revision).where(
+                chosen, revisions.c.generation == generation, *searched()
             )
-            found = [RevisionKey(collection_id, generation, *row) for row in await connection.execute(searched)]
+            found = [RevisionKey(collection_id, generation, *row) for row in await connection.execute(query)]
             there = {key.document_id for key in found}
             missing = [row_id for name, row_id in names.items() if name not in there]
             if missing and not allow_missing:
                 return [], missing
             now = now_ms()
-            for state, patience in ((CURRENT, _SOON_MS), (WRITING, WRITER_TIMEOUT_MS)):
+            for state, delay_ms in ((CURRENT, _SOON_MS), (WRITING, WRITER_TIMEOUT_MS)):
                 await connection.execute(
                     sa.update(revisions)
                     .where(chosen, revisions.c.state == state)
-                    .values(state=RETIRED, purge_at=now + patience, updated_at=now)
+                    .values(state=RETIRED, purge_at=now + delay_ms, updated_at=now)
                 )
         return found, missing
 
@@ -181,13 +183,6 @@ def _place(key: RevisionKey) -> dict[str, object]:
     return {
         "in_collection": key.collection_id, "in_generation": key.generation, "of_document": key.document_id,
         "at_revision": key.revision,
-    }  # fmt: skip
-
-
-def _columns(key: RevisionKey) -> dict[str, object]:
-    return {
-        "collection_id": key.collection_id, "generation": key.generation, "document_id": key.document_id,
-        "revision": key.revision,
     }  # fmt: skip
 
 
@@ -218,8 +213,3 @@ def _of(collection_id: str) -> sa.ColumnElement[bool]:
     return sa.and_(
         revisions.c.collection_id == collection_id, revisions.c.document_id.startswith(prefix, autoescape=True)
     )
-
-
-def _searched() -> Sequence[sa.ColumnElement[bool]]:
-    alive = sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms())
-    return revisions.c.state == CURRENT, alive

@@ -13,13 +13,10 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_kit.paging import Page, fitting
 from footnote_providers.own_vectors import REASON, brings_own
 
-from footnote_indexing.adapters.collection_table import CollectionTable, Stored, changed_meanwhile
-from footnote_indexing.adapters.generations import Generation
-from footnote_indexing.adapters.ledger import Ledger
-from footnote_indexing.adapters.row_ledger import RowLedger
-from footnote_indexing.adapters.sharing import ambiguous, check_grants, nearness
 from footnote_indexing.collections import masks
-from footnote_indexing.collections.rules import check_name, check_settings
+from footnote_indexing.collections.rules import ambiguous, check_grants, check_name, check_settings, nearness
+from footnote_indexing.model import Generation, Stored, changed_meanwhile
+from footnote_indexing.ports import CollectionRecords, Ledger, RowLedger
 from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.vectorizers import Vectorizers
 
@@ -40,7 +37,7 @@ class Collections:
 
     def __init__(
         self,
-        table: CollectionTable,
+        table: CollectionRecords,
         ledger: Ledger,
         rows: RowLedger,
         vectorizers: Vectorizers,

@@ -3,14 +3,14 @@
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import Access, collection_missing, is_system
 
-from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.collections.collections import Collections
+from footnote_indexing.ports import CollectionRecords
 
 
 class Hiding:
     """Hides collections and restores them."""
 
-    def __init__(self, table: CollectionTable, collections: Collections) -> None:
+    def __init__(self, table: CollectionRecords, collections: Collections) -> None:
         self._table = table
         self._collections = collections
 

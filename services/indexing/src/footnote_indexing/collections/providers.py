@@ -13,9 +13,8 @@ from footnote_providers import registry
 from google.protobuf import json_format
 from pydantic import BaseModel
 
-from footnote_indexing.adapters.ledger import Ledger
 from footnote_indexing.collections.collections import Collections
-from footnote_indexing.ports import ChunkStore
+from footnote_indexing.ports import ChunkStore, Ledger
 from footnote_indexing.writing.permitted import Permitted
 
 _OF_NOBODY = ("healthy", "engine", "latency_ms")

@@ -13,8 +13,9 @@ from footnote_store.compiler import quote
 from footnote_store.ids import parse_chunk_id
 from footnote_store.rows import Hit
 
-from footnote_indexing.adapters.chunk_ledger import ChunkLedger, Searched
 from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.model import Searched
+from footnote_indexing.ports import SearchedChunks
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
 
 _AT_ONCE = 200
@@ -35,7 +36,7 @@ class ChunkPage:
 class ChunkReading:
     """Reads chunks for callers that may read their collection."""
 
-    def __init__(self, collections: Collections, ledger: ChunkLedger, writer: StoreWriter) -> None:
+    def __init__(self, collections: Collections, ledger: SearchedChunks, writer: StoreWriter) -> None:
         self._collections = collections
         self._ledger = ledger
         self._writer = writer

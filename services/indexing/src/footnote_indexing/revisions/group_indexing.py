@@ -14,14 +14,13 @@ from footnote_providers.base import Vectors
 from footnote_providers.own_vectors import brings_own
 from footnote_store.rows import Row
 
-from footnote_indexing.adapters.generations import Generation
-from footnote_indexing.adapters.ledger import Ledger, RevisionKey
-from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking import registry
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import Draft, fingerprint, settings_digest
 from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.model import Generation, RevisionKey
+from footnote_indexing.ports import Ledger, ModelMoves
 from footnote_indexing.revisions.index_document import Result, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
 from footnote_indexing.settings import Settings
@@ -68,7 +67,7 @@ class GroupIndexing:
     def __init__(
         self,
         collections: Collections,
-        switching: Switching,
+        moves: ModelMoves,
         ledger: Ledger,
         vectorizers: Vectorizers,
         writer: StoreWriter,
@@ -78,7 +77,7 @@ class GroupIndexing:
         settings: Settings,
     ) -> None:
         self._collections = collections
-        self._switching = switching
+        self._moves = moves
         self._ledger = ledger
         self._vectorizers = vectorizers
         self._writer = writer
@@ -121,7 +120,7 @@ class GroupIndexing:
 
     async def _generation(self, found: Found) -> Generation:
         """Return the one generation to write to."""
-        targets = await self._switching.targets(found)
+        targets = await self._moves.targets(found)
         if len(targets) != 1 or brings_own(targets[0].embedding) or registry.needs_vectors(found.counting.chunking):
             raise FailedPrecondition("This collection takes its documents one by one")
         return targets[0]

@@ -13,11 +13,11 @@ from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.telemetry import span
 from footnote_providers.base import Vectors
 
-from footnote_indexing.adapters.ledger import CURRENT, Entry
 from footnote_indexing.chunking.cutting import Cutter, Cutters
 from footnote_indexing.chunking.drafts import Draft, fingerprint, settings_digest
 from footnote_indexing.chunking.model import Chosen, SentenceVectors
 from footnote_indexing.collections.collections import Found
+from footnote_indexing.model import CURRENT, Entry
 from footnote_indexing.revisions.revision_writer import Outcome, RevisionWriter, Tally
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.vectorizers import Vectorizer

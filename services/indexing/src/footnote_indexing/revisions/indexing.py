@@ -11,13 +11,11 @@ from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own, no_document
 from footnote_store.compiler import quote
 
-from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import Generation, Generations
-from footnote_indexing.adapters.ledger import CURRENT, Ledger, RevisionKey
-from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.model import CURRENT, Generation, RevisionKey
+from footnote_indexing.ports import Generations, Ledger, ModelMoves, WriteEpochs
 from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
@@ -62,25 +60,25 @@ class Indexing:
         ledger: Ledger,
         vectorizers: Vectorizers,
         writer: StoreWriter,
-        switching: Switching,
+        moves: ModelMoves,
         settings: Settings,
-        database: Database,
+        epochs: WriteEpochs,
         permitted: Permitted,
         cutters: Cutters,
-        turns: DocumentLocks,
+        locks: DocumentLocks,
     ) -> None:
         self._cutters = cutters
         self._permitted = permitted
-        self._database = database
+        self._epochs = epochs
         self._resolved: dict[tuple[str | None, bytes, tuple[str, ...]], list[Searchable]] = {}
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
         self._vectorizers = vectorizers
         self._writer = writer
-        self._switching = switching
+        self._moves = moves
         self._settings = settings
-        self._turns = turns
+        self._locks = locks
 
     async def index(
         self, scope: scope_pb2.Scope, document: stored_document_pb2.Document, parts: AsyncIterator[Part]
@@ -91,7 +89,7 @@ class Indexing:
         document.collection_id = found.collection.id
         document.tenant_id = scope.tenant_id
         document.owner_id = document.owner_id or scope.user_id
-        targets = await self._switching.targets(found)
+        targets = await self._moves.targets(found)
         writers = []
         for generation in targets:
             if brings_own(generation.embedding):
@@ -104,10 +102,10 @@ class Indexing:
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
         # The engine makes two rows of one id written twice at the same moment. So a second attempt waits, and finds the
         # work done.
-        async with self._turns.of(document.id):
+        async with self._locks.of(document.id):
             async for event in running.run(parts):
                 if isinstance(event, Result) and len(targets) > 1:
-                    await self._switching.settle(found.collection.id)
+                    await self._moves.settle(found.collection.id)
                 yield event
 
     async def update(
@@ -120,8 +118,8 @@ class Indexing:
     ) -> collection_pb2.Collection:
         """Change a collection. Its model changes at once if it is empty or still has the new model's vectors."""
         changed = await self._collections.update(scope, name_or_id, wanted, paths, needs)
-        await self._switching.targets(await self._collections.find(scope, changed.id))
-        await self._switching.settle(changed.id)
+        await self._moves.targets(await self._collections.find(scope, changed.id))
+        await self._moves.settle(changed.id)
         return changed
 
     async def delete_document(self, scope: scope_pb2.Scope, collection_id: str, document_id: str, revision: int) -> int:
@@ -147,7 +145,7 @@ class Indexing:
             except Unavailable as error:
                 # Searches no longer see it; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
-        await self._switching.settle(found.collection.id)
+        await self._moves.settle(found.collection.id)
         return removed
 
     async def cancel_document(
@@ -175,7 +173,7 @@ class Indexing:
             except Unavailable as error:
                 # It is invisible; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
-        await self._switching.settle(found.collection.id)
+        await self._moves.settle(found.collection.id)
 
     async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
         """Remove a collection and its chunks; return its id and the number of its chunks."""
@@ -211,12 +209,12 @@ class Indexing:
     @property
     def epoch(self) -> str:
         """The current epoch's name, which changes with every write; "" where there may be other writers."""
-        return self._database.version or ""
+        return self._epochs.version or ""
 
     @property
     def collections_epoch(self) -> str:
         """The epoch of collections, which does not change while a document is being written."""
-        return self._database.collections_version or ""
+        return self._epochs.collections_version or ""
 
     async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], str]:
         """Return what a search of these collections needs, and the epoch for which it holds; "" for none.
@@ -224,12 +222,12 @@ class Indexing:
         Every search without a cached answer calls this. So the answer is cached until the next write, where this
         service is the only writer.
         """
-        version = self._database.version
+        version = self._epochs.version
         key = (version, scope.SerializeToString(deterministic=True), tuple(names))
         if version is not None and key in self._resolved:
             return self._resolved[key], version
         resolved = await self._resolve(scope, names)
-        if version is None or version != self._database.version:
+        if version is None or version != self._epochs.version:
             return resolved, ""
         if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
             self._resolved.clear()

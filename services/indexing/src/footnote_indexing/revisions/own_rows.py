@@ -13,10 +13,9 @@ from footnote_store.filters import ALL, Expr, compile_expr, conjunction
 from footnote_store.ids import chunk_id
 from footnote_store.rows import Hit
 
-from footnote_indexing.adapters.ledger import RevisionKey
-from footnote_indexing.adapters.row_ledger import RowLedger
-from footnote_indexing.adapters.switching import Switching
 from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.model import RevisionKey
+from footnote_indexing.ports import ModelMoves, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.vectors")
@@ -30,11 +29,11 @@ _NAMED = 5
 class OwnRows:
     """The operations on the rows of a collection."""
 
-    def __init__(self, collections: Collections, rows: RowLedger, writer: StoreWriter, switching: Switching) -> None:
+    def __init__(self, collections: Collections, rows: RowLedger, writer: StoreWriter, moves: ModelMoves) -> None:
         self._collections = collections
         self._rows = rows
         self._writer = writer
-        self._switching = switching
+        self._moves = moves
 
     async def get(self, scope: scope_pb2.Scope, name: str, row_id: str, *, vector: bool) -> VectorRow:
         """Return one row; raises NotFound(VECTOR_NOT_FOUND)."""
@@ -94,7 +93,7 @@ class OwnRows:
         if missing and not allow_missing:
             raise _missing(found, missing)
         await self._purge(found, keys)
-        await self._switching.settle(found.collection.id)
+        await self._moves.settle(found.collection.id)
         return len(keys)
 
     async def _purge(self, found: Found, keys: Sequence[RevisionKey]) -> None:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from footnote.types.v1 import chunk_pb2
 from footnote_providers.base import Vectors
 
-from footnote_indexing.adapters.ledger import Entry
 from footnote_indexing.chunking.drafts import embedded_text
+from footnote_indexing.model import Entry
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.writing.store_writer import revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer

@@ -9,9 +9,9 @@ from footnote_kit.errors import InvalidArgument
 from footnote_store.ports import Store
 from footnote_store.rows import Row
 
-from footnote_indexing.adapters.generations import Generation, Generations
-from footnote_indexing.adapters.ledger import Entry, Ledger, RevisionKey
 from footnote_indexing.collections.collections import Collections
+from footnote_indexing.model import Entry, Generation, RevisionKey
+from footnote_indexing.ports import Generations, Ledger
 from footnote_indexing.revisions.index_document import dated
 from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
@@ -29,14 +29,14 @@ class Relabelling:
         ledger: Ledger,
         writer: StoreWriter,
         store: Store,
-        turns: DocumentLocks,
+        locks: DocumentLocks,
     ) -> None:
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
         self._writer = writer
         self._store = store
-        self._turns = turns
+        self._locks = locks
 
     async def relabel(self, scope: Scope, document: Document) -> int:
         """Update the chunks; return how many were changed in the searched generation.
@@ -51,7 +51,7 @@ class Relabelling:
         generations = {one.number: one for one in await self._generations.all_of(found.collection.id)}
         changed = 0
         # The engine makes two rows of one id written twice at the same moment.
-        async with self._turns.of(document.id):
+        async with self._locks.of(document.id):
             entries, claim = await self._ledger.relabel(found.collection.id, document.id, expire_at)
             for entry in entries:
                 generation = generations.get(entry.key.generation)

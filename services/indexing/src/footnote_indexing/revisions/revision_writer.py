@@ -12,11 +12,10 @@ from footnote_kit.errors import Unavailable
 from footnote_providers.base import Vectors
 from footnote_store.rows import Row
 
-from footnote_indexing.adapters.generations import CURRENT as GENERATION_SEARCHED
-from footnote_indexing.adapters.generations import Generation
-from footnote_indexing.adapters.ledger import CURRENT, Ledger, Opened, RevisionKey
 from footnote_indexing.chunking.drafts import Draft
 from footnote_indexing.chunking.model import Chosen
+from footnote_indexing.model import CURRENT, Generation, Opened, RevisionKey
+from footnote_indexing.ports import Ledger
 from footnote_indexing.revisions.previous import PreviousRevision
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
@@ -212,7 +211,7 @@ def follows_later(generation: Generation, vectorizer: Vectorizer, settings: Sett
     """Return whether rows are stored before their vectors, which follow."""
     later = settings.vectors_later
     # A generation being built beside the searched one replaces it only when it is complete.
-    return generation.state == GENERATION_SEARCHED and (later == "always" or (later == "auto" and vectorizer.slow))
+    return generation.state == CURRENT and (later == "always" or (later == "auto" and vectorizer.slow))
 
 
 def fingerprint_of(chunk: passage_pb2.Chunk) -> bytes:

@@ -24,11 +24,9 @@ from footnote_store.rows import Row, own_key
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 
-from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import Ledger, RevisionKey
-from footnote_indexing.adapters.moving import check_unmoved
-from footnote_indexing.adapters.row_ledger import NewRow, RowLedger
 from footnote_indexing.collections.collections import Collections, Found
+from footnote_indexing.model import NewRow, RevisionKey
+from footnote_indexing.ports import Ledger, RowLedger
 from footnote_indexing.revisions.index_document import dated
 from footnote_indexing.revisions.indexing import Indexing
 from footnote_indexing.settings import Settings
@@ -113,7 +111,6 @@ class VectorTexts:
 
     def __init__(
         self,
-        database: Database,
         collections: Collections,
         indexing: Indexing,
         vectorizers: Vectorizers,
@@ -122,7 +119,6 @@ class VectorTexts:
         writer: StoreWriter,
         settings: Settings,
     ) -> None:
-        self._database = database
         self._collections = collections
         self._indexing = indexing
         self._vectorizers = vectorizers
@@ -159,10 +155,9 @@ class VectorTexts:
             size = self._settings.store_batch
             for start in range(0, len(stored), size):
                 await self._writer.write(space, stored[start : start + size])
-            async with self._database.write_documents() as connection:
-                await check_unmoved(connection, found.collection.id, found.generation.number, None)
-                new = [_entry(key, row) for key, row in zip(keys, stored, strict=True)]
-                before = await self._rows.publish(connection, new, int(self._settings.purge_grace * 1000))
+            new = [_entry(key, row) for key, row in zip(keys, stored, strict=True)]
+            async with self._rows.publishing(new, int(self._settings.purge_grace * 1000)) as before:
+                pass  # committed here; `before` is known even if the commit is interrupted
         except BaseException:
             # Also when the caller's deadline cuts the commit, which a cancellation does not stop.
             await outcome(asyncio.ensure_future(self._withdraw(keys, before)))

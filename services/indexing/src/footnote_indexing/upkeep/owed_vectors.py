@@ -12,10 +12,9 @@ from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 from footnote_store.rows import Hit, Row
 
-from footnote_indexing.adapters.generations import Generation, Generations
-from footnote_indexing.adapters.ledger import RevisionKey
-from footnote_indexing.adapters.owing import Owing
 from footnote_indexing.chunking.drafts import embedded_text
+from footnote_indexing.model import Generation, RevisionKey
+from footnote_indexing.ports import Generations, VectorClaims
 from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
@@ -32,32 +31,32 @@ class OwedVectors:
 
     def __init__(
         self,
-        owing: Owing,
+        claims: VectorClaims,
         generations: Generations,
         writer: StoreWriter,
         vectorizers: Vectorizers,
-        turns: DocumentLocks,
+        locks: DocumentLocks,
     ) -> None:
-        self._owing = owing
+        self._claims = claims
         self._generations = generations
         self._writer = writer
         self._vectorizers = vectorizers
-        self._turns = turns
+        self._locks = locks
 
     async def round(self) -> None:
         """Make all owed vectors; raises the first failure after the other revisions had their turn."""
         failed: dict[RevisionKey, FootnoteError] = {}
-        while (claimed := await self._owing.claim(failed, _CLAIM)) is not None:
+        while (claimed := await self._claims.claim(failed, _CLAIM)) is not None:
             key, with_header = claimed
             try:
                 await self._pay(key, with_header)
             except FootnoteError as error:
                 failed[key] = error
             except BaseException:
-                await self._owing.release(key)
+                await self._claims.release(key)
                 raise
         for key in failed:
-            await self._owing.release(key)
+            await self._claims.release(key)
         if failed:
             raise next(iter(failed.values()))
 
@@ -74,13 +73,13 @@ class OwedVectors:
             for start in range(0, len(lacking), _TOGETHER):
                 some = lacking[start : start + _TOGETHER]
                 await self._write(generation, key, vectorizer, some, with_header)
-                if not await self._owing.paid(key, len(some), _CLAIM):
+                if not await self._claims.paid(key, len(some), _CLAIM):
                     await self._gone(generation, key)
                     return
             if len(page) < _PAGE:
                 break
             offset += _PAGE
-        await self._owing.settled(key)
+        await self._claims.settled(key)
         _log.info("vectors_paid", document_id=key.document_id, revision=key.revision)
 
     async def _write(
@@ -90,7 +89,7 @@ class OwedVectors:
         texts = [embedded_text(hit.chunk, with_header) for hit in hits]
         made = await vectorizer.embed([vectorizer.key(text) for text in texts], texts, {})
         vectors = {hit.id: vector for hit, vector in zip(hits, made.vectors, strict=True)}
-        async with self._turns.of(key.document_id):
+        async with self._locks.of(key.document_id):
             expr = f"{revision_expr(key)} and id in [{', '.join(map(quote, vectors))}]"
             rows = [
                 Row(hit.chunk, key.collection_key, vectors[hit.id], hit.lexical_text)
@@ -101,7 +100,7 @@ class OwedVectors:
 
     async def _gone(self, generation: Generation, key: RevisionKey) -> None:
         """Remove the rows of a revision that was deleted or replaced meanwhile."""
-        async with self._turns.of(key.document_id):
+        async with self._locks.of(key.document_id):
             await self._writer.purge(generation.space, key)
 
 

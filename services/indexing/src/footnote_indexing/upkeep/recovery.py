@@ -15,10 +15,8 @@ from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
 from footnote_store.rows import own_key
 
-from footnote_indexing.adapters.generations import Generation, Generations
-from footnote_indexing.adapters.inventory import Inventory
-from footnote_indexing.adapters.ledger import RevisionKey
-from footnote_indexing.adapters.row_ledger import NewRow, RowLedger
+from footnote_indexing.model import Generation, NewRow, RevisionKey
+from footnote_indexing.ports import Generations, Inventory, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.recovery")

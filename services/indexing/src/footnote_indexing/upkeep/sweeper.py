@@ -5,8 +5,7 @@ from time import monotonic
 from footnote_database.times import now_ms
 from footnote_kit.logs import get_logger
 
-from footnote_indexing.adapters.generations import Generations
-from footnote_indexing.adapters.ledger import Ledger
+from footnote_indexing.ports import Generations, PurgeList
 from footnote_indexing.revisions.indexing import Indexing
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.recovery import Recovery
@@ -22,14 +21,14 @@ class Sweeper:
 
     def __init__(
         self,
-        ledger: Ledger,
+        purges: PurgeList,
         generations: Generations,
         writer: StoreWriter,
         indexing: Indexing,
         recovery: Recovery,
         settings: Settings,
     ) -> None:
-        self._ledger = ledger
+        self._purges = purges
         self._generations = generations
         self._writer = writer
         self._indexing = indexing
@@ -47,24 +46,24 @@ class Sweeper:
     async def sweep(self) -> int:
         """Purge what is due; return the number of rows removed."""
         now = now_ms()
-        await self._ledger.retire_stale(
+        await self._purges.retire_stale(
             expired_before=now - int(self._settings.expired_after * 1000),
             abandoned_before=now - int(self._settings.abandon_after * 1000),
         )
         removed = 0
         while True:
-            due = await self._ledger.due(_BATCH)
+            due = await self._purges.due(_BATCH)
             for entry in due:
                 generation = await self._generations.find(entry.key.collection_id, entry.key.generation)
                 if generation is not None:
                     await self._writer.ensure(generation)
                     removed += await self._writer.purge(generation.space, entry.key)
-                await self._ledger.forget(entry.key)
+                await self._purges.forget(entry.key)
             if len(due) < _BATCH:
                 break
         for generation in await self._generations.due():
             removed += await self._indexing.purge_generation(generation)
-            if await self._ledger.drop_generation(generation.collection_id, generation.number):
+            if await self._purges.drop_generation(generation.collection_id, generation.number):
                 await self._generations.postpone(generation, _AGAIN_MS)
             else:
                 await self._generations.forget(generation)

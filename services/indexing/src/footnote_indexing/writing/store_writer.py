@@ -10,8 +10,7 @@ from footnote_kit.telemetry import counter
 from footnote_store.compiler import quote
 from footnote_store.rows import Row
 
-from footnote_indexing.adapters.generations import Generation
-from footnote_indexing.adapters.ledger import RevisionKey
+from footnote_indexing.model import Generation, RevisionKey
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.settings import Settings
 

@@ -6,14 +6,15 @@ import sqlalchemy as sa
 from footnote_database.times import now_ms
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.revision_rows import is_revision
 from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.model import CURRENT, RevisionKey
 
 _PER_VECTOR = 50
 """Milliseconds that a vector is reckoned to take: e5 makes about 20 a second on two cores."""
 
 
-class Owing:
+class VectorClaimTable:
     """The vectors owed. A claim keeps other replicas away, and expires when its holder has died."""
 
     def __init__(self, database: Database) -> None:
@@ -71,15 +72,6 @@ class Owing:
     async def _set(self, key: RevisionKey, only: sa.ColumnElement[bool], **values: object) -> bool:
         async with self._database.write_documents() as connection:
             done = await connection.execute(
-                sa.update(revisions)
-                .where(
-                    revisions.c.collection_id == key.collection_id,
-                    revisions.c.generation == key.generation,
-                    revisions.c.document_id == key.document_id,
-                    revisions.c.revision == key.revision,
-                    revisions.c.state == CURRENT,
-                    only,
-                )
-                .values(**values)
+                sa.update(revisions).where(is_revision(key), revisions.c.state == CURRENT, only).values(**values)
             )
             return bool(done.rowcount == 1)

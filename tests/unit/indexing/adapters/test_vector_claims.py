@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 from footnote_database.times import now_ms
-from footnote_indexing.adapters import owing
+from footnote_indexing.adapters import vector_claims
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT
-from footnote_indexing.adapters.owing import Owing
 from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.adapters.vector_claims import VectorClaimTable
+from footnote_indexing.model import CURRENT
 
 SECONDS = 300.0
 DAY = 86_400
@@ -36,9 +36,9 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 async def test_a_claim_holds_for_its_time_and_not_beyond_a_clock_that_was_put_back(
     database: Database, monkeypatch: pytest.MonkeyPatch, ahead: int
 ) -> None:
-    held = Owing(database)
+    held = VectorClaimTable(database)
     assert await held.claim((), SECONDS) is not None
-    monkeypatch.setattr(owing, "now_ms", lambda: now_ms() + ahead * 1000)
+    monkeypatch.setattr(vector_claims, "now_ms", lambda: now_ms() + ahead * 1000)
     again = await held.claim((), SECONDS)
     assert (again is None) is (-SECONDS < ahead < SECONDS)
 
@@ -51,11 +51,11 @@ async def test_small_documents_pass_large_ones_until_those_have_waited_as_long(d
             "vectors_owed": owed, "updated_at": since,
         }  # fmt: skip
 
-    large = 1000 * owing._PER_VECTOR
+    large = 1000 * vector_claims._PER_VECTOR
     rows = [row("large", 1000, 0), row("small", 2, large - 200), row("late", 2, large), row("smaller", 1, large - 200)]
     async with database.write() as connection:
         await connection.execute(sa.delete(revisions))
         await connection.execute(sa.insert(revisions), rows)
-    held = Owing(database)
+    held = VectorClaimTable(database)
     claims = [await held.claim((), SECONDS) for _ in rows]
     assert [claim[0].document_id for claim in claims if claim] == ["smaller", "small", "large", "late"]

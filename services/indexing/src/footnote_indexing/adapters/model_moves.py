@@ -14,19 +14,18 @@ from footnote_kit.logs import get_logger
 from footnote_store.rows import space_name
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.collection_table import Stored
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import BUILDING, CURRENT, DELETED, RETIRED, Generation, Generations, read
-from footnote_indexing.adapters.ledger import CURRENT as SEARCHED
+from footnote_indexing.adapters.generations import GenerationTable, read
 from footnote_indexing.adapters.tables import collections, generations, revisions
+from footnote_indexing.model import BUILDING, CURRENT, DELETED, RETIRED, Generation, Stored
 
 _log = get_logger("footnote.indexing.switching")
 
 
-class Switching:
+class ModelMoveTable:
     """Decides which generations a document goes into, and when searches move."""
 
-    def __init__(self, database: Database, generations_: Generations, rollback_window: float) -> None:
+    def __init__(self, database: Database, generations_: GenerationTable, rollback_window: float) -> None:
         self._database = database
         self._generations = generations_
         self._rollback_ms = int(rollback_window * 1000)
@@ -45,7 +44,7 @@ class Switching:
         It may already be searched: another request moved the collection after it was read.
         """
         async with self._database.write() as connection:
-            await _take_turn(connection, found.collection.id)
+            await _lock(connection, found.collection.id)
             query = sa.select(generations).where(generations.c.collection_id == found.collection.id)
             rows = list(await connection.execute(query.order_by(generations.c.number)))
             for row in rows:
@@ -68,7 +67,7 @@ class Switching:
     async def settle(self, collection_id: str) -> bool:
         """Move searches to the generation being built if it holds all searched documents; return whether it did."""
         async with self._database.write() as connection:
-            await _take_turn(connection, collection_id)
+            await _lock(connection, collection_id)
             query = sa.select(generations).where(generations.c.collection_id == collection_id)
             rows = {row.state: row for row in await connection.execute(query)}
             if BUILDING not in rows or CURRENT not in rows:
@@ -80,7 +79,7 @@ class Switching:
                 there.c.generation == new.number,
                 there.c.document_id == missing.c.document_id,
                 there.c.revision >= missing.c.revision,
-                there.c.state == SEARCHED,
+                there.c.state == CURRENT,
             )
             left = await connection.execute(
                 sa.select(sa.func.count())
@@ -88,7 +87,7 @@ class Switching:
                 .where(
                     missing.c.collection_id == collection_id,
                     missing.c.generation == old.number,
-                    missing.c.state == SEARCHED,
+                    missing.c.state == CURRENT,
                     ~has,
                 )
             )
@@ -104,7 +103,7 @@ class Switching:
         return True
 
 
-async def _take_turn(connection: AsyncConnection, collection_id: str) -> None:
+async def _lock(connection: AsyncConnection, collection_id: str) -> None:
     """Lock a collection against other changes of its generations, until the transaction ends.
 
     This locks the collection's row: locks on its generations would miss generations added meanwhile.

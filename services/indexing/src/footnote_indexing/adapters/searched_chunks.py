@@ -1,26 +1,16 @@
 """What the ledger knows of searched chunks: their location, revision and number."""
 
-from dataclasses import dataclass
-
 import sqlalchemy as sa
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import now_ms
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.ledger import CURRENT, RevisionKey
+from footnote_indexing.adapters.revision_rows import searched
 from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, revisions
+from footnote_indexing.model import RevisionKey, Searched
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
-    """A searched revision and its number of chunks."""
-
-    key: RevisionKey
-    chunks: int
-
-
-class ChunkLedger:
+class SearchedChunkTable:
     """Answers for what is searched now; revisions being written, replaced or expired are left out."""
 
     def __init__(self, database: Database) -> None:
@@ -33,7 +23,7 @@ class ChunkLedger:
             revisions.c.collection_id == collection_id,
             revisions.c.generation == generation,
             revisions.c.document_id == document_id,
-            *_searched(),
+            *searched(),
         )
         async with self._database.read() as connection:
             row = (await connection.execute(query)).first()
@@ -53,14 +43,9 @@ class ChunkLedger:
                 visible(scope),
                 revisions.c.document_id == document_id,
                 revisions.c.revision == revision,
-                *_searched(),
+                *searched(),
             )
             .order_by(revisions.c.collection_id)
         )
         async with self._database.read() as connection:
             return [row.collection_id for row in await connection.execute(query)]
-
-
-def _searched() -> tuple[sa.ColumnElement[bool], ...]:
-    alive = sa.or_(revisions.c.expire_at.is_(None), revisions.c.expire_at > now_ms())
-    return revisions.c.state == CURRENT, alive

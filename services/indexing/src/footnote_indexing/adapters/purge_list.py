@@ -1,0 +1,70 @@
+"""Which revisions' rows are to be removed from the store, and when."""
+
+import sqlalchemy as sa
+from footnote_database.times import now_ms
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from footnote_indexing.adapters.database import Database
+from footnote_indexing.adapters.revision_rows import WRITER_TIMEOUT_MS, being_written, entry_of, is_revision
+from footnote_indexing.adapters.tables import revisions
+from footnote_indexing.model import CURRENT, RETIRED, WRITING, Entry, RevisionKey
+
+
+class PurgeTable:
+    """The RETIRED part of the ledger: entries stay until the sweeper has purged their rows."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def retire_stale(self, expired_before: int, abandoned_before: int) -> int:
+        """Retire revisions that expired before one time, and incomplete ones last written before another."""
+        expired = (revisions.c.state == CURRENT) & (revisions.c.expire_at <= expired_before)
+        abandoned = (revisions.c.state == WRITING) & (revisions.c.updated_at <= abandoned_before)
+        # There is almost never anything to retire; an empty write would start a new epoch and invalidate every cache.
+        async with self._database.read() as connection:
+            if (
+                await connection.execute(sa.select(revisions.c.revision).where(expired | abandoned).limit(1))
+            ).first() is None:
+                return 0
+        async with self._database.write() as connection:
+            retired = [
+                await connection.execute(sa.update(revisions).where(stale).values(state=RETIRED, purge_at=now_ms()))
+                for stale in (expired, abandoned)
+            ]
+            return sum(one.rowcount for one in retired)
+
+    async def due(self, limit: int) -> list[Entry]:
+        """Return retired revisions that are due to be purged."""
+        query = sa.select(revisions).where(revisions.c.purge_at <= now_ms()).order_by(revisions.c.purge_at).limit(limit)
+        async with self._database.read() as connection:
+            return [entry_of(row) for row in await connection.execute(query)]
+
+    async def forget(self, key: RevisionKey) -> None:
+        """Remove the entry of a revision whose rows are purged."""
+        async with self._database.write_documents() as connection:
+            await connection.execute(sa.delete(revisions).where(is_revision(key), revisions.c.state == RETIRED))
+
+    async def drop_generation(self, collection_id: str, generation: int) -> bool:
+        """Remove a purged generation's entries; return whether any remain because a writer may be at work."""
+        async with self._database.write() as connection:
+            await drop(connection, collection_id, generation)
+            query = sa.select(revisions.c.revision).where(
+                revisions.c.collection_id == collection_id, revisions.c.generation == generation
+            )
+            return (await connection.execute(query.limit(1))).first() is not None
+
+
+async def drop(connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
+    """Remove all entries of a collection or one generation, inside a transaction; their rows are purged together.
+
+    Revisions being written are retired instead, so that their writers notice.
+    """
+    chosen = [revisions.c.collection_id == collection_id]
+    if generation:
+        chosen.append(revisions.c.generation == generation)
+    await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, ~being_written()))
+    await connection.execute(
+        sa.update(revisions)
+        .where(*chosen, being_written())
+        .values(state=RETIRED, purge_at=now_ms() + WRITER_TIMEOUT_MS, updated_at=now_ms())
+    )

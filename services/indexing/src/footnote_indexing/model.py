@@ -1,0 +1,152 @@
+"""The records that the logic and the tables share: collections, generations, revisions and their counts."""
+
+from dataclasses import dataclass
+
+from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
+from footnote_kit.errors import Aborted
+from footnote_store.rows import space_name
+
+from footnote_indexing.chunking.model import Chosen
+
+WRITING, BUILDING, CURRENT, RETIRED, DELETED = "WRITING", "BUILDING", "CURRENT", "RETIRED", "DELETED"
+"""States. A revision goes WRITING -> CURRENT -> RETIRED, a generation BUILDING -> CURRENT -> RETIRED or DELETED.
+
+Searches see what is CURRENT.
+"""
+
+
+def collection_key(collection_id: str, generation: int) -> str:
+    """Return the store's name for a generation of a collection."""
+    return f"{collection_id}:{generation}"
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """The documents of a collection under one embedding model: where its vectors are and which model produced them."""
+
+    collection_id: str
+    number: int
+    tenant_id: str
+    state: str
+    variant: int
+    embedding: EmbeddingSettings
+
+    @property
+    def space(self) -> str:
+        """The physical collection that holds its vectors."""
+        return space_name(self.embedding.dimensions, self.variant)
+
+    @property
+    def collection_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return collection_key(self.collection_id, self.number)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A collection as stored, with the generation that is searched."""
+
+    collection: Collection
+    generation: Generation
+
+
+def changed_meanwhile(name: str) -> Aborted:
+    """Return the error for a collection that changed since the caller read it."""
+    return Aborted(f"Collection '{name}' was changed by somebody else; read it again")
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionKey:
+    """A revision of a document in a generation of a collection."""
+
+    collection_id: str
+    generation: int
+    document_id: str
+    revision: int
+
+    @property
+    def collection_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return collection_key(self.collection_id, self.generation)
+
+    @property
+    def revision_key(self) -> str:
+        """Value of the store's column of the same name."""
+        return f"{self.document_id}:{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What the ledger knows of a revision."""
+
+    key: RevisionKey
+    state: str
+    fingerprint: str
+    chosen: Chosen
+    chunks_expected: int
+    chunks_stored: int
+    contextual_header: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The result of opening a revision: its previous state, and the revision that is searched meanwhile."""
+
+    before: Entry | None
+    current: Entry | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row to publish: its revision, and what the ledger keeps of its text; `expire_at` in Unix milliseconds."""
+
+    key: RevisionKey
+    language: str
+    characters: int
+    expire_at: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Totals of what searches of a generation see."""
+
+    documents: int
+    chunks: int
+    characters: int
+    owed: int = 0
+    """Chunks that have no vector yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A searched revision and its number of chunks."""
+
+    key: RevisionKey
+    chunks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """The rows of a revision: the number written, and the number at the last count."""
+
+    key: RevisionKey
+    written: int
+    counted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A searched document with rows missing or doubled."""
+
+    tenant_id: str
+    holding: Holding
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """A searched document and its searched revision."""
+
+    tenant_id: str
+    collection_id: str
+    document_id: str
+    revision: int
