@@ -62,7 +62,7 @@ def test_what_nobody_was_told_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_of_a_model_that_is_forgotten_nothing_old_is_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_TOLD", 1)
+    monkeypatch.setattr(module, "_MOST_REPORTED", 1)
     _, windows, epoch = made(tmp_path)
     first = windows.of(MODEL, "m")[2]
     windows.of(MODEL, "n")

@@ -165,7 +165,7 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         desk.authorizer.forget(f"t{number}")
     assert len(desk.authorizer._kept) == len(desk.authorizer._forgotten) == 10
     assert len(desk.authorizer._lists) == 2
-    assert desk.authorizer._listed == 4
+    assert desk.authorizer._lists.currsize == 4
 
 
 class Stub:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_WRITE
 
 from footnote_kit.access import Access, is_system, sees_all
 from footnote_kit.breaker import Breaker
-from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.caches import BoundedCache, EpochCache
 from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, Unavailable
@@ -45,7 +44,7 @@ class Asking:
 
     def __init__(self, stub: Any, epochs: EpochReader) -> None:
         self._stub = stub
-        self._told: EpochCache[tuple[bytes, str], Mapping[str, Access]] = EpochCache(epochs, _MOST_KEPT)
+        self._responses: EpochCache[tuple[bytes, str], Mapping[str, Access]] = EpochCache(epochs, _MOST_KEPT)
 
     async def __call__(self, scope: Scope, ids: Sequence[str]) -> Mapping[str, Access]:
         """Return a scope's access to collections; for a single one from the cache if nothing has changed."""
@@ -54,12 +53,7 @@ class Asking:
             for start in range(0, max(len(ids), 1), _BATCH):
                 found |= (await self._ask(scope, ids[start : start + _BATCH]))[1]
             return found
-        key = (_who(scope), ids[0])
-        if (told := self._told.get(key)) is not None:
-            return told
-        epoch, asked = await self._ask(scope, ids)
-        self._told.keep(key, epoch, asked)
-        return asked
+        return await self._responses.get_or_ask((_who(scope), ids[0]), lambda: self._ask(scope, ids))
 
     async def _ask(self, scope: Scope, ids: Sequence[str]) -> tuple[str, Mapping[str, Access]]:
         request = AuthorizeCollectionsRequest(scope=scope, collection_ids=ids)
@@ -81,8 +75,9 @@ class Authorizer:
         self._clock = clock
         self._kept: LRUCache[tuple[bytes, str], tuple[float, Access]] = LRUCache(_MOST_KEPT)
         self._asking: dict[tuple[bytes, tuple[str, ...]], tuple[float, asyncio.Task[dict[str, Access]]]] = {}
-        self._lists: OrderedDict[bytes, tuple[float, frozenset[str]]] = OrderedDict()
-        self._listed = 0
+        self._lists: BoundedCache[bytes, tuple[float, frozenset[str]]] = BoundedCache(
+            _MOST_LISTS, _MOST_LISTED, lambda held: len(held[1])
+        )
         self._silent = Breaker(1, _PAUSE_SECONDS, clock)
         self._forgotten: LRUCache[str, float] = LRUCache(_MOST_KEPT)
 
@@ -134,7 +129,7 @@ class Authorizer:
             if now - asked < KNOWN_SECONDS:
                 return listed
             raise _unknown(error) from error
-        self._keep_list(who, now, found)
+        self._lists[who] = (now, found)
         return found
 
     def forget(self, tenant_id: str) -> None:
@@ -187,13 +182,6 @@ class Authorizer:
             else:
                 self._kept.pop((who, one), None)
         return dict(answer)
-
-    def _keep_list(self, who: bytes, asked: float, found: frozenset[str]) -> None:
-        self._listed += len(found) - len(self._lists.pop(who, (0.0, frozenset[str]()))[1])
-        self._lists[who] = (asked, found)
-        while self._lists and (len(self._lists) > _MOST_LISTS or self._listed > _MOST_LISTED):
-            _, (_, dropped) = self._lists.popitem(last=False)
-            self._listed -= len(dropped)
 
 
 def _who(scope: Scope) -> bytes:

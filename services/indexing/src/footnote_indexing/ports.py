@@ -112,13 +112,11 @@ class EmbeddingCache(Protocol):
 class WriteEpochs(Protocol):
     """Names of the database's states, by which cached answers are validated; see `adapters.database.Database`."""
 
-    @property
-    def version(self) -> str | None:
-        """A name that changes with every write; None for a database with other writers."""
+    def current(self) -> str | None:
+        """Return a name that changes with every write; None for a database with other writers."""
 
-    @property
-    def collections_version(self) -> str | None:
-        """A name that changes with every write except those of documents on their way; None when `version` is None."""
+    def current_of_collections(self) -> str | None:
+        """Return the same for every write except those of documents on their way."""
 
 
 class CollectionRecords(Protocol):

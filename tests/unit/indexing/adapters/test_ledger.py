@@ -113,11 +113,11 @@ async def test_expired_and_abandoned_revisions_are_retired(ledger: LedgerTable) 
     await publish(ledger, key(1), expire_at=now - 10)
     await ledger.open(key(1, "abandoned"), "f", True)
     assert (await ledger.totals(PAIR))["c"].documents == 0
-    epoch = ledger._database.version
+    epoch = ledger._database.current()
     assert await purges(ledger).retire_stale(expired_before=now - 20, abandoned_before=now - 20) == 0
-    assert ledger._database.version == epoch, "a sweep with nothing to do begins no new epoch"
+    assert ledger._database.current() == epoch, "a sweep with nothing to do begins no new epoch"
     assert await purges(ledger).retire_stale(expired_before=now, abandoned_before=now + 60_000) == 2
-    assert epoch is None or ledger._database.version != epoch
+    assert epoch is None or ledger._database.current() != epoch
     assert {entry.key.document_id for entry in await purges(ledger).due(10)} == {"d", "abandoned"}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from footnote.generation.v1 import generation_service_pb2 as generation
-from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.caches import EpochCache
 from footnote_kit.epoch_metadata import received
 from footnote_kit.epochs import EpochReader
 

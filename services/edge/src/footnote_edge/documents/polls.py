@@ -1,10 +1,11 @@
 """Shared polling: watches that want the same data at the same time share one request."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 T = TypeVar("T")
 
@@ -27,7 +28,7 @@ class SharedLooks(Generic[T]):
     def __init__(self, fresh: float, clock: Callable[[], float]) -> None:
         self._fresh = fresh
         self._clock = clock
-        self._looks: OrderedDict[Hashable, _Look[T]] = OrderedDict()
+        self._looks: LRUCache[Hashable, _Look[T]] = LRUCache(MOST_KEPT)
 
     async def get(self, key: Hashable, since: float, look: Callable[[], Awaitable[T]]) -> T:
         """Return an answer requested at `since` or later and still fresh, else ask for one.
@@ -54,9 +55,6 @@ class SharedLooks(Generic[T]):
         task = asyncio.ensure_future(ask())
         task.add_done_callback(_heard)
         mine = self._looks[key] = _Look(self._clock(), task)
-        self._looks.move_to_end(key)
-        if len(self._looks) > MOST_KEPT:
-            self._looks.popitem(last=False)
         try:
             return await asyncio.shield(task)
         except Exception:

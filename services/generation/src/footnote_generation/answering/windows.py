@@ -1,15 +1,15 @@
 """Models' window sizes by epoch: a model's refusal may reveal another size than was reported before."""
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cachetools import LRUCache
 from footnote_kit.epochs import Epoch
 
 from footnote_generation.ports import ModelProvider
 from footnote_generation.registry import Providers
 
-_MOST_TOLD = 1024
+_MOST_REPORTED = 1024
 
 
 class Windows:
@@ -18,16 +18,14 @@ class Windows:
     def __init__(self, providers: Providers, epoch: Epoch) -> None:
         self._providers = providers
         self._epoch = epoch
-        self._told: OrderedDict[tuple[str, str], tuple[int, int]] = OrderedDict()
+        self._reported: LRUCache[tuple[str, str], tuple[int, int]] = LRUCache(_MOST_REPORTED)
 
     def of(self, provider: ModelProvider, model: str) -> tuple[int, int, str]:
         """Return a model's window in tokens, 0 if unknown, its room for reasoning, and the epoch's name."""
         window = self._providers.window(provider, model)
-        self._told[provider.id, model] = window
-        self._told.move_to_end((provider.id, model))
-        if len(self._told) > _MOST_TOLD:  # later changes of its window would go unnoticed
-            self._told.popitem(last=False)
-            self._epoch.advance()
+        if (provider.id, model) not in self._reported and len(self._reported) == _MOST_REPORTED:
+            self._epoch.advance()  # the oldest size is evicted, and later changes of it would go unnoticed
+        self._reported[provider.id, model] = window
         return *window, self._epoch.name
 
     @contextmanager
@@ -36,7 +34,7 @@ class Windows:
         try:
             yield
         finally:
-            told = self._told.get((provider.id, model))
-            if told is not None and told != self._providers.window(provider, model):
-                del self._told[provider.id, model]
+            reported = self._reported.get((provider.id, model))
+            if reported is not None and reported != self._providers.window(provider, model):
+                del self._reported[provider.id, model]
                 self._epoch.advance()

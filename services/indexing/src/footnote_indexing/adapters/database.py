@@ -68,21 +68,19 @@ SAMPLES = (
 
 
 class Database(transactions.Database):
-    """Publishes a version with every write, so that readers here and in other services can validate their caches."""
+    """Publishes an epoch with every write, so that readers here and in other services can validate their caches."""
 
     def __init__(self, url: str, folder: Path) -> None:
         super().__init__(address(url, folder / FILE), TRAITS)
         self._epoch = Epoch(folder / epochs.FILE) if self.is_sqlite else None
         self._collections = Epoch(folder / epochs.COLLECTIONS_FILE) if self.is_sqlite else None
 
-    @property
-    def version(self) -> str | None:
-        """A name that changes with every write; None for a database with other writers."""
+    def current(self) -> str | None:
+        """Return a name that changes with every write; None for a database with other writers."""
         return self._epoch.name if self._epoch is not None else None
 
-    @property
-    def collections_version(self) -> str | None:
-        """A name that changes with every write except those of `write_documents`; None when `version` is None."""
+    def current_of_collections(self) -> str | None:
+        """Return a name that changes with every write except those of `write_documents`; None with other writers."""
         return self._collections.name if self._collections is not None else None
 
     @asynccontextmanager
@@ -112,7 +110,7 @@ class Database(transactions.Database):
                 self._epoch.advance()
 
     async def close(self) -> None:
-        """Close all connections and drop all cached versions."""
+        """Close all connections and end the epochs."""
         for epoch in (self._epoch, self._collections):
             if epoch is not None:
                 epoch.close()

@@ -60,7 +60,7 @@ class VectorClaimTable:
 
     async def forget_claims(self) -> None:
         """Delete all claims at start, where this process is the only writer: every earlier holder has died."""
-        if self._database.version is None:
+        if self._database.current() is None:
             return
         query = sa.select(revisions.c.revision).where(revisions.c.claimed_until.is_not(None)).limit(1)
         async with self._database.read() as connection:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_kit.access import Access
+from footnote_kit.caches import EpochCache
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own, no_document
@@ -26,7 +27,7 @@ from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")
 _PAGE = 1000
-_KEPT = 256
+_MOST_CACHED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ class Indexing:
         self._cutters = cutters
         self._permitted = permitted
         self._epochs = epochs
-        self._resolved: dict[tuple[str | None, bytes, tuple[str, ...]], list[Searchable]] = {}
+        self._resolved: EpochCache[tuple[bytes, tuple[str, ...]], list[Searchable]] = EpochCache(epochs, _MOST_CACHED)
         self._collections = collections
         self._generations = generations
         self._ledger = ledger
@@ -209,12 +210,12 @@ class Indexing:
     @property
     def epoch(self) -> str:
         """The current epoch's name, which changes with every write; "" where there may be other writers."""
-        return self._epochs.version or ""
+        return self._epochs.current() or ""
 
     @property
     def collections_epoch(self) -> str:
         """The epoch of collections, which does not change while a document is being written."""
-        return self._epochs.collections_version or ""
+        return self._epochs.current_of_collections() or ""
 
     async def resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> tuple[list[Searchable], str]:
         """Return what a search of these collections needs, and the epoch for which it holds; "" for none.
@@ -222,17 +223,13 @@ class Indexing:
         Every search without a cached answer calls this. So the answer is cached until the next write, where this
         service is the only writer.
         """
-        version = self._epochs.version
-        key = (version, scope.SerializeToString(deterministic=True), tuple(names))
-        if version is not None and key in self._resolved:
-            return self._resolved[key], version
+        epoch = self.epoch
+        key = (scope.SerializeToString(deterministic=True), tuple(names))
+        if (cached := self._resolved.get(key)) is not None:
+            return cached, epoch
         resolved = await self._resolve(scope, names)
-        if version is None or version != self._epochs.version:
-            return resolved, ""
-        if len(self._resolved) >= _KEPT or next(iter(self._resolved), key)[0] != version:
-            self._resolved.clear()
-        self._resolved[key] = resolved
-        return resolved, version
+        self._resolved.keep(key, epoch, resolved)
+        return resolved, epoch if epoch == self.epoch else ""
 
     async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
         found = await self._collections.find_many(scope, names)

@@ -12,12 +12,11 @@ from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsRequest,
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
-from footnote_kit.epoch_cache import EpochCache
+from footnote_kit.caches import AgedCache, EpochCache
 from footnote_kit.epoch_metadata import Epochs, received
 from footnote_kit.epochs import EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 
-from footnote_retrieval.adapters.recent import Recent
 from footnote_retrieval.ports import Resolved, Searchable
 
 RECENT_SECONDS = 60.0
@@ -38,6 +37,7 @@ _Question: TypeAlias = tuple[bytes, tuple[str, ...]]
 class _Answer(NamedTuple):
     epoch: str
     visible: tuple[Searchable, ...]
+    asked: float
 
 
 class IndexingCollections:
@@ -61,17 +61,20 @@ class IndexingCollections:
     ) -> None:
         self._stub = IndexingServiceStub(channel)
         self._epochs = epochs
-        self._told: EpochCache[_Question, _Answer] = EpochCache(
-            of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=lambda answer: len(answer.visible)
+        self._answers: EpochCache[_Question, _Answer] = EpochCache(
+            of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=_count
         )
         """Answers of the current collections epoch, in which only documents on their way were written."""
         self._clock = clock
-        self._recent = Recent(RECENT_SECONDS, _MOST_ANSWERS, _MOST_COLLECTIONS, clock)
+        self._recent: AgedCache[_Question, _Answer] = AgedCache(
+            _MOST_ANSWERS, _MOST_COLLECTIONS, _count, lambda answer: answer.asked + RECENT_SECONDS, clock
+        )
+        """Answers without an epoch, by age from the time of the request; using one does not extend its life."""
         self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
     def known(self, scope: Scope, names: Sequence[str]) -> tuple[Searchable, ...] | None:
         """Return the answer of the current epoch; None if the question was not asked in it."""
-        answer = self._told.get(_question(scope, names))
+        answer = self._answers.get(_question(scope, names))
         if answer is None or not answer.epoch or answer.epoch != self._epochs.current():
             return None
         return answer.visible
@@ -83,27 +86,27 @@ class IndexingCollections:
         question = _question(scope, names)
         recent = self._recent.get(question) if stale_too else None
         if recent is not None and self._silent.rest:
-            return Resolved(recent, stale=True)
+            return Resolved(recent.visible, stale=True)
         asked = self._clock()
         try:
             response, epochs = await self._ask(question, scope, None if recent is None else ASK_SECONDS)
         except (Unavailable, DeadlineExceeded):
             self._silent.failed()
             if recent is not None:
-                return Resolved(recent, stale=True)
-            last = self._told.get(question) if stale_too else None
+                return Resolved(recent.visible, stale=True)
+            last = self._answers.get(question) if stale_too else None
             if last is None:
                 raise
             return Resolved(last.visible, stale=True)
         except FootnoteError:
-            self._recent.forget(question)
+            self._recent.pop(question, None)
             raise
         self._silent.answered()
-        found = _searchable(response)
-        self._told.keep(question, epochs.collections, _Answer(epochs.epoch, found))
+        answer = _Answer(epochs.epoch, _searchable(response), asked)
+        self._answers.keep(question, epochs.collections, answer)
         if not epochs.epoch:
-            self._recent.keep(question, asked, found)
-        return Resolved(found)
+            self._recent[question] = answer
+        return Resolved(answer.visible)
 
     async def _ask(
         self, question: _Question, scope: Scope, seconds: float | None
@@ -114,6 +117,10 @@ class IndexingCollections:
                 return await received(self._stub.ResolveCollections(request))
         except TimeoutError as error:
             raise DeadlineExceeded("Indexing does not say which collections there are") from error
+
+
+def _count(answer: _Answer) -> int:
+    return len(answer.visible)
 
 
 def _question(scope: Scope, names: Sequence[str]) -> _Question:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 _HEAD_START = 3  # turns of the event loop, so that the speculative work sends its requests first
 
@@ -22,9 +23,8 @@ class Ahead(Generic[Answer]):
 
     def __init__(self, keep: int = 1024) -> None:
         """Keep the last answers to at most `keep` questions."""
-        self._answers: OrderedDict[Hashable, tuple[Answer, bool]] = OrderedDict()
+        self._answers: LRUCache[Hashable, tuple[Answer, bool]] = LRUCache(keep)
         """The last answer to each question, and whether it equalled the one before."""
-        self._keep = keep
 
     async def run(
         self,
@@ -43,7 +43,6 @@ class Ahead(Generic[Answer]):
                 await asyncio.sleep(0)
             answer = await ask()
             if answer == known:
-                self._answers.move_to_end(question)
                 return await begun
         except BaseException:
             self._answers.pop(question, None)
@@ -55,8 +54,6 @@ class Ahead(Generic[Answer]):
     def _learn(self, question: Hashable, answer: Answer) -> Answer:
         before = self._answers.pop(question, None)
         self._answers[question] = (answer, before is not None and before[0] == answer)
-        if len(self._answers) > self._keep:
-            self._answers.popitem(last=False)
         return answer
 
 

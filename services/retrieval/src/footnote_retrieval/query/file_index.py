@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from footnote_kit.caches import AgedCache
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.text_work import beside
@@ -26,7 +26,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _Cached:
     """Names, their expiry, and the collections' state when they were read."""
 
     until: float
@@ -42,8 +42,9 @@ class FileIndex:
 
     def __init__(self, store: ChunkStore) -> None:
         self._store = store
-        self._cache: OrderedDict[Key, _Kept] = OrderedDict()
-        self._names = 0
+        self._cache: AgedCache[Key, _Cached] = AgedCache(
+            _MAX_CACHED, _MAX_NAMES, lambda held: len(held.names), lambda held: held.until, time.monotonic
+        )
 
     async def of(self, groups: Sequence[Group], now: float, timeout: float) -> FileNames:
         """Return the names in all these groups together."""
@@ -61,7 +62,7 @@ class FileIndex:
             (m.hidden_revisions, m.collection.chunk_count, m.collection.document_count) for m in group.members
         )
         cached = self._cache.get(key)
-        if cached and cached.until > time.monotonic() and cached.state == state:
+        if cached is not None and cached.state == state:
             return cached.names
         try:
             expr = conjunction([group.scope(now).rows(), "ordinal == 0"])
@@ -71,26 +72,8 @@ class FileIndex:
             return FileNames({})
         whole = len(found) <= _MAX_FILES
         names = await beside(effort(found), _names, found if whole else {}, whole)
-        self._keep(key, _Kept(time.monotonic() + _TTL, state, names))
+        self._cache[key] = _Cached(time.monotonic() + _TTL, state, names)
         return names
-
-    def _keep(self, key: Key, kept: _Kept) -> None:
-        """Cache names; evict expired entries, then the oldest, while there are too many.
-
-        A set of names larger than the whole limit is not cached.
-        """
-        self._let_go(key)
-        now = time.monotonic()
-        for old in [one for one, held in self._cache.items() if held.until <= now]:
-            self._let_go(old)
-        self._cache[key] = kept
-        self._names += len(kept.names)
-        while self._cache and (len(self._cache) > _MAX_CACHED or self._names > _MAX_NAMES):
-            self._let_go(next(iter(self._cache)))
-
-    def _let_go(self, key: Key) -> None:
-        if (kept := self._cache.pop(key, None)) is not None:
-            self._names -= len(kept.names)
 
 
 def _names(found: Mapping[str, str], complete: bool) -> FileNames:
