@@ -6,7 +6,7 @@ import time
 from contextvars import ContextVar
 
 import pytest
-from footnote_kit import loop_lag
+from footnote_kit.admission import loop_lag
 from footnote_kit.app import App
 from footnote_kit.testing import serve_app
 from footnote_kit.text_work import SHORT, beside

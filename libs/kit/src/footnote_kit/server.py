@@ -8,16 +8,17 @@ from footnote.telemetry.v1.telemetry_service_pb2_grpc import add_TelemetryServic
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from footnote_kit import context as call_context
-from footnote_kit import loop_lag, private, redact, reflection, tls
+from footnote_kit import private, redact, reflection, tls
+from footnote_kit.admission import loop_lag
+from footnote_kit.admission.loop_lag import LoopLag
+from footnote_kit.admission.process_load import LoadFile
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.front.proxy import FrontDoor, listen
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
-from footnote_kit.loop_lag import LoopLag
 from footnote_kit.net import is_loopback, port_is_free
-from footnote_kit.process_load import LoadFile
 from footnote_kit.settings import PUBLIC, KitSettings
 from footnote_kit.telemetry_service import SERVICE_NAME as TELEMETRY_SERVICE
 from footnote_kit.telemetry_service import TelemetryServicer

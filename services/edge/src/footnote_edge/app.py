@@ -9,7 +9,10 @@ from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts as InstallationParts
 from footnote_database.sqlite import file_of
 from footnote_database.transactions import START_PATIENCE
-from footnote_kit import loop_lag
+from footnote_kit.admission import loop_lag
+from footnote_kit.admission.fair_shares import Shares
+from footnote_kit.admission.lanes import Size
+from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.edge import additions
@@ -18,7 +21,6 @@ from footnote_kit.front.addresses import address_of
 from footnote_kit.front.limits import FrontLimits
 from footnote_kit.net import is_loopback
 from footnote_kit.periodic import PeriodicTasks
-from footnote_kit.process_load import ProcessLoads
 from footnote_kit.server import ListenError
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.telemetry_service import TelemetryServicer
@@ -76,7 +78,6 @@ from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.watch import Watch
-from footnote_edge.gateway.admission import Admission, Size
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.first_key import first_key
@@ -84,11 +85,10 @@ from footnote_edge.gateway.guard import Door, guard
 from footnote_edge.gateway.identity import authenticator
 from footnote_edge.gateway.keys import ApiKeys
 from footnote_edge.gateway.limiting import Limiting
-from footnote_edge.gateway.limits import Limits, Watches
+from footnote_edge.gateway.limits import Admission, Limits, Watches
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.operators import Operators
 from footnote_edge.gateway.request_ids import RequestIds
-from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.web import Web
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores

@@ -1,6 +1,7 @@
 import pytest
-from footnote_edge.gateway.limits import Bucket, Limits
+from footnote_edge.gateway.limits import Admission, Limits
 from footnote_edge.settings import Settings
+from footnote_kit.admission.lanes import Size
 from footnote_kit.errors import ResourceExhausted
 
 
@@ -10,20 +11,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
-
-
-def test_a_bucket_gives_its_burst_then_its_rate() -> None:
-    clock = Clock()
-    bucket = Bucket(rate=2, burst=4, clock=clock)
-    assert [bucket.wait("t") for _ in range(4)] == [0] * 4
-    assert bucket.wait("t") == 0.5
-    clock.now += 0.5
-    assert bucket.wait("t") == 0
-    assert bucket.wait("other") == 0
-
-
-def test_a_bucket_without_rate_never_waits() -> None:
-    assert all(Bucket(0, 0).wait("t") == 0 for _ in range(1000))
 
 
 def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
@@ -72,11 +59,8 @@ def test_replicas_that_divide_a_limit_keep_it_together() -> None:
     assert 60 <= taken <= 60 + 10  # what ten quiet seconds have saved comes on top
 
 
-def test_a_replica_that_is_left_alone_has_the_whole_limit_again() -> None:
-    now = 0.0
-    bucket = Bucket(10.0, 20.0, lambda: now)
-    bucket.divide(2)
-    assert sum(not bucket.wait("acme") for _ in range(50)) == 10
-    bucket.divide(1)
-    now = 10.0
-    assert sum(not bucket.wait("acme") for _ in range(50)) == 20
+def test_each_method_has_its_lane() -> None:
+    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1), lag=lambda: 0.0, processor=lambda: 0.0)
+    assert admission.lane("Ask") is admission.lane("EditMessage")
+    assert admission.lane("UploadDocument") is admission.lane("ReplaceDocument")
+    assert len({id(admission.lane(name)) for name in ("Ask", "UploadDocument", "SearchChunks", "ListDocuments")}) == 3

@@ -12,8 +12,8 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_S
 from footnote_edge.jobs import groups as module
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.processing import job_of
+from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.errors import NotOffered, Unavailable
-from footnote_kit.fair_slots import FairSlots
 
 
 class Processor:

@@ -9,6 +9,7 @@ The more of them had to be ended, the more slowly new ones start (`Peer.begin`).
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from footnote_kit.admission.token_bucket import TokenBucket
 from footnote_kit.front.frames import Tally, Violation
 
 RESET_COST = 3.0
@@ -53,28 +54,6 @@ class FrontLimits:
     """Time limit for a client that does not read."""
 
 
-class Bucket:
-    """A token bucket; a negative level is a debt."""
-
-    __slots__ = ("_at", "burst", "level", "rate")
-
-    def __init__(self, rate: float, burst: float, now: float) -> None:
-        self.rate, self.burst = rate, burst
-        self.level = burst
-        self._at = now
-
-    def refill(self, now: float) -> None:
-        """Add the tokens that have accrued since the last call."""
-        self.level = min(self.burst, self.level + (now - self._at) * self.rate)
-        self._at = now
-
-    def take(self, amount: float, now: float) -> bool:
-        """Take tokens; return False when the level becomes negative."""
-        self.refill(now)
-        self.level -= amount
-        return self.level >= 0
-
-
 class Habits:
     """Limits one connection's suspicious behaviour, at rates per second that no well-behaved client reaches.
 
@@ -86,10 +65,10 @@ class Habits:
 
     def __init__(self, now: float) -> None:
         self._buckets = {
-            "resets": Bucket(200, 500, now),
-            "pings": Bucket(100, 1000, now),
-            "settings": Bucket(20, 200, now),
-            "empties": Bucket(50, 200, now),
+            "resets": TokenBucket(200, 500, now),
+            "pings": TokenBucket(100, 1000, now),
+            "settings": TokenBucket(20, 200, now),
+            "empties": TokenBucket(50, 200, now),
         }
 
     def judge(self, tally: Tally, now: float) -> None:
@@ -109,11 +88,11 @@ class Habits:
 class Peer:
     """One address."""
 
-    shared: Bucket
+    shared: TokenBucket
     """The rate of its connections, in calls."""
-    begins: Bucket
+    begins: TokenBucket
     """The rate at which its connections begin."""
-    resets: Bucket = field(default_factory=lambda: Bucket(RESETS_PER_SECOND, RESETS_BURST, 0.0))
+    resets: TokenBucket = field(default_factory=lambda: TokenBucket(RESETS_PER_SECOND, RESETS_BURST, 0.0))
     """Calls that its connections may cancel at low cost."""
     connections: int = 0
     calm: int = 0
@@ -146,7 +125,7 @@ class FrameRate:
 
     def __init__(self, peer: Peer, now: float) -> None:
         self._peer = peer
-        self._own = Bucket(peer.shared.rate, OWN_BURST, now)
+        self._own = TokenBucket(peer.shared.rate, OWN_BURST, now)
         self._own.level = OWN_BEGIN
         self._calm, self._calm_at = False, now + CALM_SECONDS
 
@@ -229,6 +208,6 @@ class Peers:
         now, limits = self.clock(), self.limits
         most = max(float(limits.connections_per_peer), MAX_DEBT)
         return Peer(
-            shared=Bucket(limits.calls_per_second, limits.calls_per_second * SHARED_BURST_SECONDS, now),
-            begins=Bucket(most / 4, most, now),
+            shared=TokenBucket(limits.calls_per_second, limits.calls_per_second * SHARED_BURST_SECONDS, now),
+            begins=TokenBucket(most / 4, most, now),
         )

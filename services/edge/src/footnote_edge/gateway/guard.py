@@ -6,17 +6,16 @@ from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER, Role
+from footnote_kit.admission.fair_shares import Hold, Shares
 from footnote_kit.context import bind_scope
 from footnote_kit.edge import METHODS, SERVICES
 from footnote_kit.errors import PermissionDenied
 
 from footnote_edge.gateway import principals
-from footnote_edge.gateway.admission import Admission
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.identity import Authenticator
-from footnote_edge.gateway.limits import Limits, Watches
+from footnote_edge.gateway.limits import Admission, Limits, Watches
 from footnote_edge.gateway.principals import Identity
-from footnote_edge.gateway.shares import Hold, Shares
 
 PUBLIC = frozenset({"GetHealth"})
 """Calls without authentication."""

@@ -1,21 +1,23 @@
-"""Rate limits per minute: requests, uploads, uploaded bytes and model tokens by tenant; open watches by user.
+"""What edge admits: rates by tenant, open watches by user, and concurrent calls by kind.
 
-Each replica admits its part of a limit, so that all of them together keep it without coordination at each call; clients
-or gateways must balance the load between the replicas.
+Rates are per minute: requests, uploads, uploaded bytes and model tokens. Each replica admits its part of a rate, so
+that all of them together keep it without coordination at each call. Clients or gateways must balance the load between
+the replicas. `footnote_kit.admission` describes the kinds of limits.
 """
 
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from cachetools import LRUCache
+from footnote_kit.admission.fair_shares import ProcessorMeter
+from footnote_kit.admission.lanes import Lane, Machine, Size
+from footnote_kit.admission.token_bucket import RateLimiter
 from footnote_kit.errors import ResourceExhausted
 
 from footnote_edge.settings import Settings
 
-TENANTS = 10_000
 BURST_SECONDS = 10.0
 """Seconds of unused allowance that a tenant may save up for a burst."""
 
@@ -25,60 +27,12 @@ ASKS = frozenset({"Ask", "RegenerateMessage", "EditMessage"})
 """Calls that answer a question."""
 
 
-@dataclass(slots=True)
-class _Bucket:
-    level: float
-    at: float
-
-
-class Bucket:
-    """A token bucket for many tenants: `rate` units a second, saved up to `burst` units; 0 is unlimited.
-
-    This replica has its part of both, and of a burst at least one unit.
-    """
-
-    def __init__(self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._whole = rate, burst
-        self._rate, self._burst = rate, max(burst, 1.0)
-        self._clock = clock
-        self._buckets: LRUCache[str, _Bucket] = LRUCache(TENANTS)
-
-    def divide(self, replicas: int) -> None:
-        """Set the number of replicas that share the limit."""
-        rate, burst = self._whole
-        self._rate, self._burst = rate / replicas, max(burst / replicas, 1.0)
-
-    def wait(self, tenant: str, units: float = 1.0) -> float:
-        """Take `units` and return 0, or return the seconds until they are available."""
-        if not self._rate:
-            return 0.0
-        bucket = self._filled(tenant)
-        if bucket.level < min(units, self._burst):
-            return (min(units, self._burst) - bucket.level) / self._rate
-        bucket.level -= units
-        return 0.0
-
-    def charge(self, tenant: str, units: float) -> None:
-        """Take `units` that were already used, even below zero."""
-        if self._rate:
-            self._filled(tenant).level -= units
-
-    def _filled(self, tenant: str) -> _Bucket:
-        now = self._clock()
-        bucket = self._buckets.get(tenant)
-        if bucket is None:
-            bucket = self._buckets[tenant] = _Bucket(self._burst, now)
-        bucket.level = min(self._burst, bucket.level + (now - bucket.at) * self._rate)
-        bucket.at = now
-        return bucket
-
-
 class Limits:
     """The deployment's limits."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
-        def bucket(per_minute: float, burst_seconds: float) -> Bucket:
-            return Bucket(per_minute / 60, per_minute / 60 * burst_seconds, clock)
+        def bucket(per_minute: float, burst_seconds: float) -> RateLimiter:
+            return RateLimiter(per_minute / 60, per_minute / 60 * burst_seconds, clock)
 
         self._requests = bucket(settings.requests_per_minute, BURST_SECONDS)
         self._uploads = bucket(settings.uploads_per_minute, BURST_SECONDS)
@@ -140,6 +94,27 @@ class Watches:
             self._open[key] -= 1
             if not self._open[key]:
                 del self._open[key]
+
+
+class Admission:
+    """The lanes: questions, uploads, and all other calls that end by themselves."""
+
+    def __init__(
+        self, asks: Size, uploads: Size, others: Size, *, lag: Callable[[], float], processor: Callable[[], float]
+    ) -> None:
+        """Take the lanes' sizes, the event loop's lag, and the services' processor time in seconds."""
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        machine = Machine(lag, ProcessorMeter(processor), cores)
+        self._asks, self._uploads, self._others = (
+            Lane(kind, size, machine=machine)
+            for kind, size in (("asks", asks), ("uploads", uploads), ("others", others))
+        )
+
+    def lane(self, method: str) -> Lane:
+        """Return a method's lane, by its bare name."""
+        if method in ASKS:
+            return self._asks
+        return self._uploads if method in UPLOADS else self._others
 
 
 def _check(what: str, wait: float) -> None:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
+from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from starlette.applications import Starlette
@@ -16,7 +17,6 @@ from starlette.types import ASGIApp
 
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.identity import Authenticator
-from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.console import pages
 from footnote_edge.http.dialects.mcp_server import McpDoor
 from footnote_edge.http.dialects.openai import OpenAiApi

@@ -1,12 +1,12 @@
 """The HTTP side of the service: from its settings to a listening port."""
 
 from footnote_kit import tls
+from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.app import Runtime
 from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.identity import Authenticator
-from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.serving.connections import Connections
 from footnote_edge.http.serving.server import HttpServer
 from footnote_edge.http.site import site

@@ -19,12 +19,12 @@ from footnote.types.v1.document_pb2 import (
     PROGRESS_PHASE_PARSING,
     Progress,
 )
+from footnote_kit.admission.fair_shares import MOST_COUNTED, Shares
 from footnote_kit.document_files import newest
 from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
-from footnote_edge.gateway.shares import MOST_COUNTED, Shares
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
 from footnote_edge.jobs.progress import ProgressBus

@@ -22,8 +22,8 @@ from footnote_database.keeping import Library
 from footnote_database.parts import Part, Parts
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
 from footnote_database.transactions import START_PATIENCE
+from footnote_kit.admission.fair_slots import SPARE
 from footnote_kit.backoff import Backoff
-from footnote_kit.fair_slots import SPARE
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
 from sqlalchemy import make_url

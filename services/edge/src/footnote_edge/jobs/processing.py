@@ -28,6 +28,7 @@ from footnote.types.v1.document_pb2 import (
     WaitingReason,
 )
 from footnote_kit import transient_errors
+from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.document_files import newest
 from footnote_kit.errors import (
     Aborted,
@@ -45,7 +46,6 @@ from footnote_kit.telemetry import untraced
 
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
-from footnote_edge.gateway.shares import Shares
 from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels

@@ -17,8 +17,8 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit import names
+from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.context import detached
-from footnote_kit.fair_slots import FairSlots
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 

@@ -12,9 +12,9 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_STORE
 from footnote.types.v1.role_pb2 import ROLE_READER
+from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.context import detached
 from footnote_kit.errors import FootnoteError
-from footnote_kit.process_load import ProcessLoads
 
 from footnote_edge.ports import STAGE_NAMES, Stages
 

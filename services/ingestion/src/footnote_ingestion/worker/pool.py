@@ -1,6 +1,6 @@
 """A small pool of worker processes: each serves one tenant, is kept for its next file, and ends after idling.
 
-Tenants and a tenant's users take turns, and no tenant's files occupy every process (`footnote_kit.fair_slots`).
+Tenants and a tenant's users take turns, and no tenant's files occupy every process (see `fair_slots`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, aclosing
 
+from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.errors import ResourceExhausted, Unavailable
-from footnote_kit.fair_slots import FairSlots
 from footnote_kit.logs import get_logger
 
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError

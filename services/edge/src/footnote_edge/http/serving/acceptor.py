@@ -7,7 +7,7 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from footnote_kit.front.limits import Bucket
+from footnote_kit.admission.token_bucket import TokenBucket
 from footnote_kit.logs import get_logger
 from footnote_kit.net import peer_named
 
@@ -39,7 +39,7 @@ class Acceptor:
     ) -> None:
         self._listener, self._limits, self._protocol, self._tls = listener, limits, protocol, tls
         self._loop = asyncio.get_running_loop()
-        self._begins: dict[str, Bucket] = {}
+        self._begins: dict[str, TokenBucket] = {}
         self._beginning: set[asyncio.Task[None]] = set()
         self._refused = 0
         self._summary: asyncio.TimerHandle | None = None
@@ -112,7 +112,7 @@ class Acceptor:
             if len(self._begins) >= _MOST_KNOWN:
                 self._forget(now)
             most = float(self._limits.most_per_peer)
-            bucket = self._begins[peer] = Bucket(max(most / BEGIN_PART, 4.0), max(most, 16.0), now)
+            bucket = self._begins[peer] = TokenBucket(max(most / BEGIN_PART, 4.0), max(most, 16.0), now)
         bucket.take(1, now)
         return max(0.0, -bucket.level / bucket.rate)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Set
 from functools import partial
 
+from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -11,7 +12,6 @@ from footnote_edge.audit.ways import http_way
 from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.gateway.principals import REFUSAL
-from footnote_edge.gateway.shares import Shares
 from footnote_edge.http.serving.caller import PASSED_ON, WAY
 from footnote_edge.http.serving.refusals import refuse
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
-from footnote_edge.gateway import shares as module
-from footnote_edge.gateway.shares import CROWDED_LAG, PATIENCE, Shares
+from footnote_kit.admission import fair_shares as module
+from footnote_kit.admission.fair_shares import CROWDED_LAG, STARVED_SECONDS, Shares
 from footnote_kit.errors import ResourceExhausted
 
 GOOD, EVIL = ("good", "gina"), ("evil", "eve")
@@ -93,7 +93,7 @@ async def test_who_waits_goes_on_even_if_others_never_stop(stack: AsyncExitStack
 
     others = [asyncio.create_task(busy()) for _ in range(3)]
     await asyncio.sleep(0.01)
-    async with asyncio.timeout(4 * PATIENCE):
+    async with asyncio.timeout(4 * STARVED_SECONDS):
         await crowd.work(EVIL)
     for other in others:
         other.cancel()
@@ -145,7 +145,7 @@ async def test_a_call_that_waits_for_something_else_counts_no_longer(
     await crowd.work(EVIL, 0.2)
     await crowd.work(GOOD, 0.0)
     await stack.enter_async_context(crowd.shares.working(*EVIL))
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(STARVED_SECONDS):
         await crowd.work(EVIL)
 
 

@@ -5,10 +5,11 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from footnote_kit.admission.waiting import Turn, granted
+
 SPARE = 1
 """Extra slots beyond the usual ones, each for a tenant that holds none."""
 
-Turn = asyncio.Future[None]
 Line = OrderedDict[str, deque[Turn]]
 """One tenant's waiters by user; the user whose turn is next comes first."""
 
@@ -54,12 +55,9 @@ class FairSlots:
         self._lines.setdefault(tenant, OrderedDict()).setdefault(user, deque()).append(turn)
         self._grant()
         try:
-            await turn
+            await granted(turn, None, lambda: self._release(tenant, user))
         except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():
-                self._release(tenant, user)  # granted at the moment of the cancellation
-            else:
-                self._leave(tenant, user, turn)
+            self._leave(tenant, user, turn)
             raise
 
     def _leave(self, tenant: str, user: str, turn: Turn) -> None:

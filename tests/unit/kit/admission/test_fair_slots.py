@@ -4,7 +4,7 @@ import asyncio
 import random
 
 import pytest
-from footnote_kit.fair_slots import FairSlots
+from footnote_kit.admission.fair_slots import FairSlots
 
 
 class Holder:

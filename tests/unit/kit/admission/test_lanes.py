@@ -1,21 +1,20 @@
-"""Places, lines and refusals of the door's lanes."""
+"""Places, queues and refusals of the lanes."""
 
 import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
-from footnote_edge.gateway.admission import (
+from footnote_kit import context
+from footnote_kit.admission.fair_shares import ProcessorMeter
+from footnote_kit.admission.lanes import (
     LEAST_AT_ONCE,
     LOOK_SECONDS,
     TENANTS_PART,
     WAITING_PER_PLACE,
-    Admission,
     Lane,
     Machine,
     Size,
 )
-from footnote_edge.gateway.shares import Division
-from footnote_kit import context
 from footnote_kit.errors import ResourceExhausted
 
 
@@ -141,13 +140,6 @@ async def test_a_wait_that_would_be_too_long_is_refused_without_waiting() -> Non
     await callers.end()
 
 
-def test_each_method_has_its_lane() -> None:
-    admission = Admission(Size(1, 1), Size(2, 1), Size(3, 1), lag=lambda: 0.0, processor=lambda: 0.0)
-    assert admission.lane("Ask") is admission.lane("EditMessage")
-    assert admission.lane("UploadDocument") is admission.lane("ReplaceDocument")
-    assert len({id(admission.lane(name)) for name in ("Ask", "UploadDocument", "SearchChunks", "ListDocuments")}) == 3
-
-
 async def test_few_are_begun_while_the_loop_comes_late_and_more_when_it_does_not() -> None:
     lag = 1.0
     machine = Machine(lag=lambda: lag)
@@ -165,7 +157,7 @@ async def test_few_are_begun_while_the_loop_comes_late_and_more_when_it_does_not
 
 async def test_what_a_call_costs_in_processor_time_bounds_the_line_from_the_first_call_on() -> None:
     spent = 0.0
-    machine = Machine(division=Division(lambda: spent), cores=2)
+    machine = Machine(meter=ProcessorMeter(lambda: spent), cores=2)
     lane = Lane("asks", Size(4, 10.0), machine=machine)
     async with lane.working("first"):
         spent += 4.0
@@ -193,3 +185,19 @@ async def test_those_in_line_hear_at_once_that_more_is_known_than_when_they_came
     await callers.end()
     assert callers.order == ["first", "second", "tenant-0", "tenant-1"]
     assert callers.lane.waiting == 0
+
+
+async def test_a_call_that_is_refused_in_the_moment_of_its_cancellation_gives_no_place_back() -> None:
+    now = 0.0
+    callers = Callers(Lane("asks", Size(1, 10.0), clock=lambda: now))
+    await callers.come("first")
+    await callers.come("second", "third")
+    now = 11.0
+    callers.tasks[0].cancel()  # it took eleven seconds: whoever waits behind the next one is refused
+    await asyncio.sleep(0)
+    callers.tasks[2].cancel()
+    await settle()
+    assert callers.lane.waiting == 0
+    assert callers.lane._working == 1
+    await callers.end()
+    assert callers.lane._working == 0

@@ -1,4 +1,4 @@
-"""Admission control: calls beyond the capacity are refused at once, with a time to retry.
+"""Concurrency limiters with load shedding: calls beyond the capacity are refused at once, with a time to retry.
 
 Each kind of call has a lane with a number of concurrent calls and a bounded queue, served round-robin by tenant. A call
 whose expected wait is too long is refused on arrival, not at its deadline. When calls turn out to cost more than
@@ -10,19 +10,17 @@ concurrency; for CPU-bound calls, more concurrency would not serve any sooner.
 """
 
 import asyncio
-import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from footnote_kit.admission.fair_shares import ProcessorMeter
+from footnote_kit.admission.waiting import Turn, granted
 from footnote_kit.context import time_remaining
 from footnote_kit.errors import ResourceExhausted
 from footnote_kit.telemetry import counter
-
-from footnote_edge.gateway.limits import ASKS, UPLOADS
-from footnote_edge.gateway.shares import Division
 
 WAITING_PER_PLACE = 16
 """Queue places per concurrent call, as long as the expected wait is short enough."""
@@ -46,7 +44,7 @@ class Size:
     """Maximum number of concurrent calls, and the longest wait in seconds."""
 
     at_once: int
-    patience: float
+    longest_wait: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Machine:
     """The machine that calls run on: event loop lag in seconds, and processors."""
 
     lag: Callable[[], float] = lambda: 0.0
-    division: Division = field(default_factory=lambda: Division(lambda: 0.0))
+    meter: ProcessorMeter = field(default_factory=lambda: ProcessorMeter(lambda: 0.0))
     """Divides the processor time of all local services among the calls of all lanes."""
     cores: int = 1
 
@@ -74,7 +72,7 @@ class Lane:
         self._timer: asyncio.TimerHandle | None = None
         self._working = 0
         self._waiting = 0
-        self._lines: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._lines: OrderedDict[str, deque[Turn]] = OrderedDict()
         self._known = 0
         self._seconds = 0.0
         self._cost = 0.0
@@ -90,7 +88,7 @@ class Lane:
             return
         if self._waiting >= self._places or len(self._lines.get(tenant, ())) >= self._places * TENANTS_PART:
             raise self._refusal("full")
-        if self._expected() > self._patience():
+        if self._expected() > self._timeout():
             raise self._refusal("slow")
 
     @asynccontextmanager
@@ -101,13 +99,12 @@ class Lane:
             self._working += 1
         else:
             await self._wait(tenant)
-        began, had = self._clock(), self._machine.division.enter()
+        began, had = self._clock(), self._machine.meter.enter()
         try:
             yield
         finally:
-            self._learn(self._clock() - began, self._machine.division.leave() - had)
-            self._working -= 1
-            self._next()
+            self._learn(self._clock() - began, self._machine.meter.leave() - had)
+            self._release()
             self._thin_out()
 
     def _learn(self, seconds: float, cost: float) -> None:
@@ -118,22 +115,14 @@ class Lane:
         self._cost += weight * (cost - self._cost)
 
     async def _wait(self, tenant: str) -> None:
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        turn: Turn = asyncio.get_running_loop().create_future()
         line = self._lines.setdefault(tenant, deque())
         line.append(turn)
         self._waiting += 1
         self._look_later()
         try:
-            async with asyncio.timeout(self._patience()):
-                await turn
-        except TimeoutError:
-            if not _given(turn):
-                raise self._refusal("late") from None
-        except asyncio.CancelledError:
-            if _given(turn):
-                self._working -= 1
-                self._next()
-            raise
+            if not await granted(turn, self._timeout(), self._release):
+                raise self._refusal("late")
         finally:
             self._waiting -= 1
             if not turn.done() or turn.cancelled():
@@ -141,6 +130,10 @@ class Lane:
                     line.remove(turn)
                 if not line and self._lines.get(tenant) is line:
                     del self._lines[tenant]
+
+    def _release(self) -> None:
+        self._working -= 1
+        self._next()
 
     def _next(self) -> None:
         """Give free places to waiting calls, round-robin by tenant."""
@@ -158,7 +151,7 @@ class Lane:
     def _thin_out(self) -> None:
         """Refuse calls at the ends of the longest queues while more wait than can be served in time."""
         each = self._each()
-        beyond = sum(map(len, self._lines.values())) - int(self._size.patience / each) if each else 0
+        beyond = sum(map(len, self._lines.values())) - int(self._size.longest_wait / each) if each else 0
         for _ in range(min(beyond, _THINNED)):
             if not self._lines:
                 break
@@ -192,9 +185,9 @@ class Lane:
         """Return the expected wait of the next call in seconds."""
         return (self._waiting + 1) * self._each()
 
-    def _patience(self) -> float:
+    def _timeout(self) -> float:
         left = time_remaining()
-        return self._size.patience if left is None else min(self._size.patience, left * DEADLINES_PART)
+        return self._size.longest_wait if left is None else min(self._size.longest_wait, left * DEADLINES_PART)
 
     def _refusal(self, why: str) -> ResourceExhausted:
         counter("footnote.edge.shed").add(1, {"footnote.kind": self._kind, "footnote.reason": why})
@@ -204,28 +197,3 @@ class Lane:
             reason="RATE_LIMITED",
             retry_after=after,
         )
-
-
-class Admission:
-    """The lanes: questions, uploads, and all other calls that end by themselves."""
-
-    def __init__(
-        self, asks: Size, uploads: Size, others: Size, *, lag: Callable[[], float], processor: Callable[[], float]
-    ) -> None:
-        """Take the lanes' sizes, the event loop's lag, and the services' processor time in seconds."""
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        machine = Machine(lag, Division(processor), cores)
-        self._asks, self._uploads, self._others = (
-            Lane(kind, size, machine=machine)
-            for kind, size in (("asks", asks), ("uploads", uploads), ("others", others))
-        )
-
-    def lane(self, method: str) -> Lane:
-        """Return a method's lane, by its bare name."""
-        if method in ASKS:
-            return self._asks
-        return self._uploads if method in UPLOADS else self._others
-
-
-def _given(turn: "asyncio.Future[None]") -> bool:
-    return turn.done() and not turn.cancelled()

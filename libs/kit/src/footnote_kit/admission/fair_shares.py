@@ -1,4 +1,4 @@
-"""Fair sharing: while the services are crowded, heavy recent users give way to lighter ones.
+"""A fair queue by past usage: while the services are crowded, heavy recent users give way to lighter ones.
 
 The measure is the processor time of all services on this machine, divided among the calls in progress. As long as the
 event loop keeps up or no other caller is active, no call waits. A call counts for `MOST_COUNTED` seconds at most, since
@@ -12,7 +12,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
-from footnote_kit import loop_lag
+from footnote_kit.admission import loop_lag
+from footnote_kit.admission.waiting import Turn, granted
 from footnote_kit.errors import ResourceExhausted
 
 MOST_COUNTED = 1.0
@@ -27,7 +28,7 @@ CROWDED_LAG = 0.015
 """Average event loop lag, in seconds, of any service above which the services are crowded."""
 CROWDED_SECONDS = 3.0
 """Seconds for which the state stays crowded, so that waiting calls do not all start at once."""
-PATIENCE = 0.5
+STARVED_SECONDS = 0.5
 """Seconds after which a waiting call starts anyway if its tenant has none in progress, to prevent starvation."""
 _LOOK_SECONDS = 0.05
 _MOST_KNOWN = 4096
@@ -55,7 +56,7 @@ class _Share:
 @dataclass(slots=True)
 class _Waiter:
     since: float
-    turn: "asyncio.Future[None]"
+    turn: Turn
 
 
 @dataclass(slots=True)
@@ -93,7 +94,7 @@ class _Level:
         return not less or (mine.working < at_once and not any(other.working for other in less))
 
 
-class Division:
+class ProcessorMeter:
     """Divides elapsed processor time among the calls in progress."""
 
     def __init__(self, processor: Callable[[], float]) -> None:
@@ -138,7 +139,7 @@ class Shares:
         self._at_once, self._most_waiting, self._wait_seconds = at_once, most_waiting, wait_seconds
         self._lag, self._clock = lag, clock
         self._crowded_until = float("-inf")
-        self._each = Division(processor)
+        self._meter = ProcessorMeter(processor)
         self._tenants = _Level()
         self._users: dict[str, _Level] = {}
         self._waiters: dict[Key, deque[_Waiter]] = {}
@@ -169,7 +170,7 @@ class Shares:
         hold = await self._turn((tenant, user), None)
         asyncio.get_running_loop().call_later(seconds, hold.end)
 
-    async def _turn(self, key: Key, patience: float | None) -> "Hold":
+    async def _turn(self, key: Key, seconds: float | None) -> "Hold":
         now = self._clock()
         shares = self._shares(key, now)
         if key not in self._waiters and self._lets(key, now):
@@ -181,19 +182,12 @@ class Shares:
             share.waiting += 1
         self._look_later()
         try:
-            async with asyncio.timeout(patience):
-                await waiter.turn
-        except TimeoutError:
-            if not _given(waiter):
+            if not await granted(waiter.turn, seconds, lambda: self._begin(shares, counted=True).end()):
                 raise ResourceExhausted(
                     "The service is busy, and others who have used it less go first; make fewer calls at once.",
                     reason="RATE_LIMITED",
                     retry_after=2.0,
-                ) from None
-        except asyncio.CancelledError:
-            if _given(waiter):
-                self._begin(shares, counted=True).end()
-            raise
+                )
         finally:
             for share in shares:
                 share.waiting -= 1
@@ -213,7 +207,7 @@ class Shares:
         if not counted:
             for share in shares:
                 share.working += 1
-        return Hold(shares, self._clock, self._each, self._ended)
+        return Hold(shares, self._clock, self._meter, self._ended)
 
     def _ended(self) -> None:
         if self._waiters:
@@ -240,7 +234,7 @@ class Shares:
             line = self._waiters[key]
             shares = self._shares(key, now)
             while line:
-                starved = now - line[0].since > PATIENCE and not shares[0].working
+                starved = now - line[0].since > STARVED_SECONDS and not shares[0].working
                 if not (starved or self._lets(key, now)):
                     break
                 waiter = line.popleft()
@@ -266,10 +260,14 @@ class Hold:
     """A call in progress, until it ends or reaches the counted maximum."""
 
     def __init__(
-        self, shares: tuple[_Share, _Share], clock: Callable[[], float], each: "Division", ended: Callable[[], None]
+        self,
+        shares: tuple[_Share, _Share],
+        clock: Callable[[], float],
+        meter: ProcessorMeter,
+        ended: Callable[[], None],
     ) -> None:
-        self._shares, self._clock, self._each, self._ended = shares, clock, each, ended
-        self._began = each.enter()
+        self._shares, self._clock, self._meter, self._ended = shares, clock, meter, ended
+        self._began = meter.enter()
         self._over = False
         self._timer = asyncio.get_running_loop().call_later(MOST_COUNTED, self.end)
 
@@ -279,13 +277,9 @@ class Hold:
             return
         self._over = True
         self._timer.cancel()
-        now, had = self._clock(), self._each.leave() - self._began
+        now, had = self._clock(), self._meter.leave() - self._began
         for share in self._shares:
             share.now(now)
             share.had += had
             share.working -= 1
         self._ended()
-
-
-def _given(waiter: _Waiter) -> bool:
-    return waiter.turn.done() and not waiter.turn.cancelled()

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from footnote_kit import loop_lag, process_load
-from footnote_kit.process_load import ProcessLoads
+from footnote_kit.admission import loop_lag, process_load
+from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.settings import STAGES
 from footnote_kit.testing import serve_app
 from support.guinea_pigs import Guinea
@@ -20,7 +20,7 @@ WRITER = """
 import sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from footnote_kit.process_load import LoadFile
+from footnote_kit.admission.process_load import LoadFile
 file = LoadFile(Path(sys.argv[1]), "indexing")
 file.write(SimpleNamespace(average=0.2, worst=0.7))
 end = time.process_time() + 0.2

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_kit import loop_lag
+from footnote_kit.admission import loop_lag
 
 _FOLDER = "load"
 _RECORD = struct.Struct("=qddd")  # process id, average lag and worst lag in seconds, and the time of writing
