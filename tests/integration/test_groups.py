@@ -132,6 +132,18 @@ async def test_what_is_cancelled_before_its_group_stays_out(indexing: IndexingCl
     assert stats.rows == wanted.chunks_stored
 
 
+async def test_what_is_deleted_before_its_group_stays_out(indexing: IndexingClient) -> None:
+    collection = await indexing.create("deleted")
+    request = idx.DeleteDocumentChunksRequest(scope=indexing.scope, collection_id=collection.id, document_id="unwanted")
+    deletions = [indexing.stub.DeleteDocumentChunks(request) for _ in range(3)]
+    assert [one.chunks_deleted for one in await asyncio.gather(*deletions)] == [0, 0, 0]
+    unwanted, wanted = await index_group(indexing, collection.id, ["unwanted", "wanted"])
+    assert isinstance(unwanted, FailedPrecondition)
+    assert isinstance(wanted, idx.IndexResult)
+    stats, _ = await indexing.stats("deleted")
+    assert (stats.documents, stats.rows) == (1, wanted.chunks_stored)
+
+
 async def move_all(
     client: IngestionClient, moves: Sequence[ing.UpdateDocumentStateRequest], scope: Scope | None = None
 ) -> list[stored_document_pb2.Document | Exception]:

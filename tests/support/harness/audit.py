@@ -65,7 +65,7 @@ async def unfinished(caller: Caller, world: World) -> list[str]:
         if not one.HasField("end_time"):
             state = operations.OperationState.Name(one.state)
             found.append(f"unfinished: {about} is {state}, {one.done} of {one.total}")
-        elif one.state not in ENDED:
+        elif one.state not in ENDED and operation_id not in world.interrupted:
             found.append(f"failed: {about} ended {operations.OperationState.Name(one.state)}: {one.error.message}")
         else:
             del world.operations[operation_id]  # it has ended for good
@@ -112,8 +112,9 @@ def _collections(listed: Shown, world: World) -> list[str]:
             found.append(f"ghost: collection {one.name} was deleted")
         elif there is not None:
             settings = there.settings
-            values = (there.description, settings.chunking.size, settings.embedding.dimensions)
-            for of, value in zip((one.description, one.size, one.dimensions), values, strict=True):
+            grantee = there.grants[0].user_id if there.grants else ""
+            values = (there.description, settings.chunking.size, settings.embedding.dimensions, grantee)
+            for of, value in zip((one.description, one.size, one.dimensions, one.grantee), values, strict=True):
                 if not of.allows(value):
                     found.append(f"differs: collection {one.name} has {value!r}, told was {of}")
     found += [f"ghost: nobody made collection {one.name}" for one in listed.collections if one.id not in known]

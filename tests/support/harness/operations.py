@@ -9,11 +9,13 @@ from footnote.edge.v1 import answers_pb2 as answers
 from footnote.edge.v1 import collections_pb2 as collections
 from footnote.edge.v1 import documents_pb2 as docs
 from footnote.types.v1.collection_pb2 import (
+    ACCESS_READ,
     SEARCH_STRATEGY_FULLTEXT,
     ChunkingSettings,
     Collection,
     CollectionSettings,
     EmbeddingSettings,
+    Grant,
     RetrievalSettings,
 )
 from footnote_kit.errors import FootnoteError, NotFound
@@ -73,6 +75,11 @@ class Lane(OwnVectors):
         return await self._change(
             step, Collection(description=words), "description", lambda one: one.description, words
         )
+
+    async def _share(self, step: Step) -> bool:
+        user = f"user-{step.number}"
+        changed = Collection(grants=[Grant(user_id=user, access=ACCESS_READ)])
+        return await self._change(step, changed, "grants", lambda one: one.grantee, user)
 
     async def _resize(self, step: Step) -> bool:
         size = SIZES[step.number % 2]
@@ -173,6 +180,21 @@ class Lane(OwnVectors):
             step, lambda: self._caller.replace(one.id, text(step.content)), abandon=step.abandon
         )
         self._settle(step, told, one.content, step.content)
+        return True
+
+    async def _break_off(self, step: Step) -> bool:
+        """Replace a document and cancel that: its earlier content stays searched, or the new one was in time."""
+        if not await self._replace(step):
+            return False
+        one = self._documents[step.document]
+        for operation_id, about in self._world.operations.items():
+            if one.name in about or "move" in about:
+                self._world.interrupted.add(operation_id)
+        request = docs.CancelDocumentRequest(document_id=one.id)
+        told = await self._caller.tell(step, lambda: self._caller.call("CancelDocument", request))
+        if told.error is not None and told.error.reason != "ILLEGAL_STATE":
+            self._answered(step, told)
+        self._world.counts["processing cancelled"] += told.result is not None
         return True
 
     async def _retag(self, step: Step) -> bool:

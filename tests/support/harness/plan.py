@@ -27,15 +27,27 @@ TABLES = ("ingestion.documents", "indexing_revisions", "edge.messages", "dbos.wo
 """Locked where there is PostgreSQL."""
 
 STEPS = {
-    "upload": 8, "duplicate": 1, "replace": 3, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
-    "collect": 1, "describe": 1, "resize": 1, "move": 1, "drop": 1,
+    "upload": 8, "duplicate": 1, "replace": 3, "break_off": 1, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
+    "collect": 1, "describe": 1, "share": 1, "resize": 1, "move": 1, "drop": 1,
     "converse": 1, "ask": 3, "rate": 1, "retitle": 1, "forget": 1,
     "vectors": 2, "revise": 1, "unvector": 1,
     "key": 1, "revoke": 1,
 }  # fmt: skip
 """Steps by name and how often each comes up beside the others."""
 
-ABANDONED = {"upload", "replace", "retag", "describe", "retitle", "ask", "delete", "vectors", "revise", "unvector"}
+ABANDONED = {
+    "upload",
+    "replace",
+    "retag",
+    "describe",
+    "share",
+    "retitle",
+    "ask",
+    "delete",
+    "vectors",
+    "revise",
+    "unvector",
+}
 """What a caller may give up when its answer was lost."""
 
 
@@ -129,11 +141,11 @@ def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, 
                 return None
             has.collections.remove(collection)
             has.documents = {one: home for one, home in has.documents.items() if home != collection}
-        case "describe" | "resize" | "move":
+        case "describe" | "share" | "resize" | "move":
             pass
         case "upload":
             has.documents[document := at] = collection
-        case "duplicate" | "replace" | "retag" | "reindex" | "look" | "delete":
+        case "duplicate" | "replace" | "break_off" | "retag" | "reindex" | "look" | "delete":
             if document < 0:
                 return None
             collection = has.documents[document]

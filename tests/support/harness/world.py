@@ -72,6 +72,8 @@ class Collection:
     description: Possible
     dimensions: Possible
     size: Possible
+    grantee: Possible = field(default_factory=lambda: Possible(""))
+    """The user with whom it is shared."""
     presence: Presence = Presence.THERE
 
 
@@ -131,6 +133,8 @@ class World:
     """Texts of rows of own vectors, None for a deleted one, by collection and id."""
     operations: dict[str, str] = field(default_factory=dict)
     """What each long operation was begun for, by its id."""
+    interrupted: set[str] = field(default_factory=set)
+    """Operations with a document whose processing was cancelled, which may say that it failed."""
     problems: list[str] = field(default_factory=list)
     """What no caller should have been told."""
     journal: deque[str] = field(default_factory=lambda: deque(maxlen=60))

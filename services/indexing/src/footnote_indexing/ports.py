@@ -215,7 +215,9 @@ class Ledger(Protocol):
     async def wanted(self, key: RevisionKey) -> bool:
         """Return whether a revision is being written or searched."""
 
-    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
+    async def retire_document(
+        self, collection_id: str, generation: int, document_id: str, revision: int
+    ) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries."""
 
     async def cancel(self, key: RevisionKey) -> list[Entry]:

@@ -238,16 +238,26 @@ class LedgerTable(LedgerReading):
         async with self._database.write_documents() as connection:
             await connection.execute(sa.update(revisions).where(is_revision(key)).values(chunks_expected=chunks))
 
-    async def retire_document(self, collection_id: str, document_id: str, revision: int) -> list[Entry]:
+    @again_on_conflict
+    async def retire_document(
+        self, collection_id: str, generation: int, document_id: str, revision: int
+    ) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
 
-        The entries stay until the sweeper has purged once more: a writer may still be at work on one.
+        The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
+        is not known yet gets an entry in `generation`, so that a group under way does not begin it.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
         if revision:
             chosen.append(revisions.c.revision == revision)
         async with self._database.write() as connection:
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
+            if not rows and not revision:
+                values = key_values(RevisionKey(collection_id, generation, document_id, 1)) | {
+                    "state": RETIRED, "fingerprint": "", "contextual_header": False, "updated_at": now_ms(),
+                    "purge_at": now_ms() + WRITER_TIMEOUT_MS,
+                }  # fmt: skip
+                await connection.execute(sa.insert(revisions).values(values))
             for row in rows:
                 entry = entry_of(row)
                 written = entry.state == WRITING or row.vectors_owed or (row.claimed_until or 0) > now_ms()

@@ -128,13 +128,12 @@ class Indexing:
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
         found = await self._collections.find(scope, collection_id, Access.WRITE)
-        entries = await self._ledger.retire_document(found.collection.id, document_id, revision)
+        number = found.generation.number
+        entries = await self._ledger.retire_document(found.collection.id, number, document_id, revision)
         generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
         # Count what searches saw until now from the ledger: the sweeper may purge the rows before we do.
         removed = sum(
-            entry.chunks_stored
-            for entry in entries
-            if entry.state == CURRENT and entry.key.generation == found.generation.number
+            entry.chunks_stored for entry in entries if entry.state == CURRENT and entry.key.generation == number
         )
         for key in (entry.key for entry in entries):
             generation = generations.get(key.generation)
