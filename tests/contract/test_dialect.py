@@ -3,6 +3,7 @@
 Read from the descriptors, so that a new message is held to it as well.
 """
 
+import re
 from collections.abc import Iterator
 from importlib import resources
 
@@ -48,6 +49,9 @@ REPEATED_SAFELY = {
     "ReplaceDocument": "in its metadata",
 }
 """Calls of the public API that are not idempotent and take no `request_id` themselves, with why."""
+UNIT_IN_A_NAME = re.compile(r"_(?:ms|seconds|minutes|hours|days|at)$")
+MOMENTS = re.compile(r"(?:.*_)?time|time_value|created_(?:after|before)|since|away_since|until")
+"""Names of points in time: what happened then, or where a range begins and ends."""
 UPDATES_WITHOUT_MASK = {"UpdateDocumentStateRequest", "UpdateDocumentChunksRequest"}
 """Moves of a life cycle and copies of a record between stages; nobody edits a resource by them."""
 
@@ -98,6 +102,30 @@ def test_warnings_are_typed_and_filters_are_filters() -> None:
         assert field.type_name == kinds.get(field.name, field.type_name), f"{owner}.{field.name}"
         if field.name == "warnings" and not owner.endswith(".Answer"):
             assert field.type_name == ".footnote.types.v1.ReadingWarning", owner
+
+
+def test_durations_and_moments_have_types_of_their_own() -> None:
+    """No number stands for milliseconds, and no text for a moment."""
+    for owner, field, _ in fields():
+        where = f"{owner}.{field.name}"
+        assert not UNIT_IN_A_NAME.search(field.name), where
+        if field.type_name == ".google.protobuf.Timestamp":
+            assert MOMENTS.fullmatch(field.name), where
+        if re.search(r"(?<!_by)_time$", field.name):
+            assert field.type_name == ".google.protobuf.Timestamp", where
+
+
+def test_ids_are_texts_and_several_are_named_so() -> None:
+    for owner, field, _ in fields():
+        if field.name.endswith(("_id", "_ids")) or field.name in ("id", "ids"):
+            several = field.label == FieldDescriptorProto.LABEL_REPEATED
+            assert field.type == FieldDescriptorProto.TYPE_STRING, f"{owner}.{field.name}"
+            assert several == field.name.endswith("ids"), f"{owner}.{field.name}"
+
+
+def test_no_message_is_within_another_where_these_rules_would_miss_it() -> None:
+    within = {f"{name}.{one.name}" for name, message in MESSAGES.items() for one in message.nested_type}
+    assert within == set()
 
 
 @pytest.mark.parametrize("name", MESSAGES)

@@ -160,8 +160,10 @@ async def test_hours_and_days_come_whole_and_in_order(place: Place) -> None:
     assert len(days) in (3, 4)
     used = await place.stub.GetUsage(pb.GetUsageRequest(), metadata=place.as_("chief"))
     assert found.days[-1].tokens == used.tenant.tokens_today
-    assert len(found.search_bounds_ms) + 1 == len(found.hours[0].searches_by_time)
-    assert list(found.search_bounds_ms) == sorted(found.search_bounds_ms)
+    assert len(found.search_bounds) + 1 == len(found.hours[0].searches_by_time)
+    bounds = [one.ToTimedelta() for one in found.search_bounds]
+    assert bounds == sorted(bounds)
+    assert (bounds[0], bounds[-1]) == (timedelta(milliseconds=25), timedelta(seconds=10))
     assert len((await place.activity()).hours) == 24
 
 

@@ -929,7 +929,7 @@ export interface GetActivityRequest {
 
 export interface GetActivityResponse {
   hours: ActivityHour[];
-  search_bounds_ms: number[];
+  search_bounds: string[];
   days: UsageDay[];
 }
 

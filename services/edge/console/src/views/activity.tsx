@@ -55,7 +55,7 @@ function Charts({ found }: { found: GetActivityResponse }) {
   const groups = grouped(found.hours, size);
   const label = (hours: ActivityHour[]) => (size === 24 ? day : hour)(hours[0]!.start_time!);
   const over = (values: (hours: ActivityHour[]) => number[]): Bar[] => groups.map((hours) => ({ label: label(hours), values: values(hours) }));
-  const bounds = found.search_bounds_ms;
+  const bounds = found.search_bounds.map((one) => Number.parseFloat(one) * 1000);
   const took = (step: number) => step === 0 ? t("none") : step > bounds.length ? t("activity.longer", { ms: number(bounds.at(-1)!) }) : t("activity.within", { ms: number(bounds[step - 1]!) });
   const searches = sum(found.hours, (one) => one.searches);
   const without = sum(found.hours, (one) => one.searches_without_passage);

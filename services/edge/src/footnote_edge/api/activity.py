@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument
+from google.protobuf.duration_pb2 import Duration
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts
@@ -34,7 +35,7 @@ class ActivityApi:
         used = await self.parts.usage.days(tenant, days[0].isoformat())
         response = pb.GetActivityResponse(
             hours=[_hour(moment, found) for moment, found in zip(moments, counts, strict=True)],
-            search_bounds_ms=BOUNDS_MS,
+            search_bounds=[Duration(nanos=ms % 1000 * 1_000_000, seconds=ms // 1000) for ms in BOUNDS_MS],
         )
         for day in days:
             spent = used.get(day.isoformat())
