@@ -147,7 +147,7 @@ async def service(uri: str, provider: str, model: str = "") -> AsyncIterator[Ser
         await client.index(collection.id, f"{provider}-warm", documents(PER_DOCUMENT, 10**6)[0], timeout=1000)
         running = Service(client, provider, collection.id)
         yield running
-        [item] = (await client.resolve(name)).collections
+        [item] = (await client.locate(name)).collections
         store = VectorStore(uri)
         rows = await store.count(item.space, f'collection_key == "{item.collection_key}"')
         await store.close()

@@ -22,7 +22,6 @@ UNTESTED = {
     },
     "indexing": {
         *_OF_PROVIDERS,
-        "ResolveCollections",  # the layout of the store, between the two stages of one make
         *{"IndexMessages", "DeleteMessages"},  # by what retrieval's SearchMemory finds
     },
     "retrieval": {"ResolveSettings"},  # by the rules of Retrieve

@@ -85,7 +85,7 @@ async def test_no_vector_is_lost_or_doubled(uri: str, tmp_path: Path, monkeypatc
                 os.kill(alive[0].pid, signal.SIGKILL)
         while await owed(client, "killed"):  # noqa: ASYNC110 only the service knows
             await asyncio.sleep(0.05)
-        [item] = (await client.resolve("killed")).collections
+        [item] = (await client.locate("killed")).collections
         rows = await store.read(item.space, f'collection_key == "{item.collection_key}"', 10_000, vectors=True)
         assert len(rows) == stored == len({row.id for row in rows}), SEED
         texts = [row.text for row in rows]

@@ -71,7 +71,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
     try:
         async with stage_channel(process.address, "indexing") as channel:
             client = Client(channel)
-            [item] = (await client.resolve("killed")).collections
+            [item] = (await client.locate("killed")).collections
             expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             assert await store.count(item.space, expr) == 0, "a half-written revision can be seen"
             assert await store.count(item.space, f'collection_key == "{item.collection_key}"') > 0
@@ -83,7 +83,7 @@ async def test_nothing_is_missing_and_nothing_doubled_after_kill_and_restart(uri
             )
             assert all(r.chunks_stored == r.chunks_expected > 0 for r in results)
             assert sum(r.embedded + r.cache_hits for r in results) < sum(r.chunks_stored for r in results)
-            [item] = (await client.resolve("killed")).collections
+            [item] = (await client.locate("killed")).collections
             expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             chunks = await store.query(item.space, expr, 10_000)
             assert len(chunks) == sum(r.chunks_stored for r in results)

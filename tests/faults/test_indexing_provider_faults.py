@@ -46,7 +46,7 @@ MODEL = {"embedding": {"provider": "vllm", "model": "test-model"}}
 
 async def stored(client: Client, uri: str, name: str) -> dict[str, list[float]]:
     """Vector by text of all that a search would see."""
-    [item] = (await client.resolve(name)).collections
+    [item] = (await client.locate(name)).collections
     store = VectorStore(uri)
     expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     chunks = await store.query(item.space, expr, 10_000)

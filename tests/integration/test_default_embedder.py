@@ -63,7 +63,7 @@ async def create(client: Client, name: str) -> Collection:
 
 async def embedder(client: Client, name: str) -> str:
     """What a collection's texts are embedded by, as those who search are told."""
-    [found] = (await client.resolve(name)).collections
+    [found] = (await client.locate(name)).collections
     assert found.collection.settings.embedding.provider == (await client.get(name)).settings.embedding.provider
     return found.collection.settings.embedding.provider
 

@@ -87,7 +87,7 @@ async def test_a_group_is_searched_and_its_broken_document_fails_alone(indexing:
     stats, _ = await indexing.stats("group")
     assert stats.documents == 3
     assert stats.rows == stats.visible_rows == 3 * alone.chunks_stored
-    resolved = (await indexing.resolve("group")).collections[0]
+    resolved = (await indexing.locate("group")).collections[0]
     assert list(resolved.hidden_revisions) == []
     continued = await indexing.index(collection.id, "broken", blocks_of("broken"))
     assert continued.chunks_stored == alone.chunks_stored

@@ -71,7 +71,7 @@ async def store(uri: str) -> AsyncIterator[VectorStore]:
 
 async def visible(client: Client, store: VectorStore, name: str) -> list[str]:
     """Texts that a search would see, in reading order."""
-    [item] = (await client.resolve(name)).collections
+    [item] = (await client.locate(name)).collections
     expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     return [chunk.text for chunk in await store.query(item.space, expr, 10_000)]
 
@@ -84,7 +84,7 @@ async def test_a_document_becomes_searchable_with_exact_places(client: Client, s
     assert result.chunks_expected == result.chunks_stored > 3
     assert result.chunking_strategy == collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION
     assert result.chunking_choice == document_pb2.CHUNKING_CHOICE_HEADINGS_FOUND
-    [item] = (await client.resolve("exact")).collections
+    [item] = (await client.locate("exact")).collections
     assert list(item.languages) == ["en"]
     expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
     chunks = await store.query(item.space, expr, 1000)
@@ -294,7 +294,7 @@ async def test_collections_are_confined_to_tenant_and_visibility(client: Client)
         with pytest.raises(NotFound, match="Collection 'secret' not found"):
             await other.get("secret")
         with pytest.raises(NotFound):
-            await other.resolve("secret")
+            await other.locate("secret")
         listed = await other.stub.ListCollections(pb.ListCollectionsRequest(scope=other.scope))
         assert "secret" not in [c.name for c in listed.collections]
     owner = Client(client.channel, scope("t", "u"))
@@ -306,17 +306,17 @@ async def test_collections_are_confined_to_tenant_and_visibility(client: Client)
 async def test_what_searches_are_told_follows_every_write_at_once(client: Client) -> None:
     reader = Client(client.channel, scope("t", "other"))
     made = await client.create("open to all")
-    assert (await reader.resolve("open to all")).collections[0].collection.document_count == 0
+    assert (await reader.locate("open to all")).collections[0].collection.document_count == 0
     await client.index(made.id, "d", article(1))
-    assert (await reader.resolve("open to all")).collections[0].collection.document_count == 1
+    assert (await reader.locate("open to all")).collections[0].collection.document_count == 1
     made.visibility = collection_pb2.VISIBILITY_PRIVATE
     change = pb.UpdateCollectionRequest(scope=client.scope, collection=made.id, resource=made)
     change.update_mask.paths.append("visibility")
     change.resource.ClearField("etag")
     await client.stub.UpdateCollection(change)
     with pytest.raises(NotFound):
-        await reader.resolve("open to all")
-    assert len((await client.resolve("open to all")).collections) == 1
+        await reader.locate("open to all")
+    assert len((await client.locate("open to all")).collections) == 1
 
 
 async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collections(client: Client) -> None:
@@ -599,7 +599,7 @@ async def test_expired_chunks_are_never_returned_and_go_by_themselves(
     started = time.time()
     result = await client.index(collection.id, "ttl-1", article())
     indexed = time.time()
-    [item] = (await client.resolve("ttl")).collections
+    [item] = (await client.locate("ttl")).collections
     expr = f'collection_key == "{item.collection_key}"'
     [expires] = {chunk.expire_time.ToMilliseconds() / 1000 for chunk in await store.query(item.space, expr, 100)}
     assert started + 5 <= expires + 0.001  # kept in whole milliseconds
@@ -625,7 +625,7 @@ async def test_a_document_s_own_expiry_counts_before_the_collection_s(client: Cl
     collection = await client.create("own ttl", ttl=duration_pb2.Duration(seconds=3600))
     expire = timestamp_pb2.Timestamp(seconds=int(time.time()) + 60)
     await client.index(collection.id, "own-ttl-1", article(), expire_time=expire)
-    [item] = (await client.resolve("own ttl")).collections
+    [item] = (await client.locate("own ttl")).collections
     for chunk in await store.query(item.space, f'collection_key == "{item.collection_key}"', 100):
         assert chunk.expire_time == expire
 
@@ -644,7 +644,7 @@ async def test_searches_during_a_reindex_see_every_text_once(client: Client, sto
     async def search() -> None:
         nonlocal rounds
         while not done.is_set():
-            [item] = (await client.resolve("reindex")).collections
+            [item] = (await client.locate("reindex")).collections
             expr = RowScope("t", [item.collection_key], item.hidden_revisions, time.time()).rows()
             chunks = await store.query(item.space, expr, 10_000)
             spans: dict[str, set[int]] = {}
@@ -653,7 +653,7 @@ async def test_searches_during_a_reindex_see_every_text_once(client: Client, sto
             if any(len(revisions) > 1 for revisions in spans.values()):
                 # A revision was announced after `resolve` and written before `query`; retrieval leaves it out
                 # (`keep_one_revision`). The lower one is complete, and one of the two is hidden by now.
-                [late] = (await client.resolve("reindex")).collections
+                [late] = (await client.locate("reindex")).collections
                 hidden = set(late.hidden_revisions)
                 for document_id, revisions in spans.items():
                     assert len({one for one in revisions if f"{document_id}:{one}" not in hidden}) == 1
@@ -687,26 +687,26 @@ async def test_a_change_of_model_moves_the_collection_at_the_end_and_can_be_take
     documents = {f"model-{n}": article(seed=f"Model{n}") for n in range(3)}
     for document_id, blocks in documents.items():
         await client.index(collection.id, document_id, blocks)
-    [before] = (await client.resolve("model")).collections
+    [before] = (await client.locate("model")).collections
     changed = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 256}})
     after = await update(client, changed, "settings.embedding.dimensions")
     assert after.settings.embedding.dimensions == 256
     revisions = dict.fromkeys(documents, 1)
     for document_id, blocks in documents.items():
-        [now] = (await client.resolve("model")).collections
+        [now] = (await client.locate("model")).collections
         assert (now.space, now.collection_key) == (before.space, before.collection_key)
         # Queries must be embedded by the model that is searched.
         assert now.collection.settings.embedding.dimensions == 384
         revisions[document_id] = 2
         await client.index(collection.id, document_id, blocks, revision=2)
         assert len({text.split(" ")[0] for text in await visible(client, store, "model")}) >= 3
-    [moved] = (await client.resolve("model")).collections
+    [moved] = (await client.locate("model")).collections
     assert (moved.space, moved.collection_key) == ("chunks_l2_256", f"{collection.id}:2")
     assert (await client.get("model")).document_count == 3
     total = len(await visible(client, store, "model"))
     back = collection_pb2.Collection(id=collection.id, settings={"embedding": {"dimensions": 384}})
     await update(client, back, "settings.embedding.dimensions")
-    [again] = (await client.resolve("model")).collections
+    [again] = (await client.locate("model")).collections
     assert (again.space, again.collection_key) == (before.space, before.collection_key)
     assert len(await visible(client, store, "model")) == total
 
@@ -733,7 +733,7 @@ async def test_a_document_that_a_change_of_model_overtakes_is_sent_back_and_not_
             pass
 
     async def hidden() -> list[str]:
-        return list((await client.resolve("overtaken")).collections[0].hidden_revisions)
+        return list((await client.locate("overtaken")).collections[0].hidden_revisions)
 
     indexing = asyncio.create_task(index())
     await begun.wait()
@@ -743,16 +743,16 @@ async def test_a_document_that_a_change_of_model_overtakes_is_sent_back_and_not_
     await update(client, changed, "settings.embedding.dimensions")
     if others_first:
         await client.index(collection.id, "other", article(seed="Other"), revision=2)
-        assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_256"
+        assert (await client.locate("overtaken")).collections[0].space == "chunks_l2_256"
     moved.set()
     with pytest.raises(Unavailable, match="move to another model"):
         await indexing
     again = await client.index(collection.id, "slow", article(seed="Slow"))
     assert again.chunks_stored == again.chunks_expected
     if not others_first:
-        assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_384"
+        assert (await client.locate("overtaken")).collections[0].space == "chunks_l2_384"
         await client.index(collection.id, "other", article(seed="Other"), revision=2)
-    assert (await client.resolve("overtaken")).collections[0].space == "chunks_l2_256"
+    assert (await client.locate("overtaken")).collections[0].space == "chunks_l2_256"
     texts = await visible(client, store, "overtaken")
     assert len(texts) == len(set(texts)) == 2 * again.chunks_stored
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.internal.indexing.v1alpha1 import layout_service_pb2 as layout
 from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, role_pb2
 from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILITY_PRIVATE, Collection, Grant
@@ -106,6 +107,7 @@ async def row(client: Client, name: str) -> None:
 RPCS: dict[str, tuple[int, Callable[[Client, str], Any]]] = {
     "GetCollection": (READ, lambda c, n: c.get(n)),
     "ResolveCollections": (READ, lambda c, n: c.resolve(n)),
+    "LocateCollections": (READ, lambda c, n: c.locate(n)),
     "GetIndexStats": (READ, lambda c, n: c.stats(n)),
     "IndexDocument": (WRITE, stream),
     "DeleteDocumentChunks": (
@@ -162,7 +164,8 @@ OTHERS = {
 
 
 def test_every_rpc_is_looked_at() -> None:
-    assert {method.name for method in pb.DESCRIPTOR.services_by_name["IndexingService"].methods} == {*RPCS, *OTHERS}
+    services = (pb.DESCRIPTOR.services_by_name["IndexingService"], layout.DESCRIPTOR.services_by_name["LayoutService"])
+    assert {method.name for service in services for method in service.methods} == {*RPCS, *OTHERS}
 
 
 async def make(channel: Any, as_: scope_pb2.Scope, name: str, **fields: Any) -> Collection:
@@ -227,7 +230,7 @@ async def test_a_hidden_collection_is_there_for_services_alone(channel: Any) -> 
         )
         assert not held.collections
         for name in (kept.id, "hidden"):
-            for call in (client.get(name), client.resolve(name), hide(caller, name), hide(caller, name, restore=True)):
+            for call in (client.get(name), client.locate(name), hide(caller, name), hide(caller, name, restore=True)):
                 with pytest.raises(NotFound):
                     await call
     assert (await Client(channel, system).get(kept.id)).name == "hidden"
@@ -266,7 +269,7 @@ async def test_lists_hold_what_may_be_seen_and_grants_are_for_those_who_manage(c
             assert {one.collection_id: (one.access, one.may_manage) for one in held} == {
                 key: words[value] for key, value in expected.items()
             }, who
-        everything = await Client(channel, caller).resolve()
+        everything = await Client(channel, caller).locate()
         assert {one.collection.id for one in everything.collections} == set(expected), who
         stats = await stub.GetIndexStats(pb.GetIndexStatsRequest(scope=caller))
         assert {one.collection_id for one in stats.collections} == set(expected), who

@@ -75,7 +75,7 @@ async def test_labels_written_late_bring_nothing_back(
     name = f"{way}-{request.node.callspec.params['client']}".replace(" ", "-")
     collection = await client.create(name)
     await client.index(collection.id, name, article())
-    space = (await client.resolve(name)).collections[0].space
+    space = (await client.locate(name)).collections[0].space
     late = Late(monkeypatch)
     document = Document(id=name, collection_id=collection.id, revision=1, filename="a.md", tags=["late"])
     asked = pb.UpdateDocumentChunksRequest(scope=SCOPE, document=document)

@@ -74,7 +74,7 @@ async def test_rows_that_the_callers_deadline_cuts_are_gone(
     monkeypatch.undo()
     assert await texts(client, "cut") == []
     store = VectorStore(uri)
-    [item] = (await client.resolve("cut")).collections
+    [item] = (await client.locate("cut")).collections
     async with asyncio.timeout(60):
         while await store.count(item.space, f'collection_key == "{made.id}:1"'):  # noqa: ASYNC110 -- no event tells
             await asyncio.sleep(0.05)

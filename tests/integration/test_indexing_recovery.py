@@ -65,7 +65,7 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
         for number in range(4):
             result = await client.index(collection.id, f"recovery-{number}", article(seed=f"R{number}"))
         chunks = result.chunks_stored
-        [item] = (await client.resolve("recovery")).collections
+        [item] = (await client.locate("recovery")).collections
         key = f'collection_key == "{item.collection_key}"'
         assert await recovery.check_all() == [Findings()]
 

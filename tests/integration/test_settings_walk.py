@@ -372,7 +372,7 @@ async def test_settings_of_chunking(setting: Setting, uri: str) -> None:
             made = await client.create(f"walk {next(number)}", chunking=given(collection).chunking)
             await client.index(made.id, f"{made.id}-document", article(sections=3, paragraphs=4))
             shown = await client.get(made.id)
-            (one,) = (await client.resolve(made.id)).collections
+            (one,) = (await client.locate(made.id)).collections
             store = VectorStore(uri)
             try:
                 rows = await store.read(one.space, f'collection_key == "{one.collection_key}"', 1000)

@@ -103,7 +103,7 @@ async def both(uri: str, tmp_path: Path) -> AsyncIterator[Both]:
 
 
 async def rows_of(store: VectorStore, client: Client, name: str) -> list[Hit]:
-    [item] = (await client.resolve(name)).collections
+    [item] = (await client.locate(name)).collections
     wanted = f'collection_key == "{item.collection_key}"'
     async with asyncio.timeout(60):
         while True:

@@ -228,6 +228,23 @@ async def _completes(call: Call, go: Go) -> Messages:
     return await go(call)
 
 
+async def _forgets_after_a_change(call: Call, go: Go) -> Messages:
+    call.state["changed"] = call.state.get("changed") or call.method == "UpdateCollection"
+    responses = await go(call)
+    for one in responses if call.method == "ListChunks" and call.state["changed"] else ():
+        del one.chunks[:]
+    return responses
+
+
+async def _adds_what_it_can(call: Call, go: Go) -> Messages:
+    try:
+        return await go(call)
+    except grpc.aio.AioRpcError:
+        del call.requests[0].rows[-1]
+        await go(call)
+        raise
+
+
 INDEXING: dict[str, Change] = {
     "a-collection-is-made-and-found": dropped("GetCollection", "collection.description"),
     "names-are-taken-once": swallowed("COLLECTION_EXISTS", "CreateCollection"),
@@ -243,11 +260,15 @@ INDEXING: dict[str, Change] = {
     "collections-come-in-pages": turned("ListCollections", "collections"),
     "stale-etags-change-nothing": ignored("UpdateCollection", "resource.etag"),
     "masks-say-what-changes": ignored("UpdateCollection", "update_mask"),
+    "new-settings-leave-what-is-indexed": of("UpdateCollection", "ListChunks")(_forgets_after_a_change),
+    "deleting-needs-ownership": swallowed("PERMISSION_DENIED", "DeleteCollection"),
+    "collections-are-resolved-in-order": turned("ResolveCollections", "collections"),
     "access-is-told": for_the_first_caller,
     "hidden-collections-are-out-of-sight": undone("HideCollection", always=True),
     "cancelled-revisions-never-become-searchable": undone("CancelDocument", always=True),
     "chunks-take-their-documents-labels": ignored("UpdateDocumentChunks", "document.tags"),
     "own-vectors-are-kept": swallowed("VECTOR_NOT_FOUND", "DeleteVectors"),
+    "vectors-are-added-all-or-none": of("AddVectors")(_adds_what_it_can),
     "what-there-is-is-told": dropped("ListProviders", "providers.kind"),
 }
 RETRIEVAL: dict[str, Change] = {

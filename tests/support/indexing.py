@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Sequence
 import grpc
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1 import layout_service_pb2 as layout
+from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutServiceStub
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceStub
 from footnote.stages.v1 import parsing_pb2, scope_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
@@ -20,6 +22,7 @@ class Client:
     def __init__(self, channel: grpc.aio.Channel, scope: scope_pb2.Scope = SCOPE) -> None:
         self.stub = pb_grpc.IndexingServiceStub(channel)
         self.upkeep = UpkeepServiceStub(channel)
+        self.layout = LayoutServiceStub(channel)
         self.channel = channel
         self.scope = scope
 
@@ -34,8 +37,12 @@ class Client:
         return (await self.stub.GetCollection(pb.GetCollectionRequest(scope=self.scope, collection=name))).collection
 
     async def resolve(self, *names: str) -> pb.ResolveCollectionsResponse:
-        """What a search must know."""
+        """Collections as a search of them finds them."""
         return await self.stub.ResolveCollections(pb.ResolveCollectionsRequest(scope=self.scope, collections=names))
+
+    async def locate(self, *names: str) -> layout.LocateCollectionsResponse:
+        """What a search must know."""
+        return await self.layout.LocateCollections(layout.LocateCollectionsRequest(scope=self.scope, collections=names))
 
     async def epochs(self) -> Epochs:
         """The epochs in which an answer about every collection holds."""

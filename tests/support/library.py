@@ -7,10 +7,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote.indexing.v1.indexing_service_pb2_grpc import (
-    IndexingServiceServicer,
-    add_IndexingServiceServicer_to_server,
+from footnote.internal.indexing.v1alpha1 import layout_service_pb2 as layout
+from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import (
+    LayoutServiceServicer,
+    add_LayoutServiceServicer_to_server,
 )
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.stages.v1.passage_pb2 import Chunk
@@ -45,8 +45,8 @@ class Shelf:
         return f"{self.collection.id}:{self.generation}"
 
 
-class KnowsCollections(IndexingServiceServicer):
-    """ResolveCollections with the visibility rules of the contract."""
+class KnowsCollections(LayoutServiceServicer):
+    """LocateCollections with the visibility rules of the contract."""
 
     def __init__(self) -> None:
         self.shelves: list[Shelf] = []
@@ -59,7 +59,7 @@ class KnowsCollections(IndexingServiceServicer):
         private = collection.visibility == Visibility.VISIBILITY_PRIVATE
         return not private or collection.owner_id == scope.user_id or Role.ROLE_ADMIN in scope.roles
 
-    async def ResolveCollections(self, request: Any, context: Any) -> indexing.ResolveCollectionsResponse:
+    async def LocateCollections(self, request: Any, context: Any) -> layout.LocateCollectionsResponse:
         self.calls += 1
         visible = [shelf for shelf in self.shelves if self._visible(request.scope, shelf)]
         chosen = visible
@@ -70,9 +70,9 @@ class KnowsCollections(IndexingServiceServicer):
                 if not match:
                     raise NotFound(f"Collection '{name}' not found", reason="COLLECTION_NOT_FOUND")
                 chosen += match
-        return indexing.ResolveCollectionsResponse(
+        return layout.LocateCollectionsResponse(
             collections=[
-                indexing.SearchableCollection(
+                layout.LocatedCollection(
                     collection=shelf.collection, space=shelf.space, collection_key=shelf.key,
                     hidden_revisions=shelf.hidden, languages=shelf.languages,
                 )
@@ -125,7 +125,7 @@ async def open_library(uri: str, *, settled: bool = True, **settings: Any) -> As
     known = KnowsCollections()
     indexing_app = App(
         name="indexing",
-        servicers=[(add_IndexingServiceServicer_to_server, known, "footnote.indexing.v1.IndexingService")],
+        servicers=[(add_LayoutServiceServicer_to_server, known, "footnote.internal.indexing.v1alpha1.LayoutService")],
     )
     store = VectorStore(uri)
     async with (

@@ -361,9 +361,7 @@ class Indexing(idx_grpc.IndexingServiceServicer):
     async def ResolveCollections(self, request: Any, context: Any) -> idx.ResolveCollectionsResponse:
         await self.world.enter("ResolveCollections", request)
         found = [self._find(request.scope, name) for name in request.collections] or self._of(request.scope)
-        return idx.ResolveCollectionsResponse(
-            collections=[idx.SearchableCollection(collection=collection) for collection in found]
-        )
+        return idx.ResolveCollectionsResponse(collections=found)
 
     async def ListCollections(self, request: Any, context: Any) -> idx.ListCollectionsResponse:
         found = self._of(request.scope)

@@ -43,7 +43,7 @@ class Indexing:
     def ResolveCollections(self, request: Any, timeout: float) -> Answered[ResolveCollectionsResponse]:
         self.asked.append("*")
         answer = ResolveCollectionsResponse()
-        answer.collections.add(collection=self._made("all"))
+        answer.collections.append(self._made("all"))
         return Answered(answer, collections=self.epoch.name)
 
     def _made(self, name: str) -> Collection:

@@ -12,7 +12,7 @@ from typing import Any
 
 import grpc
 import pytest
-from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsResponse
+from footnote.internal.indexing.v1alpha1.layout_service_pb2 import LocateCollectionsResponse
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
@@ -34,11 +34,11 @@ class Indexing:
         self.named: str | None = None
         self.meanwhile = lambda: None
 
-    def ResolveCollections(self, request: Any) -> Answered[ResolveCollectionsResponse]:
+    def LocateCollections(self, request: Any) -> Answered[LocateCollectionsResponse]:
         if self.fails is not None:
             raise self.fails
         self.asked += 1
-        response = ResolveCollectionsResponse()
+        response = LocateCollectionsResponse()
         response.collections.add(space=f"answer {self.asked}")
         answer = Answered(
             response,
@@ -226,19 +226,19 @@ async def test_without_an_epoch_one_that_says_nothing_is_waited_for_once_and_ask
     monkeypatch.setattr(collections, "ASK_SECONDS", 0.05)
     remembered, clock = shared
     await remembered.resolve(ANN, ["a"])
-    answers, calls = indexing.ResolveCollections, []
+    answers, calls = indexing.LocateCollections, []
 
-    async def silent(_: Any) -> ResolveCollectionsResponse:
+    async def silent(_: Any) -> LocateCollectionsResponse:
         calls.append(1)
         await asyncio.Event().wait()
         raise AssertionError
 
-    monkeypatch.setattr(indexing, "ResolveCollections", silent)
+    monkeypatch.setattr(indexing, "LocateCollections", silent)
     for _ in range(3):
         async with asyncio.timeout(5):
             assert (await remembered.resolve(ANN, ["a"], stale_too=True)).stale
     assert len(calls) == 1
-    monkeypatch.setattr(indexing, "ResolveCollections", answers)
+    monkeypatch.setattr(indexing, "LocateCollections", answers)
     clock.now += collections.PAUSE_SECONDS + 0.1
     assert not (await remembered.resolve(ANN, ["a"], stale_too=True)).stale
 

@@ -70,7 +70,8 @@ def _services(peer: str) -> Sequence[ServiceDescriptor]:
     if peer == "edge":
         return SERVICES
     found: list[ServiceDescriptor] = []
-    for name in (f"footnote.{peer}.v1.{peer}_service_pb2", f"footnote.internal.{peer}.v1alpha1.upkeep_service_pb2"):
+    internal = (f"footnote.internal.{peer}.v1alpha1.{name}_service_pb2" for name in ("upkeep", "layout"))
+    for name in (f"footnote.{peer}.v1.{peer}_service_pb2", *internal):
         try:
             module = import_module(name)
         except ModuleNotFoundError:

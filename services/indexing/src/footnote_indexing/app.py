@@ -4,6 +4,7 @@ from pathlib import Path
 
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
 from footnote.internal.indexing.v1alpha1.group_service_pb2_grpc import add_GroupServiceServicer_to_server
+from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import add_LayoutServiceServicer_to_server
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
@@ -134,6 +135,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (pb_grpc.add_IndexingServiceServicer_to_server, servicer, "footnote.indexing.v1.IndexingService"),
             (add_UpkeepServiceServicer_to_server, servicer, "footnote.internal.indexing.v1alpha1.UpkeepService"),
+            (add_LayoutServiceServicer_to_server, servicer, "footnote.internal.indexing.v1alpha1.LayoutService"),
             (add_GroupServiceServicer_to_server, groups, "footnote.internal.indexing.v1alpha1.GroupService"),
         ],
         ready=ready,

@@ -1,12 +1,15 @@
 """Translates between the messages of footnote.indexing.v1 and the logic."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from uuid import uuid4
 
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.indexing.v1 import indexing_service_pb2_grpc as pb_grpc
+from footnote.internal.indexing.v1alpha1 import layout_service_pb2 as layout
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
+from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutServiceServicer
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import UpkeepServiceServicer
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit import epoch_metadata
 from footnote_kit.access import Access, access_of, is_system
@@ -26,7 +29,7 @@ from footnote_indexing.collections.providers import Providers
 from footnote_indexing.ports import Inventory
 from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.index_document import Part, Result
-from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.revisions.indexing import Indexing, Searchable
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
@@ -36,7 +39,7 @@ from footnote_indexing.writing.vectorizers import Vectorizers
 _DAMAGED, _MOST_DAMAGED = 100, 1000
 
 
-class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
+class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, LayoutServiceServicer):
     """The RPCs of the indexing stage."""
 
     def __init__(
@@ -112,13 +115,18 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
     async def ResolveCollections(
         self, request: pb.ResolveCollectionsRequest, context: Call
     ) -> pb.ResolveCollectionsResponse:
+        """Return collections as a search of them finds them."""
+        resolved = await self._resolved(request.scope, request.collections, context)
+        return pb.ResolveCollectionsResponse(collections=[item.collection for item in resolved])
+
+    async def LocateCollections(
+        self, request: layout.LocateCollectionsRequest, context: Call
+    ) -> layout.LocateCollectionsResponse:
         """Return what a search must know."""
-        of_collections = self._indexing.collections_epoch
-        resolved, epoch = await self._indexing.resolve(request.scope, request.collections)
-        epoch_metadata.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
-        return pb.ResolveCollectionsResponse(
+        resolved = await self._resolved(request.scope, request.collections, context)
+        return layout.LocateCollectionsResponse(
             collections=[
-                pb.SearchableCollection(
+                layout.LocatedCollection(
                     collection=item.collection,
                     space=item.generation.space,
                     collection_key=item.generation.collection_key,
@@ -128,6 +136,12 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer):
                 for item in resolved
             ],
         )
+
+    async def _resolved(self, scope: Scope, names: Sequence[str], context: Call) -> Sequence[Searchable]:
+        of_collections = self._indexing.collections_epoch
+        resolved, epoch = await self._indexing.resolve(scope, names)
+        epoch_metadata.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
+        return resolved
 
     async def AuthorizeCollections(
         self, request: pb.AuthorizeCollectionsRequest, context: Call

@@ -4,9 +4,9 @@ from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings
+from footnote.types.v1.collection_pb2 import ChunkingSettings, Collection, CollectionSettings, EmbeddingSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIND_STORE
-from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM, ROLE_WRITER
 from footnote.types.v1.vector_pb2 import VectorRow
 from google.protobuf.field_mask_pb2 import FieldMask
 
@@ -20,6 +20,8 @@ from footnote_conformance.target import Target
 _NO_COLLECTION = ("NOT_FOUND", "COLLECTION_NOT_FOUND")
 _NO_VECTOR = ("NOT_FOUND", "VECTOR_NOT_FOUND")
 _ILLEGAL = ("FAILED_PRECONDITION", "ILLEGAL_STATE")
+_DENIED = ("PERMISSION_DENIED", "PERMISSION_DENIED")
+_LENGTH = ("INVALID_ARGUMENT", "DIMENSION_MISMATCH")
 
 
 def add_to(suite: Suite) -> None:
@@ -47,6 +49,51 @@ def _of_collections(suite: Suite) -> None:
             found = (await target.call("GetCollection", collection=made.id)).collection
             told = (found.name, found.description)
             expect(told == ("instruments", "new"), f"name and description are {told}")
+
+    @suite.check(
+        "Changing embedding or chunking settings does not touch what is indexed until a reindex.",
+    )
+    async def new_settings_leave_what_is_indexed(target: Target) -> None:
+        """The chunks of before are listed as they were."""
+        library = _library(target)
+        async with library.collection() as made:
+            await library.index(made, "sextant", TEXTS["sextant"])
+            one: dict[str, Any] = {"collection_id": made.id, "document_id": "sextant"}
+            before = (await target.call("ListChunks", **one)).chunks
+            wanted = Collection(settings=CollectionSettings(chunking=ChunkingSettings(size=100)))
+            mask = FieldMask(paths=["settings.chunking.size"])
+            await target.call("UpdateCollection", collection=made.id, resource=wanted, update_mask=mask)
+            after = (await target.call("ListChunks", **one)).chunks
+            same = [(chunk.id, chunk.text) for chunk in after] == [(chunk.id, chunk.text) for chunk in before]
+            expect(before and same, f"there were {len(before)} chunks, and are {len(after)} others")
+
+    @suite.check(
+        "As for a change, the caller must own it or administer the tenant.",
+    )
+    async def deleting_needs_ownership(target: Target) -> None:
+        """A colleague who may write in it may not delete it."""
+        colleague = Scope(tenant_id=target.scope.tenant_id, user_id="colleague", roles=[ROLE_WRITER])
+        async with _library(target).collection() as made:
+            call = with_scope(target, "DeleteCollection", colleague, collection=made.id)
+            await refused(call, _DENIED, "DeleteCollection of another user's")
+            await target.call("GetCollection", collection=made.id)
+
+    @suite.check(
+        "The collections of these names or ids, or all that the caller can see, as a search of them finds them.",
+        "ResolveCollectionsResponse.collections: In the order asked for.",
+    )
+    async def collections_are_resolved_in_order(target: Target) -> None:
+        """By name and by id; another tenant sees none."""
+        library = _library(target)
+        async with library.collection("first") as first, library.collection("second") as second:
+            for names in ([second.id, "first"], ["second", first.id]):
+                found = (await target.call("ResolveCollections", collections=names)).collections
+                told = [one.name for one in found]
+                expect(told == ["second", "first"], f"'second' and 'first' are resolved as {told}")
+            seen = {one.id for one in (await target.call("ResolveCollections")).collections}
+            expect(seen == {first.id, second.id}, f"of 2 collections that the caller can see {len(seen)} are resolved")
+            others = (await with_scope(target, "ResolveCollections", stranger(target))).collections
+            expect(not others, f"another tenant sees {len(others)} collections")
 
     @suite.check(
         "Those that the caller may read, in no particular order; what is absent or hidden is left out.",
@@ -160,6 +207,20 @@ def _of_vectors(suite: Suite) -> None:
             gone = await target.call("DeleteVectors", collection=made.id, ids=["sextant"])
             expect(gone.deleted == 1, f"{gone.deleted} were deleted of 1")
             await refused(target.call("GetVector", **one), _NO_VECTOR, "what was deleted")
+
+    @suite.check(
+        "All or nothing.",
+        "The vectors' dimension is not the collection's. INVALID_ARGUMENT.",
+    )
+    async def vectors_are_added_all_or_none(target: Target) -> None:
+        """One of another length keeps the others out."""
+        own = CollectionSettings(embedding=EmbeddingSettings(provider="none", dimensions=3))
+        async with _library(target).collection("own", settings=own) as made:
+            rows = [VectorRow(id="long", text="Long.", vector=[1, 0, 0]), VectorRow(id="short", text="S.", vector=[1])]
+            call = target.call("AddVectors", collection=made.id, rows=rows)
+            await refused(call, _LENGTH, "vectors of which one has another length")
+            listed = (await target.call("ListVectors", collection=made.id)).rows
+            expect(not listed, f"{len(listed)} were added all the same")
 
 
 def _of_providers(suite: Suite) -> None:

@@ -69,7 +69,7 @@ class Bounds:
         if not names:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved, valid = await received(self._indexing.ResolveCollections(request, timeout=self._timeout))
-            return valid.collections, [one.collection for one in resolved.collections]
+            return valid.collections, list(resolved.collections)
         if not all(names):
             raise InvalidArgument.field("collections", "must not name an empty one")
         requests = [indexing.GetCollectionRequest(scope=scope, collection=name) for name in names]

@@ -106,7 +106,7 @@ class Catalog:
         """Return the ids of all collections that the caller may see."""
         request = indexing.ResolveCollectionsRequest(scope=scope)
         resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-        return {one.collection.id for one in resolved.collections}
+        return {one.id for one in resolved.collections}
 
     async def names(self, scope: Scope, ids: Collected[str]) -> dict[str, str]:
         """Return the names of the collections that the caller may see, by id."""
@@ -118,7 +118,7 @@ class Catalog:
         else:
             request = indexing.ResolveCollectionsRequest(scope=scope)
             resolved = await self._indexing.ResolveCollections(request, timeout=self._timeout)
-            found = [one.collection for one in resolved.collections]
+            found = list(resolved.collections)
         return {one.id: one.name for one in found if one.id in ids}
 
     async def check_all(self, scope: Scope, names: Sequence[str]) -> None:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import grpc
-from footnote.indexing.v1.indexing_service_pb2 import ResolveCollectionsRequest, ResolveCollectionsResponse
-from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
+from footnote.internal.indexing.v1alpha1.layout_service_pb2 import LocateCollectionsRequest, LocateCollectionsResponse
+from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import LayoutServiceStub
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.breaker import Breaker
 from footnote_kit.caches import AgedCache, EpochCache
@@ -59,7 +59,7 @@ class IndexingCollections:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._stub = IndexingServiceStub(channel)
+        self._stub = LayoutServiceStub(channel)
         self._epochs = epochs
         self._answers: EpochCache[_Question, _Answer] = EpochCache(
             of_collections, _MOST_ANSWERS, most_parts=_MOST_COLLECTIONS, parts=_count
@@ -110,11 +110,11 @@ class IndexingCollections:
 
     async def _ask(
         self, question: _Question, scope: Scope, seconds: float | None
-    ) -> tuple[ResolveCollectionsResponse, Epochs]:
-        request = ResolveCollectionsRequest(scope=scope, collections=question[1])
+    ) -> tuple[LocateCollectionsResponse, Epochs]:
+        request = LocateCollectionsRequest(scope=scope, collections=question[1])
         try:
             async with asyncio.timeout(seconds):
-                return await received(self._stub.ResolveCollections(request))
+                return await received(self._stub.LocateCollections(request))
         except TimeoutError as error:
             raise DeadlineExceeded("Indexing does not say which collections there are") from error
 
@@ -128,7 +128,7 @@ def _question(scope: Scope, names: Sequence[str]) -> _Question:
     return scope.SerializeToString(deterministic=True), tuple(dict.fromkeys(names))
 
 
-def _searchable(response: ResolveCollectionsResponse) -> tuple[Searchable, ...]:
+def _searchable(response: LocateCollectionsResponse) -> tuple[Searchable, ...]:
     return tuple(
         Searchable(
             collection=found.collection,
