@@ -14,9 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from footnote_database.parts import Parts
+from footnote_edge.adapters.job_ledger import JobLedger
 from footnote_edge.app import build
-from footnote_edge.jobs import jobs
 from footnote_kit.testing import serve_app
 from sqlalchemy.exc import DBAPIError
 
@@ -29,16 +28,16 @@ async def launch(server: postgres.PostgresServer, back: float, patience: float) 
     """Return the answer that edge gives in the end, or what it ended with."""
     os.environ["FOOTNOTE_EDGE_DATABASE_URL"] = str(await postgres.new_database(server.url))
     os.environ["FOOTNOTE_EDGE_EXECUTOR_ID"] = "edge-0"
-    prepare, timer = jobs._prepare, threading.Timer(back, server.start)
+    prepare, timer = JobLedger._prepare, threading.Timer(back, server.start)
 
-    def lost(folder: Path, url: str, parts: Parts | None) -> None:
-        prepare(folder, url, parts)
+    def lost(ledger: JobLedger) -> None:
+        prepare(ledger)
         server.kill()
         if back:
             timer.start()
 
-    jobs._prepare = lost
-    jobs.START_PATIENCE = patience  # type: ignore[attr-defined]
+    JobLedger._prepare = lost  # type: ignore[method-assign]
+    JobLedger.patience = patience
     async with serve_doubles(World()) as addresses:
         try:
             async with serve_app(build, addresses=addresses) as served:

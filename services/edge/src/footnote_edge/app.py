@@ -34,14 +34,19 @@ from footnote_edge.adapters.conversations import ConversationTable
 from footnote_edge.adapters.database import TRAITS, Database
 from footnote_edge.adapters.feedback import FeedbackTable
 from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.job_ledger import LEDGER, PART, JobLedger
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.known_collections import KnownCollectionTable
+from footnote_edge.adapters.leases import LeaseTable
 from footnote_edge.adapters.limits import LimitTable
 from footnote_edge.adapters.messages import MessageTable
+from footnote_edge.adapters.operations import OperationTable
 from footnote_edge.adapters.origins import OriginTable
 from footnote_edge.adapters.regeneration import RegenerationTable
 from footnote_edge.adapters.request_ids import RequestTable
 from footnote_edge.adapters.samples import SAMPLES
+from footnote_edge.adapters.source_items import ItemTable
+from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.stages import connect, telemetry_of
 from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.adapters.usage import UsageTable
@@ -95,9 +100,8 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.interrupting import Interruptions
-from footnote_edge.jobs.jobs import LEDGER, PART, Jobs
+from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.leases import Leases
-from footnote_edge.jobs.operation_book import OperationBook
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.putting_off import PuttingOff
@@ -132,7 +136,7 @@ async def build(runtime: Runtime) -> App:
     await database.migrate(START_PATIENCE, installation)
     keys = ApiKeys(KeyTable(database))
     bus = ProgressBus()
-    operation_book = OperationBook(database, bus, settings.operation_hours)
+    operation_book = OperationTable(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
     permissions = Permissions(Authorizer(Asking(stages.indexing, collection_epochs)), names, operation_book.deleting)
     withholding = Withholding(permissions, OriginTable(database))
@@ -177,9 +181,10 @@ async def build(runtime: Runtime) -> App:
     reindexing = Reindexing(stages, chores, operation_book, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operation_book, reindexing, deletion, putting_off, ceiling, places)
-    leases = Leases(database, settings.executor(), told=limits.divide)
+    leases = Leases(LeaseTable(database), settings.executor(), told=limits.divide)
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
-    jobs = Jobs(settings, folder, work, records, leases, installation, groups)
+    ledger = JobLedger(settings.dbos_url(folder), folder, installation)
+    jobs = Jobs(settings, ledger, work, records, leases, groups)
     await jobs.launch()
     catalog = Catalog(
         stages,
@@ -195,9 +200,10 @@ async def build(runtime: Runtime) -> App:
     operations = Operations(
         operation_book, jobs, catalog, documents, permissions, deletion, request_ids, limiting, bus, settings
     )
+    source_table = SourceTable(database, bus)
     sources: SourceParts = build_sources(
-        settings, folder, database, bus, stages, catalog, documents, deleting, permissions, operation_book, operations,
-        jobs, request_ids,
+        settings, folder, source_table, ItemTable(database, source_table), bus, stages, catalog, documents, deleting,
+        permissions, operation_book, operations, jobs, request_ids,
     )  # fmt: skip
     telemetry = TelemetryServicer()
     questions = TraceQuestions(TraceQuestionTable(database), settings.executor(), telemetry, lambda: leases.others)

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from footnote_edge.adapters import leases as lease_table
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.leases import LeaseTable
 from footnote_edge.jobs import leases
 from footnote_edge.jobs.leases import BEAT_SECONDS, LEASE_SECONDS, Leases
 
@@ -30,7 +32,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
         def __getitem__(self, dialect: str) -> sa.TextClause:
             return made.statement()
 
-    monkeypatch.setattr(leases, "_CLOCK", Clocks())
+    monkeypatch.setattr(lease_table, "_CLOCK", Clocks())
     return made
 
 
@@ -57,7 +59,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def replica(database: Database, name: str, time: Time, at_work: set[str]) -> Leases:
-    made = Leases(database, name, lambda: time.passed)
+    made = Leases(LeaseTable(database), name, lambda: time.passed)
 
     async def owners() -> set[str]:
         return at_work - {name}

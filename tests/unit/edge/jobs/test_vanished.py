@@ -3,10 +3,11 @@
 import asyncio
 import os
 import socket
+from pathlib import Path
 
 import psycopg
 import pytest
-from footnote_edge.jobs import jobs
+from footnote_edge.adapters.job_ledger import JobLedger
 from support import postgres
 
 pytestmark = pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))
@@ -17,7 +18,7 @@ def test_connections_are_given_up_where_nobody_acknowledges_anything(query: str,
     with postgres.server() as server:
         url = asyncio.run(postgres.new_database(server)) + query
         with (
-            psycopg.connect(url, **jobs._engine_options(url)["connect_args"]) as connection,
+            psycopg.connect(url, **JobLedger(url, Path()).engine_options()["connect_args"]) as connection,
             socket.socket(fileno=os.dup(connection.fileno())) as same,
         ):
             assert same.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == seconds * 1000

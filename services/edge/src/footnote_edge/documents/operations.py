@@ -11,7 +11,6 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
-from footnote_database.times import utc
 from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached
 from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
@@ -20,7 +19,6 @@ from footnote_kit.paging import Page, moment, text
 from footnote_kit.status import to_proto
 from google.rpc.status_pb2 import Status
 
-from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents
@@ -28,7 +26,7 @@ from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome, operation_row
+from footnote_edge.jobs.ports import Item, OperationBook, Outcome, StoredOperation, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.reindexing import item_of
 from footnote_edge.settings import Settings
@@ -86,7 +84,7 @@ class Operations:
             return await self._shown(scope, known)
         items, collection_id = await self._wanted(scope, request)
         kind = pb.OPERATION_KIND_REINDEX_DOCUMENTS
-        row = operation_row(scope, operation_id, kind, collection_id)
+        row = new_operation(scope, operation_id, kind, collection_id)
         row.whole, row.failed_only = not request.document_ids, request.failed_only
         if request.outdated_only:
             row.outdated_for = await self._catalog.outdated.digest(scope, collection_id)
@@ -127,7 +125,7 @@ class Operations:
             return None
         if request.etag not in ("", collection.etag):
             raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
-        row = operation_row(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
+        row = new_operation(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
         row.total = collection.document_count
         if not await self._book.add(row):
             return await self._under_way(scope, collection)
@@ -210,7 +208,7 @@ class Operations:
             await self._cancel_reindex(scope, row)
         return await self.get(scope, operation_id)
 
-    async def _cancel_reindex(self, scope: Scope, row: OperationRow) -> None:
+    async def _cancel_reindex(self, scope: Scope, row: StoredOperation) -> None:
         if await self._book.withdraw(row.id):
             return
         if not await self._book.cancel(row.id, [pb.OPERATION_STATE_RUNNING]):
@@ -221,7 +219,7 @@ class Operations:
             while time.monotonic() < end and not (await self.get(scope, row.id)).HasField("end_time"):
                 await watcher.pause(LEAST_PAUSE, self._poll)
 
-    async def _cancel_deletion(self, scope: Scope, row: OperationRow) -> None:
+    async def _cancel_deletion(self, scope: Scope, row: StoredOperation) -> None:
         if not await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED]):
             await self._refuse_unless_cancelled(scope, row)
             return
@@ -234,7 +232,7 @@ class Operations:
             )
         self._permissions.changed(scope)
 
-    async def _refuse_unless_cancelled(self, scope: Scope, row: OperationRow) -> None:
+    async def _refuse_unless_cancelled(self, scope: Scope, row: StoredOperation) -> None:
         now = pb.OperationState.ValueType((await self._book.get(scope, row.id)).state)
         if now == pb.OPERATION_STATE_CANCELLED:
             return
@@ -258,11 +256,11 @@ class Operations:
                 await self._book.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
         await self._book.sweep()
 
-    def shown(self, row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
+    def shown(self, row: StoredOperation, names: Mapping[str, str]) -> pb.Operation:
         """Return an operation in its public form; `names` are collection names by id."""
         return _operation(row, names)
 
-    async def _shown(self, scope: Scope, row: OperationRow) -> pb.Operation:
+    async def _shown(self, scope: Scope, row: StoredOperation) -> pb.Operation:
         names = await self.names(scope, {row.collection_id})
         operation = _operation(row, names)
         if row.kind == pb.OPERATION_KIND_REINDEX_DOCUMENTS and (not row.collection_id or operation.collection):
@@ -279,11 +277,11 @@ class Operations:
             return {}
 
 
-def _ours(row: OperationRow) -> Scope:
+def _ours(row: StoredOperation) -> Scope:
     return Scope(tenant_id=row.tenant_id, user_id=row.user_id, roles=[ROLE_SYSTEM])
 
 
-def _operation(row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
+def _operation(row: StoredOperation, names: Mapping[str, str]) -> pb.Operation:
     operation = pb.Operation(
         id=row.id,
         kind=row.kind,  # type: ignore[arg-type]
@@ -305,7 +303,7 @@ def _operation(row: OperationRow, names: Mapping[str, str]) -> pb.Operation:
         operation.delete_source.source_id = row.source_id
     else:
         operation.reindex_documents.SetInParent()
-    operation.create_time.FromDatetime(utc(row.create_time))
+    operation.create_time.FromDatetime(row.create_time)
     if row.end_time is not None:
-        operation.end_time.FromDatetime(utc(row.end_time))
+        operation.end_time.FromDatetime(row.end_time)
     return operation

@@ -11,7 +11,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import AlreadyExists, NotFound
 
 from footnote_edge.conversations.ports import Forgetting, Forgotten
-from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.ports import OperationBook
 from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages

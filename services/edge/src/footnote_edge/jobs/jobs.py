@@ -4,12 +4,10 @@ A process has one dbos instance; `workflows` holds the workflows.
 """
 
 import asyncio
-import logging
 import time
 from collections.abc import Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -17,24 +15,17 @@ from dbos import DBOS, DBOSConfig, DBOSPortableJSONSerializer, Queue, SetWorkflo
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_UPLOADED
-from footnote_database import soundness
-from footnote_database.keeping import Library
-from footnote_database.parts import Part, Parts
-from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
-from footnote_database.transactions import START_PATIENCE
 from footnote_kit.admission.fair_slots import SPARE
 from footnote_kit.backoff import Backoff
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import current_traceparent
-from sqlalchemy import make_url
-from sqlalchemy.exc import DBAPIError
 
-from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.conversations.ports import Forgotten
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
+from footnote_edge.jobs.ports import JobLedger, StoredOperation
 from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.records import ACTIVE, Records
@@ -58,26 +49,8 @@ _EXECUTOR_THREADS = 32
 _FILE_THREADS, _FILE_CONNECTIONS = 12, 6
 """For a file ledger, whose writers take turns: more would only wait, each with its own page cache."""
 _PAUSES = Backoff(0.25, 2.0)
-_VANISHED = {
-    "application_name": "dbos_transact",
-    "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000,
-}  # fmt: skip
-"""libpq options that give up a silently vanished host after half a minute.
-
-By default dbos would wait as long as the system does: hours.
-"""
 
 _log = get_logger(__name__)
-
-
-def migrate_ledger(url: str) -> None:
-    """Migrate the ledger's tables at a URL, as each launch does."""
-    _hush_dbos()
-    DBOS.migrate(url)
-
-
-PART = Part("jobs", "work in hand: documents on their way, reindexings, deletions of collections")
-LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate_ledger)
 
 
 class Jobs:
@@ -86,11 +59,10 @@ class Jobs:
     def __init__(
         self,
         settings: Settings,
-        folder: Path,
+        ledger: JobLedger,
         work: Work,
         records: Records,
         leases: Leases,
-        parts: Parts | None = None,
         groups: GroupProcessor | None = None,
     ) -> None:
         self._groups = None if groups is None else Groups(groups, work.slots, self._process_alone)
@@ -99,13 +71,12 @@ class Jobs:
         self._records = records
         self._leases = leases
         self._settings = settings
-        self._folder = folder
-        self._parts = parts
+        self._ledger = ledger
 
     @property
     def alone(self) -> bool:
         """Whether this process runs all jobs: a file ledger has no other replica."""
-        return file_of(self._settings.dbos_url(self._folder)) is not None
+        return self._ledger.alone
 
     @property
     def _threads(self) -> int:
@@ -116,16 +87,14 @@ class Jobs:
 
         Waits for a server lost in between as long as for one that is down at the start.
         """
-        url = self._settings.dbos_url(self._folder)
-        await asyncio.to_thread(_prepare, self._folder, url, self._parts)
-        _hush_dbos()
+        await self._ledger.prepare()
         activate(self._work)
-        ends, failed = time.monotonic() + START_PATIENCE, 0
+        ends, failed = time.monotonic() + self._ledger.patience, 0
         while True:
             try:
-                queues = await self._open(url)
+                queues = await self._open()
                 break
-            except DBAPIError:  # the ledger's driver does not say whether the error is transient
+            except self._ledger.failures:
                 await self._destroy()
                 if self.alone or time.monotonic() > ends:
                     activate(None)
@@ -144,18 +113,18 @@ class Jobs:
         if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
 
-    async def _open(self, url: str) -> tuple[Queue, Queue, Queue]:
+    async def _open(self) -> tuple[Queue, Queue, Queue]:
         """Launch dbos and return its queues: documents, background, operations."""
         config = DBOSConfig(
             name="footnote-edge",
-            system_database_url=url,
+            system_database_url=self._ledger.url,
             executor_id=self._settings.executor(),
             application_version=APPLICATION_VERSION,
             serializer=DBOSPortableJSONSerializer(),
             enable_otlp=False,
             max_executor_threads=self._threads,
             log_level="WARNING",
-            db_engine_kwargs=_engine_options(url),
+            db_engine_kwargs=self._ledger.engine_options(),
             sys_db_pool_size=_FILE_CONNECTIONS if self.alone else None,
         )
         DBOS(config=config)
@@ -255,7 +224,7 @@ class Jobs:
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
-    async def operate(self, operation: OperationRow) -> None:
+    async def operate(self, operation: StoredOperation) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
         self._work.hurry(OPERATIONS)
         await enqueue_operation(operation)
@@ -341,34 +310,3 @@ class Jobs:
             await DBOS.enqueue_workflow_async(
                 BACKGROUND, forget_messages, scope.tenant_id, scope.user_id, conversation_id, list(message_ids)
             )
-
-
-def _prepare(folder: Path, url: str, parts: Parts | None) -> None:
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    if (file := file_of(url)) is None:
-        return
-    soundness.check_file(file, PART.name, accepted=parts is not None and parts.accepts(PART))
-    if parts is not None:
-        parts.check_file(PART, file)
-    write_ahead(file)
-    if parts is not None:
-        parts.note(PART, file)
-
-
-def _engine_options(url: str) -> dict[str, Any]:
-    # Errors would quote the parameters, and deleted content must not survive in logs.
-    options: dict[str, Any] = {"hide_parameters": True}
-    if url.startswith("sqlite"):
-        options["connect_args"] = {"factory": ForgettingConnection}
-    else:
-        given = make_url(url).query
-        options["connect_args"] = {name: value for name, value in _VANISHED.items() if name not in given}
-    return options
-
-
-def _hush_dbos() -> None:
-    # dbos writes to the console in its own format unless its logger has a handler; ours formats all logs.
-    logger = logging.getLogger("dbos")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = True

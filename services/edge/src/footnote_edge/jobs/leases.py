@@ -9,23 +9,16 @@ import asyncio
 import time
 from collections.abc import Callable
 
-import sqlalchemy as sa
 from dbos import DBOS
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.tables import ReplicaRow
+from footnote_edge.jobs.ports import ReplicaLeases
 
 BEAT_SECONDS = 4.0
 LEASE_SECONDS = 18.0
 """Seconds without a heartbeat after which a lease expires; with the pause between two checks, under half a minute."""
 
-_CLOCK = {
-    "postgresql": sa.text("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)"),
-    "sqlite": sa.text("SELECT CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"),
-}
 
 _log = get_logger(__name__)
 
@@ -35,12 +28,12 @@ class Leases:
 
     def __init__(
         self,
-        database: Database,
+        leases: ReplicaLeases,
         name: str,
         clock: Callable[[], float] = time.monotonic,
         told: Callable[[int], None] | None = None,
     ) -> None:
-        self._database = database
+        self._leases = leases
         self._name = name
         self._clock = clock
         self._told = told
@@ -61,22 +54,17 @@ class Leases:
         """End the lease, so that another replica takes over at its next check."""
         await self._rounds.stop()
         try:
-            async with self._database.write() as connection:
-                await connection.execute(sa.update(ReplicaRow).where(ReplicaRow.name == self._name).values(beat=0))
+            await self._leases.end(self._name)
         except Exception as error:  # other replicas will notice
             _log.warning("lease_not_given_back", error=type(error).__name__)
 
     async def look(self) -> int:
         """Renew the lease, and requeue the jobs of replicas with expired leases; return how many replicas."""
         owners = await self._owners()
-        async with self._database.write() as connection:
-            now = int((await connection.execute(_CLOCK[self._database.dialect])).scalar_one())
-            await self._beat(connection, now)
-            for unknown in sorted(owners - await self._known(connection)):
-                # It died before its first heartbeat, or its row was deleted: its lease begins now.
-                await connection.execute(sa.insert(ReplicaRow).values(name=unknown, beat=now))
-            rows = (await connection.execute(sa.select(ReplicaRow.name, ReplicaRow.beat))).all()
-        beats = {str(name): int(beat) for name, beat in rows}
+        beats = await self._leases.beat(self._name, owners)
+        if self._clock() - self._last > LEASE_SECONDS / 2:
+            self._since = self._clock()
+        self._last = self._clock()
         dead = self._overdue(beats)
         self.alive = len(beats) - len(dead)
         self.others = frozenset(beats) - dead - {self._name}
@@ -88,10 +76,7 @@ class Leases:
             await asyncio.to_thread(DBOS._recover_pending_workflows, [name])
             _log.warning("jobs_taken_over", replica=name)
         if idle := dead - owners:
-            async with self._database.write() as connection:
-                for name in idle:
-                    unmoved = sa.and_(ReplicaRow.name == name, ReplicaRow.beat == beats[name])
-                    await connection.execute(sa.delete(ReplicaRow).where(unmoved))
+            await self._leases.remove({name: beats[name] for name in idle})
         return len(dead & owners)
 
     def _overdue(self, beats: dict[str, int]) -> set[str]:
@@ -107,18 +92,6 @@ class Leases:
         """Return the names of the replicas with running jobs."""
         found = await DBOS.list_workflows_async(status="PENDING", load_input=False, load_output=False)
         return {one.executor_id for one in found if one.executor_id} - {self._name}
-
-    async def _known(self, connection: AsyncConnection) -> set[str]:
-        return set((await connection.execute(sa.select(ReplicaRow.name))).scalars())
-
-    async def _beat(self, connection: AsyncConnection, now: int) -> None:
-        mine = ReplicaRow.name == self._name
-        done = await connection.execute(sa.update(ReplicaRow).where(mine).values(beat=now))
-        if done.rowcount != 1:
-            await connection.execute(sa.insert(ReplicaRow).values(name=self._name, beat=now))
-        if self._clock() - self._last > LEASE_SECONDS / 2:
-            self._since = self._clock()
-        self._last = self._clock()
 
     def _may_judge(self) -> bool:
         return self._clock() - self._since >= LEASE_SECONDS

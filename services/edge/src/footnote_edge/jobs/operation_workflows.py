@@ -18,7 +18,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
 from footnote_kit.telemetry import span
 
-from footnote_edge.adapters.tables import OperationRow
+from footnote_edge.jobs.ports import StoredOperation
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account
 from footnote_edge.jobs.workflows import step as once
@@ -46,7 +46,7 @@ WORKFLOWS: dict[int, Callable[[str, str, str, str], Coroutine[Any, Any, None]]] 
 """Workflow by kind of operation; takes tenant, user, operation and collection."""
 
 
-async def enqueue_operation(row: OperationRow) -> None:
+async def enqueue_operation(row: StoredOperation) -> None:
     """Enqueue an operation; idempotent.
 
     Each tenant has its own queues, and deletions do not wait behind reindexing, which may take hours.

@@ -21,11 +21,10 @@ from footnote.types.v1.document_pb2 import (
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 
-from footnote_edge.adapters.tables import OperationRow
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.giving_up import Searched, give_up
-from footnote_edge.jobs.operation_book import Item, OperationBook, Outcome
+from footnote_edge.jobs.ports import Item, OperationBook, Outcome, StoredOperation
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -76,7 +75,7 @@ class Reindexing:
             await self._list(scope, row)
         await self._book.count(operation_id)
 
-    async def _list(self, scope: Scope, row: OperationRow) -> None:
+    async def _list(self, scope: Scope, row: StoredOperation) -> None:
         states = [DOCUMENT_STATE_ERROR] if row.failed_only else []
         request = ingestion.ListDocumentsRequest(
             scope=scope,
@@ -213,7 +212,7 @@ class Reindexing:
         await self._book.end(operation_id, OPERATION_STATE_CANCELLED if cancelled else OPERATION_STATE_SUCCEEDED)
         return "CANCELLED" if cancelled else "SUCCEEDED"
 
-    async def _row(self, operation_id: str) -> OperationRow:
+    async def _row(self, operation_id: str) -> StoredOperation:
         row = await self._book.read(operation_id)
         if row is None:
             raise NotFound("The operation is gone.", reason="OPERATION_NOT_FOUND")

@@ -24,7 +24,7 @@ from footnote_kit.telemetry import remote_context, span
 
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
-from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.ports import OperationBook
 from footnote_edge.jobs.processing import Processor, job_of
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff
 from footnote_edge.jobs.queue_polling import QueuePolling

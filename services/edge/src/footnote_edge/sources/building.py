@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_edge.adapters.database import Database
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.deleting import Deleting
@@ -12,22 +11,21 @@ from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.ports import OperationBook
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.sources import workflows
-from footnote_edge.sources.book import SourceBook
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.following import Following
-from footnote_edge.sources.items import ItemBook
 from footnote_edge.sources.kinds.ours import OURS
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.registry import Kinds
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Vault
 from footnote_edge.sources.service import Sources
+from footnote_edge.sources.stored import ItemBook, SourceBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +40,8 @@ class SourceParts:
 def build_sources(
     settings: Settings,
     folder: Path,
-    database: Database,
+    book: SourceBook,
+    items: ItemBook,
     bus: ProgressBus,
     stages: Stages,
     catalog: Catalog,
@@ -62,8 +61,6 @@ def build_sources(
         timeout=settings.source_timeout_seconds,
     )  # fmt: skip
     kinds = Kinds(OURS)
-    book = SourceBook(database, bus)
-    items = ItemBook(database, book)
     call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
     store = DocumentStore(stages, documents, deleting, catalog, jobs, bus, call)
     following = Following(stages, items, call, ceiling, poll)

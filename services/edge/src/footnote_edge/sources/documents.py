@@ -18,7 +18,6 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, ResourceExh
 from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import PART_BYTES, Documents
@@ -28,6 +27,7 @@ from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 from footnote_edge.sources.ports import ItemFailed
+from footnote_edge.sources.stored import StoredItem, StoredSource
 
 SKEW = timedelta(hours=1)
 """Maximum clock difference of two services."""
@@ -92,12 +92,12 @@ class DocumentStore:
         self._bus = bus
         self._timeout = timeout
 
-    async def collection(self, scope: Scope, source: SourceRow) -> Collection:
+    async def collection(self, scope: Scope, source: StoredSource) -> Collection:
         """Return the collection of a source; raises NotFound if it is deleted."""
         return await self._catalog.get(scope, source.collection_id, counted=False)
 
     async def put(
-        self, scope: Scope, source: SourceRow, item: SourceItemRow, content: Content, label: Mapping[str, str]
+        self, scope: Scope, source: StoredSource, item: StoredItem, content: Content, label: Mapping[str, str]
     ) -> tuple[Document, bool]:
         """Replace or create an item's document; return it, and whether the bytes are new.
 
@@ -127,7 +127,7 @@ class DocumentStore:
             raise ItemFailed("QUOTA", error.message) from None
         return done.document, True
 
-    async def changed_since(self, scope: Scope, source: SourceRow, since: datetime) -> dict[str, list[Document]]:
+    async def changed_since(self, scope: Scope, source: StoredSource, since: datetime) -> dict[str, list[Document]]:
         """Return a source's documents that were created or changed since a time, by item."""
         start: int | None = int((since - SKEW).timestamp() * 1_000_000)
         try:
@@ -135,7 +135,7 @@ class DocumentStore:
         except FailedPrecondition:  # ingestion's record of changes does not reach back that far
             return await self._of_source(scope, source, None)
 
-    async def _of_source(self, scope: Scope, source: SourceRow, since: int | None) -> dict[str, list[Document]]:
+    async def _of_source(self, scope: Scope, source: StoredSource, since: int | None) -> dict[str, list[Document]]:
         found: dict[str, list[Document]] = {}
         async for part in self._feed.parts(scope, source.collection_id, since, self._timeout):
             for document in part.documents:
@@ -166,7 +166,7 @@ class DocumentStore:
         await self._deleting.delete(scope, document_id, allow_missing=True)
 
 
-def label_of(source: SourceRow, item: SourceItemRow) -> dict[str, str]:
+def label_of(source: StoredSource, item: StoredItem) -> dict[str, str]:
     """Return the origin of an item's document: the stored one if nothing changed, so that its time stays."""
     fresh = {
         "id": source.id,

@@ -29,13 +29,10 @@ from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
 from footnote_kit.telemetry import counter
 
-from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
-from footnote_edge.jobs.operation_book import OperationBook
+from footnote_edge.jobs.ports import OperationBook, StoredOperation
 from footnote_edge.jobs.waiting import until_available
-from footnote_edge.sources.book import COMPLETE, ON_ITS_WAY, Outcome, SourceBook, Superseded
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.following import Following
-from footnote_edge.sources.items import Holder, ItemBook, key_of
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import (
     LONGEST_ID,
@@ -50,6 +47,18 @@ from footnote_edge.sources.ports import (
 from footnote_edge.sources.recovery import recover_uploads
 from footnote_edge.sources.registry import Kinds, check, parsed
 from footnote_edge.sources.secrets import Sealed, Vault
+from footnote_edge.sources.stored import (
+    COMPLETE,
+    ON_ITS_WAY,
+    Holder,
+    ItemBook,
+    Outcome,
+    SourceBook,
+    StoredItem,
+    StoredSource,
+    Superseded,
+    key_of,
+)
 from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
 
 AT_ONCE = 4
@@ -122,7 +131,7 @@ class Engine:
         return await self._end(operation, OPERATION_STATE_SUCCEEDED)
 
     async def _run(
-        self, scope: Scope, operation: OperationRow, source: SourceRow, holder: Holder
+        self, scope: Scope, operation: StoredOperation, source: StoredSource, holder: Holder
     ) -> FootnoteError | None:
         """Transfer all that can be transferred, then return the reason for an incomplete listing, if any."""
         began = datetime.now(UTC)
@@ -160,7 +169,7 @@ class Engine:
     # Listing.
 
     async def _list(
-        self, source: SourceRow, holder: Holder, operation: OperationRow, connection: Connection, folder: Path
+        self, source: StoredSource, holder: Holder, operation: StoredOperation, connection: Connection, folder: Path
     ) -> tuple[FootnoteError | None, bool]:
         """Record the listing; return the reason if it is incomplete, and whether missing items are deleted."""
         warnings: list[str] = []
@@ -205,7 +214,7 @@ class Engine:
         return error, gone
 
     async def _listed(
-        self, source: SourceRow, holder: Holder, error: FootnoteError | None, warnings: list[str], *, anything: bool,
+        self, source: StoredSource, holder: Holder, error: FootnoteError | None, warnings: list[str], *, anything: bool,
         gone: bool = False,
     ) -> None:  # fmt: skip
         state = SOURCE_STATE_IN_STEP
@@ -219,31 +228,33 @@ class Engine:
         status = b"" if error is None else to_proto(error).SerializeToString()
         await self._sources.listed(source, holder.token, Outcome(state, gone, status, said))
 
-    async def _listing_failed(self, source: SourceRow, holder: Holder, error: FootnoteError) -> FootnoteError:
+    async def _listing_failed(self, source: StoredSource, holder: Holder, error: FootnoteError) -> FootnoteError:
         await self._listed(source, holder, error, [], anything=False)
         return error
 
     # Documents.
 
-    async def _bring(self, run: Run, operation: OperationRow) -> None:
+    async def _bring(self, run: Run, operation: StoredOperation) -> None:
         """Transfer pending items: possible moves first, so that the other vanished items can be deleted at once."""
         left = await self._left(run.holder)
         run.tally.total = sum(left.values())
         if run.complete:
-            await self._bring_where(run, operation, await self._items.may_be_moves(run.holder))
+            await self._bring_pending(run, operation, await self._items.sizes_of_vanished(run.holder))
             await self._delete_vanished(run, operation)
-        await self._bring_where(run, operation)
+        await self._bring_pending(run, operation)
 
-    async def _bring_where(self, run: Run, operation: OperationRow, *where: Any) -> None:
+    async def _bring_pending(
+        self, run: Run, operation: StoredOperation, moved: frozenset[int | None] | None = None
+    ) -> None:
         gate = asyncio.Semaphore(AT_ONCE)
 
-        async def one(row: SourceItemRow) -> None:
+        async def one(row: StoredItem) -> None:
             async with gate:
                 if run.tally.away < _MOST_AWAY:
                     await self._transfer.one(run, row)
 
         after = ""
-        while rows := await self._items.pending(run.source.id, after, _BATCH, *where):
+        while rows := await self._items.pending(run.source.id, after, _BATCH, moved):
             await self._check_cancelled(operation)
             async with _raising_first(), asyncio.TaskGroup() as group:
                 for row in rows:
@@ -254,7 +265,7 @@ class Engine:
             after = rows[-1].key
             await self._count(operation, run.tally, run.tally.total)
 
-    async def _delete_vanished(self, run: Run, operation: OperationRow) -> None:
+    async def _delete_vanished(self, run: Run, operation: StoredOperation) -> None:
         """Delete the documents of items missing from a complete listing."""
         while rows := await self._items.vanished(run.holder, "", _BATCH):
             await self._check_cancelled(operation)
@@ -262,7 +273,7 @@ class Engine:
             run.tally.done += len(rows)
             await self._count(operation, run.tally, run.tally.total)
 
-    async def _delete(self, scope: Scope, holder: Holder, rows: list[SourceItemRow]) -> None:
+    async def _delete(self, scope: Scope, holder: Holder, rows: list[StoredItem]) -> None:
         gate = asyncio.Semaphore(AT_ONCE)
 
         async def one(document_id: str) -> None:
@@ -298,11 +309,11 @@ class Engine:
         await asyncio.to_thread(shutil.rmtree, self._folder / source.id, ignore_errors=True)
         return await self._end(operation, OPERATION_STATE_SUCCEEDED)
 
-    async def _recover(self, scope: Scope, source: SourceRow, holder: Holder) -> None:
+    async def _recover(self, scope: Scope, source: StoredSource, holder: Holder) -> None:
         recovery = partial(recover_uploads, self._items, self._store, scope, source, holder)
         await until_available(recovery, self._ceiling)
 
-    async def _stopped(self, deletion: OperationRow) -> None:
+    async def _stopped(self, deletion: StoredOperation) -> None:
         """Wait until no synchronisation of the source runs: its uploads would outlive the deletion."""
         while (active := await self._operations.synchronising(deletion.source_id)) is not None:
             await self._operations.stop(active)
@@ -311,7 +322,9 @@ class Engine:
     # Helpers.
 
     @asynccontextmanager
-    async def _opening(self, source: SourceRow, kind: Any, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
+    async def _opening(
+        self, source: StoredSource, kind: Any, opening: Opening
+    ) -> AsyncGenerator[tuple[Connection, Path]]:
         folder = opening.folder / "spool"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         connection = kind.open(opening)
@@ -322,7 +335,7 @@ class Engine:
                 await connection.close()
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
-    async def _opened(self, source: SourceRow) -> Any:
+    async def _opened(self, source: StoredSource) -> Any:
         kind = self._kinds.get(source.kind)
         if kind is None:
             raise FailedPrecondition(
@@ -345,22 +358,22 @@ class Engine:
         counts = (await self._sources.counts([holder.source_id]))[holder.source_id]
         return counts if every else {state: count for state, count in counts.items() if state == 1}
 
-    async def _count(self, operation: OperationRow, tally: Tally, total: int = 0) -> None:
+    async def _count(self, operation: StoredOperation, tally: Tally, total: int = 0) -> None:
         done = {"done": max(tally.done, 0), "failed": tally.failed, "skipped": tally.skipped}
         await self._operations.note(operation.id, total=max(total, sum(done.values())), **done)
 
-    async def _cancelled(self, operation: OperationRow) -> bool:
+    async def _cancelled(self, operation: StoredOperation) -> bool:
         return await self._operations.is_cancelled(operation.id)
 
-    async def _check_cancelled(self, operation: OperationRow) -> None:
+    async def _check_cancelled(self, operation: StoredOperation) -> None:
         if await self._cancelled(operation):
             raise Cancelled
 
-    async def _gone(self, source: SourceRow) -> bool:
+    async def _gone(self, source: StoredSource) -> bool:
         now = await self._sources.read(source.id)
         return now is None or now.deleting
 
-    async def _end(self, operation: OperationRow, state: Any, error: FootnoteError | None = None) -> str:
+    async def _end(self, operation: StoredOperation, state: Any, error: FootnoteError | None = None) -> str:
         await self._operations.end(operation.id, state, b"" if error is None else to_proto(error).SerializeToString())
         kind = "delete" if operation.kind == OPERATION_KIND_DELETE_SOURCE else "sync"
         names = {

@@ -7,15 +7,13 @@ from typing import Any
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
-from footnote_database.times import utc
 from footnote_kit.errors import FailedPrecondition
 
-from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.sources.documents import SKEW
-from footnote_edge.sources.items import FAILED, Holder, ItemBook
+from footnote_edge.sources.stored import FAILED, Holder, ItemBook, StoredItem, StoredSource
 
 _PAGE = 500
 
@@ -31,7 +29,7 @@ class Following:
         self._poll = poll
 
     async def follow(
-        self, scope: Scope, source: SourceRow, holder: Holder, cancelled: Callable[[], Awaitable[bool]]
+        self, scope: Scope, source: StoredSource, holder: Holder, cancelled: Callable[[], Awaitable[bool]]
     ) -> int:
         """Wait until every transferred document has ended; return how many ended in ERROR.
 
@@ -39,7 +37,7 @@ class Following:
         """
         waiting = await self._waiting(source)
         since: int | None = None
-        oldest = min((utc(row.sync_time) for row in waiting.values() if row.sync_time is not None), default=None)
+        oldest = min((row.sync_time for row in waiting.values() if row.sync_time is not None), default=None)
         if oldest is not None:
             since = int((oldest - SKEW).timestamp() * 1_000_000)
         failed = 0
@@ -55,8 +53,8 @@ class Following:
                 await asyncio.sleep(self._poll / 2)
         return failed
 
-    async def _waiting(self, source: SourceRow) -> dict[str, SourceItemRow]:
-        waiting: dict[str, SourceItemRow] = {}
+    async def _waiting(self, source: StoredSource) -> dict[str, StoredItem]:
+        waiting: dict[str, StoredItem] = {}
         last = ""
         while rows := await self._items.indexing(source.id, last, _PAGE):
             waiting |= {row.document_id: row for row in rows}
@@ -64,7 +62,7 @@ class Following:
         return waiting
 
     def _looking(
-        self, scope: Scope, source: SourceRow, waiting: dict[str, SourceItemRow], since: int | None
+        self, scope: Scope, source: StoredSource, waiting: dict[str, StoredItem], since: int | None
     ) -> Callable[[], Awaitable[tuple[dict[str, dict[str, Any]], int | None]]]:
         async def look() -> tuple[dict[str, dict[str, Any]], int | None]:
             try:
@@ -76,7 +74,7 @@ class Following:
         return look
 
     async def _read(
-        self, scope: Scope, collection_id: str, waiting: dict[str, SourceItemRow], since: int | None
+        self, scope: Scope, collection_id: str, waiting: dict[str, StoredItem], since: int | None
     ) -> tuple[dict[str, dict[str, Any]], int | None]:
         gone = set(waiting) if since is None else set()
         ended: dict[str, dict[str, Any]] = {}
@@ -92,7 +90,7 @@ class Following:
         return ended | {one: {"revision": 0} for one in gone}, until
 
 
-def _ended(row: SourceItemRow, document: Document) -> dict[str, Any] | None:
+def _ended(row: StoredItem, document: Document) -> dict[str, Any] | None:
     """Return the changes of an item whose document has ended; None until then."""
     if document.indexed_revision >= row.revision or document.state == DOCUMENT_STATE_INDEXED:
         return {"revision": 0}

@@ -6,15 +6,14 @@ from datetime import UTC, datetime
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.logs import get_logger
 
-from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.sources.documents import DocumentStore
-from footnote_edge.sources.items import Holder, ItemBook
+from footnote_edge.sources.stored import Holder, ItemBook, StoredItem, StoredSource
 
 _log = get_logger(__name__)
 
 
 async def recover_uploads(
-    items: ItemBook, store: DocumentStore, scope: Scope, source: SourceRow, holder: Holder
+    items: ItemBook, store: DocumentStore, scope: Scope, source: StoredSource, holder: Holder
 ) -> None:
     """Assign such documents to their items; of several documents of one item, delete all but the first.
 
@@ -39,7 +38,7 @@ async def recover_uploads(
             _log.info("source_upload_recovered", source_id=source.id, documents=len(lost))
 
 
-def _began(row: SourceItemRow) -> datetime:
+def _began(row: StoredItem) -> datetime:
     """Return the time at which an item's upload began, which its label holds."""
     try:
         return datetime.fromisoformat(str(json.loads(row.label)["time"]))

@@ -6,15 +6,13 @@ from uuid import uuid4
 
 from footnote.edge.v1.operations_pb2 import OPERATION_KIND_SYNC_SOURCE
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
-from footnote_edge.adapters.tables import OperationRow, SourceRow
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.operation_book import OperationBook, operation_row
-from footnote_edge.sources.book import LONGEST_WAIT, SourceBook
+from footnote_edge.jobs.ports import OperationBook, StoredOperation, new_operation
 from footnote_edge.sources.secrets import Sealed, Vault
+from footnote_edge.sources.stored import LONGEST_WAIT, SourceBook, StoredSource
 
 _log = get_logger(__name__)
 
@@ -36,19 +34,21 @@ class Schedule:
             await self._sources.remove(source_id)
         now, begun = datetime.now(UTC), 0
         for source in await self._sources.due(now):
-            retries = source.next_time is not None and now < utc(source.next_time) <= now + LONGEST_WAIT
+            retries = source.next_time is not None and now < source.next_time <= now + LONGEST_WAIT
             begun += await self.begin(source, retries_only=retries) is not None
         oldest = await self._sources.oldest()
         self._oldest = time.time() if oldest is None else oldest.timestamp()
         return begun
 
-    async def begin(self, source: SourceRow, *, retries_only: bool = False, user_id: str = "") -> OperationRow | None:
+    async def begin(
+        self, source: StoredSource, *, retries_only: bool = False, user_id: str = ""
+    ) -> StoredOperation | None:
         """Begin to synchronise a source; None if another call, or replica, has begun it already.
 
         With `retries_only` nothing is listed: only failed items are retried.
         """
         scope = Scope(tenant_id=source.tenant_id, user_id=user_id or source.user_id)
-        row = operation_row(scope, uuid4().hex, OPERATION_KIND_SYNC_SOURCE, source.collection_id)
+        row = new_operation(scope, uuid4().hex, OPERATION_KIND_SYNC_SOURCE, source.collection_id)
         row.source_id, row.failed_only = source.id, retries_only
         if not await self._operations.add(row):
             return None

@@ -16,20 +16,18 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, P
 from footnote_kit.paging import Page, fitting, moment, text
 from google.protobuf.json_format import MessageToDict
 
-from footnote_edge.adapters.tables import SourceRow
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.operation_book import OperationBook, operation_row
+from footnote_edge.jobs.ports import OperationBook, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
-from footnote_edge.sources.book import SourceBook, source_missing
-from footnote_edge.sources.items import ItemBook
 from footnote_edge.sources.registry import Kinds, check
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Sealed, Vault
+from footnote_edge.sources.stored import ItemBook, SourceBook, StoredSource, source_missing
 from footnote_edge.sources.views import item_view, source_view
 
 FIELDS = ("name", "settings", "secrets", "interval", "paused")
@@ -100,7 +98,7 @@ class Sources:
             raise FailedPrecondition(f"The tenant has {self._most} sources, which is as many as it may.")
         sealed = self._vault.seal(source_id, secrets) if secrets else Sealed(b"", "")
         now = datetime.now(UTC)
-        row = SourceRow(
+        row = StoredSource(
             id=source_id, tenant_id=scope.tenant_id, user_id=scope.user_id, collection_id=collection.id, name=name,
             kind=kind.id, settings=json.dumps(settings), secrets=sealed.data, secret_key=sealed.key_id,
             secret_names=json.dumps(sorted(secrets)), interval_seconds=int(interval.total_seconds()),
@@ -178,7 +176,7 @@ class Sources:
         if not request.with_documents:
             await self._book.remove(row.id)
             return None
-        operation = operation_row(scope, uuid4().hex, OPERATION_KIND_DELETE_SOURCE, row.collection_id)
+        operation = new_operation(scope, uuid4().hex, OPERATION_KIND_DELETE_SOURCE, row.collection_id)
         operation.source_id = row.id
         await self._operation_book.add(operation)
         await self._jobs.operate(operation)
@@ -225,12 +223,12 @@ class Sources:
                     return
                 await watcher.pause(min(_LEAST_PAUSE, rest), min(self._poll, rest))
 
-    async def _stop(self, row: SourceRow) -> None:
+    async def _stop(self, row: StoredSource) -> None:
         """Cancel the synchronisation of a source."""
         if (active := await self._operation_book.synchronising(row.id)) is not None:
             await self._operation_book.stop(active)
 
-    async def _seen(self, scope: Scope, source_id: str) -> SourceRow:
+    async def _seen(self, scope: Scope, source_id: str) -> StoredSource:
         """Return a source whose collection the caller may write to; raises NotFound."""
         if not source_id:
             raise InvalidArgument.field("source_id", "must be given")
@@ -241,7 +239,7 @@ class Sources:
             raise source_missing(source_id) from None
         return row
 
-    async def _changeable(self, scope: Scope, source_id: str) -> SourceRow:
+    async def _changeable(self, scope: Scope, source_id: str) -> StoredSource:
         """Return a source that the caller created, or whose collection it may change; raises PermissionDenied."""
         row = await self._seen(scope, source_id)
         if row.user_id != scope.user_id:
@@ -253,7 +251,7 @@ class Sources:
                 ) from None
         return row
 
-    async def _check_identity(self, scope: Scope, row: SourceRow, wanted: pb.Source) -> None:
+    async def _check_identity(self, scope: Scope, row: StoredSource, wanted: pb.Source) -> None:
         """Raise InvalidArgument if a change names another id, kind or collection than the source's."""
         if wanted.id and wanted.id != row.id:
             raise InvalidArgument.field("resource.id", "must be that of the source")
@@ -262,7 +260,7 @@ class Sources:
         if wanted.collection and wanted.collection not in (row.collection_id, await self._name_of(scope, row)):
             raise InvalidArgument.field("resource.collection", "cannot be changed; create another source")
 
-    async def _shown(self, scope: Scope, rows: list[SourceRow]) -> list[pb.Source]:
+    async def _shown(self, scope: Scope, rows: list[StoredSource]) -> list[pb.Source]:
         counts = await self._book.counts([row.id for row in rows])
         names = await self._operations.names(scope, {row.collection_id for row in rows})
         shown = []
@@ -271,7 +269,7 @@ class Sources:
             shown.append(source_view(row, names.get(row.collection_id, ""), counts[row.id], active))
         return shown
 
-    async def _name_of(self, scope: Scope, row: SourceRow) -> str:
+    async def _name_of(self, scope: Scope, row: StoredSource) -> str:
         return (await self._operations.names(scope, {row.collection_id})).get(row.collection_id, "")
 
 

@@ -18,12 +18,19 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 
-from footnote_edge.adapters.tables import SourceItemRow, SourceRow
 from footnote_edge.jobs.waiting import until_available
-from footnote_edge.sources.book import Superseded
 from footnote_edge.sources.documents import Content, DocumentStore, label_of
-from footnote_edge.sources.items import FAILED, IN_STEP, SKIPPED, Holder, ItemBook
 from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permissions, SourceAway, SourceRefused
+from footnote_edge.sources.stored import (
+    FAILED,
+    IN_STEP,
+    SKIPPED,
+    Holder,
+    ItemBook,
+    StoredItem,
+    StoredSource,
+    Superseded,
+)
 
 T = TypeVar("T")
 
@@ -50,7 +57,7 @@ class Run:
     """A run of one source: its scope and components."""
 
     scope: Scope
-    source: SourceRow
+    source: StoredSource
     holder: Holder
     connection: Connection
     folder: Path
@@ -69,7 +76,7 @@ class Transfer:
         self._item_bytes = item_bytes
         self._ceiling = ceiling
 
-    async def one(self, run: Run, row: SourceItemRow) -> None:
+    async def one(self, run: Run, row: StoredItem) -> None:
         """Synchronise an item, or record why it failed; raises errors that stop the whole run."""
         try:
             values = await self._bring(run, row)
@@ -98,7 +105,7 @@ class Transfer:
         counter("footnote.edge.sources.items").add(1, {"kind": run.source.kind, "outcome": outcome})
         await self._items.set(run.holder, row.key, **values)
 
-    async def _bring(self, run: Run, row: SourceItemRow) -> dict[str, Any]:
+    async def _bring(self, run: Run, row: StoredItem) -> dict[str, Any]:
         """Return the changes of an item that is synchronised now."""
         if run.content_versions and run.complete and not row.document_id:
             row = await self._moved(run, row, version=row.listed_version) or row
@@ -118,9 +125,7 @@ class Transfer:
             with contextlib.suppress(OSError):
                 content.path.unlink()
 
-    async def _moved(
-        self, run: Run, row: SourceItemRow, *, version: str = "", sha256: str = ""
-    ) -> SourceItemRow | None:
+    async def _moved(self, run: Run, row: StoredItem, *, version: str = "", sha256: str = "") -> StoredItem | None:
         """Move the document of a vanished item with the same content to this one; return the updated row."""
         old = await self._items.origin_of_move(run.holder, row, version=version, sha256=sha256)
         if old is None:
@@ -129,7 +134,7 @@ class Transfer:
         counter("footnote.edge.sources.items").add(1, {"kind": run.source.kind, "outcome": "moved"})
         return await self._items.get(run.source.id, row.key)
 
-    async def _put(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
+    async def _put(self, run: Run, row: StoredItem, content: Content) -> dict[str, Any]:
         label = label_of(run.source, row)
         if not row.document_id:
             # Stored first: an upload repeated after a crash must have the same label, even its time.
@@ -151,27 +156,27 @@ class Transfer:
             return self._in_step(row, content.sha256, json.dumps(label), revision)
         return await self._labelled(run, row, content.sha256, revision)
 
-    async def _put_again(self, run: Run, row: SourceItemRow, content: Content) -> dict[str, Any]:
+    async def _put_again(self, run: Run, row: StoredItem, content: Content) -> dict[str, Any]:
         """Create a document again after its manual deletion, which may even have happened during this upload."""
         row.document_id, row.label, row.nonce = "", "", uuid4().hex
         await self._items.set(run.holder, row.key, document_id="", label="", nonce=row.nonce)
         return await self._put(run, row, content)
 
-    async def _labelled(self, run: Run, row: SourceItemRow, sha256: str, revision: int) -> dict[str, Any]:
+    async def _labelled(self, run: Run, row: StoredItem, sha256: str, revision: int) -> dict[str, Any]:
         label = label_of(run.source, row)
         text = json.dumps(label)
         if text != row.label:
             await self._patiently(lambda: self._store.relabel(run.scope, row.document_id, label))
         return self._in_step(row, sha256, text, revision)
 
-    def _in_step(self, row: SourceItemRow, sha256: str, label: str, revision: int) -> dict[str, Any]:
+    def _in_step(self, row: StoredItem, sha256: str, label: str, revision: int) -> dict[str, Any]:
         return {
             "state": IN_STEP, "reason": "", "message": "", "attempts": 0, "retry_time": None,
             "version": row.listed_version, "sha256": sha256, "label": label, "document_id": row.document_id,
             "revision": revision, "sync_time": datetime.now(UTC),
         }  # fmt: skip
 
-    def _failed(self, run: Run, row: SourceItemRow, error: ItemFailed) -> dict[str, Any]:
+    def _failed(self, run: Run, row: StoredItem, error: ItemFailed) -> dict[str, Any]:
         attempts = row.attempts + 1
         _log.info("source_item_failed", source_id=run.source.id, reason=error.reason, attempts=attempts)
         values = {"reason": error.reason, "message": str(error)[:1000], "attempts": attempts, "revision": 0}
@@ -182,7 +187,7 @@ class Transfer:
         again = datetime.now(UTC) + timedelta(seconds=RETRIES.pause(attempts))
         return values | {"state": FAILED, "retry_time": again}
 
-    async def _content(self, run: Run, row: SourceItemRow) -> Content:
+    async def _content(self, run: Run, row: StoredItem) -> Content:
         """Return an item's bytes, from the listing or fetched; raises ItemFailed."""
         path = run.folder / row.key
         if not path.exists():
@@ -213,7 +218,7 @@ class Transfer:
         return await until_available(operation, self._ceiling)
 
 
-def item_of(row: SourceItemRow) -> Item:
+def item_of(row: StoredItem) -> Item:
     """Return an item as last listed, without its body."""
     permissions = Permissions(row.owner, tuple(json.loads(row.groups)))
     return Item(

@@ -5,15 +5,16 @@ from datetime import datetime
 from typing import Any
 
 from footnote.edge.v1 import sources_pb2 as pb
-from footnote_database.times import utc
 from google.protobuf import json_format
 from google.rpc.status_pb2 import Status
 
-from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
-from footnote_edge.sources.items import FAILED, IN_STEP, PENDING, SKIPPED
+from footnote_edge.jobs.ports import StoredOperation
+from footnote_edge.sources.stored import FAILED, IN_STEP, PENDING, SKIPPED, StoredItem, StoredSource
 
 
-def source_view(row: SourceRow, collection: str, counts: dict[int, int], active: OperationRow | None) -> pb.Source:
+def source_view(
+    row: StoredSource, collection: str, counts: dict[int, int], active: StoredOperation | None
+) -> pb.Source:
     """Return a source in its public form; `collection` is the name of its collection."""
     source = pb.Source(
         id=row.id,
@@ -46,7 +47,7 @@ def source_view(row: SourceRow, collection: str, counts: dict[int, int], active:
     return source
 
 
-def item_view(row: SourceItemRow) -> pb.SourceItem:
+def item_view(row: StoredItem) -> pb.SourceItem:
     """Return an item in its public form."""
     item = pb.SourceItem(
         item=row.item,
@@ -68,4 +69,4 @@ def item_view(row: SourceItemRow) -> pb.SourceItem:
 
 def _set(message: Any, field: str, moment: datetime | None) -> None:
     if moment is not None:
-        getattr(message, field).FromDatetime(utc(moment))
+        getattr(message, field).FromDatetime(moment)

@@ -1,8 +1,8 @@
 """The table of sources: settings, schedule, and the run that holds each source."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,73 +11,66 @@ from footnote.edge.v1.sources_pb2 import (
     SOURCE_ITEM_STATE_FAILED,
     SOURCE_STATE_AWAY,
     SOURCE_STATE_DELETING,
-    SourceState,
 )
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
-from footnote_kit.errors import Aborted, AlreadyExists, NotFound
+from footnote_kit.errors import Aborted, AlreadyExists
 from footnote_kit.paging import Page
 from sqlalchemy import and_, delete, exists, func, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.records import record
 from footnote_edge.adapters.tables import OperationRow, SourceItemRow, SourceRow
+from footnote_edge.jobs.ports import StoredOperation
 from footnote_edge.jobs.progress import ProgressBus
-
-ON_ITS_WAY, COMPLETE, PARTIAL = 0, 1, 2
-"""State of a run's listing; after a PARTIAL one nothing is deleted."""
-
-LONGEST_WAIT = timedelta(days=32)
-"""Upper bound of any interval: a time further ahead comes from a wrong clock."""
+from footnote_edge.sources.stored import (
+    COMPLETE,
+    LONGEST_WAIT,
+    ON_ITS_WAY,
+    PARTIAL,
+    Outcome,
+    StoredSource,
+    Superseded,
+    source_missing,
+)
 
 _DUE = 100
 _ACTIVE = and_(OperationRow.source_id == SourceRow.id, OperationRow.end_time.is_(None))
 
 
-class Superseded(Exception):
-    """Another run holds the source, or it is deleted: this run stops and writes nothing more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The end of a run's listing; for a partial one `error` is the reason, a serialised google.rpc.Status."""
-
-    state: SourceState.ValueType
-    gone: bool
-    """Whether items missing from the listing no longer exist at the source."""
-    error: bytes = b""
-    warnings: Sequence[str] = ()
-
-
-class SourceBook:
+class SourceTable:
     """Reads and writes sources."""
 
     def __init__(self, database: Database, bus: ProgressBus) -> None:
         self._sessions = database.sessions
         self._bus = bus
 
-    async def add(self, row: SourceRow) -> None:
+    async def add(self, source: StoredSource) -> None:
         """Record a new source; raises AlreadyExists if its collection has one of that name."""
         try:
             async with self._sessions.begin() as session:
-                session.add(row)
+                session.add(SourceRow(**asdict(source)))
         except IntegrityError:
-            raise _name_taken(row.name) from None
+            raise _name_taken(source.name) from None
 
-    async def read(self, source_id: str) -> SourceRow | None:
+    async def read(self, source_id: str) -> StoredSource | None:
         """Return a source; None for an unknown one."""
         async with self._sessions() as session:
-            return await session.get(SourceRow, source_id)
+            row = await session.get(SourceRow, source_id)
+        return None if row is None else record(StoredSource, row)
 
-    async def get(self, scope: Scope, source_id: str) -> SourceRow:
+    async def get(self, scope: Scope, source_id: str) -> StoredSource:
         """Return a source of the caller's tenant; raises NotFound."""
-        row = await self.read(source_id)
-        if row is None or row.tenant_id != scope.tenant_id:
+        source = await self.read(source_id)
+        if source is None or source.tenant_id != scope.tenant_id:
             raise source_missing(source_id)
-        return row
+        return source
 
-    async def page(self, scope: Scope, page: Page, collections: Collection[str] | None) -> tuple[list[SourceRow], str]:
+    async def page(
+        self, scope: Scope, page: Page, collections: Collection[str] | None
+    ) -> tuple[list[StoredSource], str]:
         """Return a page of a tenant's sources, newest first, and the next token; `collections` None means all."""
         wanted = [SourceRow.tenant_id == scope.tenant_id]
         if collections is not None:
@@ -89,10 +82,10 @@ class SourceBook:
             query = query.where(or_(SourceRow.create_time < time, same))
         query = query.order_by(SourceRow.create_time.desc(), SourceRow.id).limit(page.size + 1)
         async with self._sessions() as session:
-            rows = list(await session.scalars(query))
+            rows = [record(StoredSource, row) for row in await session.scalars(query)]
         shown = rows[: page.size]
         more = len(rows) > page.size
-        return shown, page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
+        return shown, page.token((shown[-1].create_time.isoformat(), shown[-1].id)) if more else ""
 
     async def count(self, tenant_id: str) -> int:
         """Return a tenant's number of sources."""
@@ -132,14 +125,15 @@ class SourceBook:
             await session.execute(delete(SourceRow).where(SourceRow.id == source_id))
         self._bus.moved(source_id)
 
-    async def active(self, source_id: str) -> OperationRow | None:
+    async def active(self, source_id: str) -> StoredOperation | None:
         """Return the operation that synchronises or deletes a source now."""
         mine = (OperationRow.source_id == source_id, OperationRow.end_time.is_(None))
         query = select(OperationRow).where(*mine).order_by(OperationRow.kind.desc()).limit(1)
         async with self._sessions() as session:
-            return (await session.scalars(query)).one_or_none()
+            row = (await session.scalars(query)).one_or_none()
+        return None if row is None else record(StoredOperation, row)
 
-    async def due(self, now: datetime) -> list[SourceRow]:
+    async def due(self, now: datetime) -> list[StoredSource]:
         """Return the sources that are due or have a failed item to retry; the most overdue first."""
         retry = exists().where(
             SourceItemRow.source_id == SourceRow.id,
@@ -154,7 +148,7 @@ class SourceBook:
             .limit(_DUE)
         )
         async with self._sessions() as session:
-            return list(await session.scalars(query))
+            return [record(StoredSource, row) for row in await session.scalars(query)]
 
     async def oldest(self) -> datetime | None:
         """Return the time since which the most outdated source is out of step; None without active sources."""
@@ -172,21 +166,21 @@ class SourceBook:
         async with self._sessions() as session:
             return list(await session.scalars(select(SourceRow.id).where(SourceRow.collection_id.in_(gone))))
 
-    async def sealed_with_others(self, key_id: str) -> list[SourceRow]:
+    async def sealed_with_others(self, key_id: str) -> list[StoredSource]:
         """Return the sources whose secrets are not encrypted with this key."""
         query = select(SourceRow).where(SourceRow.secret_key != "", SourceRow.secret_key != key_id)
         async with self._sessions() as session:
-            return list(await session.scalars(query))
+            return [record(StoredSource, row) for row in await session.scalars(query)]
 
-    async def reseal(self, row: SourceRow, data: bytes, key_id: str) -> None:
+    async def reseal(self, source: StoredSource, data: bytes, key_id: str) -> None:
         """Store re-encrypted secrets, unless they were replaced in the meantime."""
-        same = (SourceRow.id == row.id, SourceRow.etag == row.etag, SourceRow.secret_key == row.secret_key)
+        same = (SourceRow.id == source.id, SourceRow.etag == source.etag, SourceRow.secret_key == source.secret_key)
         async with self._sessions.begin() as session:
             await session.execute(update(SourceRow).where(*same).values(secrets=data, secret_key=key_id))
 
     # Writes of a run. Each one checks the fence: a superseded run writes nothing.
 
-    async def take(self, source_id: str, run_id: str, token: str) -> SourceRow:
+    async def take(self, source_id: str, run_id: str, token: str) -> StoredSource:
         """Assign a source to a run, taking it from any other; raises Superseded if it is deleted.
 
         A run repeated after a crash resumes its listing.
@@ -198,7 +192,7 @@ class SourceBook:
             if row.run_id != run_id:
                 row.run_id, row.run_cursor, row.run_listed = run_id, "", ON_ITS_WAY
             row.run_token = token
-        return row
+        return record(StoredSource, row)
 
     async def fence(self, session: AsyncSession, source_id: str, token: str, **values: Any) -> None:
         """Check the fence within the run's transaction: raises Superseded unless the run still holds the source."""
@@ -213,7 +207,7 @@ class SourceBook:
             await self.fence(session, source_id, token, **values)
         self._bus.moved(source_id)
 
-    async def listed(self, row: SourceRow, token: str, outcome: Outcome) -> None:
+    async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
         """Record the end of a run's listing and the next due time."""
         now = datetime.now(UTC)
         values: dict[str, Any] = {
@@ -221,10 +215,10 @@ class SourceBook:
             "error": outcome.error,
             "warnings": json.dumps(list(outcome.warnings)),
             "run_listed": COMPLETE if outcome.gone else PARTIAL,
-            "next_time": now + timedelta(seconds=row.interval_seconds),
-            "away_since": (row.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
+            "next_time": now + timedelta(seconds=source.interval_seconds),
+            "away_since": (source.away_since or now) if outcome.state == SOURCE_STATE_AWAY else None,
         }
-        await self.note(row.id, token, **values)
+        await self.note(source.id, token, **values)
 
     async def in_step(self, source_id: str, token: str, since: datetime) -> None:
         """Record that everything that existed at a time is synchronised."""
@@ -251,11 +245,6 @@ class SourceBook:
 
 def _too_far(now: datetime) -> Any:
     return SourceRow.next_time > now + LONGEST_WAIT
-
-
-def source_missing(source_id: str) -> NotFound:
-    """Return the same error for a missing source and for one that the caller may not see."""
-    return NotFound(f"Source '{source_id}' not found", reason="SOURCE_NOT_FOUND")
 
 
 def _name_taken(name: str) -> AlreadyExists:

@@ -1,9 +1,8 @@
-"""Records of operations: their states and documents. Each transition happens exactly once."""
+"""The tables of operations: their states and documents. Each transition happens exactly once."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
-from enum import IntEnum
 from typing import Any
 
 from footnote.edge.v1.operations_pb2 import (
@@ -12,11 +11,9 @@ from footnote.edge.v1.operations_pb2 import (
     OPERATION_STATE_CANCELLED,
     OPERATION_STATE_QUEUED,
     OPERATION_STATE_RUNNING,
-    OperationKind,
     OperationState,
 )
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_database.times import utc
 from footnote_kit.access import sees_all
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page
@@ -24,11 +21,10 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, u
 from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.records import record
 from footnote_edge.adapters.tables import OperationDocumentRow, OperationRow
+from footnote_edge.jobs.ports import MOST_NAMED, Item, Outcome, StoredOperation
 from footnote_edge.jobs.progress import ProgressBus
-
-MOST_NAMED = 1000
-"""Maximum documents that an operation returns by name."""
 
 _BATCH = 500
 _KEPT = 10_000
@@ -36,27 +32,7 @@ _KEPT = 10_000
 ENDED = OperationRow.end_time.is_not(None)
 
 
-class Outcome(IntEnum):
-    """The outcome of a document in an operation."""
-
-    PENDING = 0
-    DONE = 1
-    FAILED = 2
-    SKIPPED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A document of an operation; `revision` is the old one or, once `begun`, the new one."""
-
-    document_id: str
-    collection_id: str
-    revision: int
-    begun: bool = False
-    outcome: Outcome = Outcome.PENDING
-
-
-class OperationBook:
+class OperationTable:
     """The tables of operations; changes notify watches in this process."""
 
     def __init__(self, database: Database, bus: ProgressBus, keep_hours: float) -> None:
@@ -67,39 +43,39 @@ class OperationBook:
         self._bus = bus
         self._keep = timedelta(hours=keep_hours)
 
-    async def add(self, row: OperationRow, items: Sequence[Item] = ()) -> bool:
+    async def add(self, operation: StoredOperation, items: Sequence[Item] = ()) -> bool:
         """Record a new operation with its documents, as far as they are known.
 
         False if its id exists already, or its collection is being deleted already.
         """
         try:
             async with self._sessions.begin() as session:
-                session.add(row)
+                session.add(OperationRow(**asdict(operation)))
                 await session.flush()
-                session.add_all(_row(row.id, item) for item in items)
+                session.add_all(_row(operation.id, item) for item in items)
         except IntegrityError:
             return False
         finally:
             self._written()
         return True
 
-    async def read(self, operation_id: str) -> OperationRow | None:
+    async def read(self, operation_id: str) -> StoredOperation | None:
         """Return an operation without an access check; None for an unknown one."""
         async with self._sessions() as session:
-            return await session.get(OperationRow, operation_id)
+            return _operation(await session.get(OperationRow, operation_id))
 
-    async def get(self, scope: Scope, operation_id: str) -> OperationRow:
+    async def get(self, scope: Scope, operation_id: str) -> StoredOperation:
         """Return an operation that the caller may see; raises NotFound."""
         async with self._sessions() as session:
             query = select(OperationRow).where(*_visible(scope), OperationRow.id == operation_id)
-            row = (await session.scalars(query)).one_or_none()
-        if row is None:
+            found = _operation((await session.scalars(query)).one_or_none())
+        if found is None:
             raise NotFound(f"Operation '{operation_id}' not found", reason="OPERATION_NOT_FOUND")
-        return row
+        return found
 
     async def page(
         self, scope: Scope, page: Page, kinds: Collection[int], states: Collection[int], collection_id: str
-    ) -> tuple[list[OperationRow], str, int]:
+    ) -> tuple[list[StoredOperation], str, int]:
         """Return a page of the operations that the caller may see, newest first; the next token; the total."""
         wanted = [*_visible(scope)]
         if kinds:
@@ -115,11 +91,11 @@ class OperationBook:
             query = query.where(or_(OperationRow.create_time < time, same))
         query = query.order_by(OperationRow.create_time.desc(), OperationRow.id).limit(page.size + 1)
         async with self._sessions() as session:
-            rows = list(await session.scalars(query))
+            rows = [record(StoredOperation, row) for row in await session.scalars(query)]
             total = await session.scalar(select(func.count()).select_from(OperationRow).where(*wanted))
         shown = rows[: page.size]
         more = len(rows) > page.size
-        token = page.token((utc(shown[-1].create_time).isoformat(), shown[-1].id)) if more else ""
+        token = page.token((shown[-1].create_time.isoformat(), shown[-1].id)) if more else ""
         return shown, token, total or 0
 
     async def synchronising(self, source_id: str) -> str | None:
@@ -130,10 +106,10 @@ class OperationBook:
         async with self._sessions() as session:
             return (await session.scalars(query)).one_or_none()
 
-    async def unfinished(self) -> list[OperationRow]:
+    async def unfinished(self) -> list[StoredOperation]:
         """Return every operation of all tenants that has not ended."""
         async with self._sessions() as session:
-            return list(await session.scalars(select(OperationRow).where(~ENDED)))
+            return [record(StoredOperation, row) for row in await session.scalars(select(OperationRow).where(~ENDED))]
 
     async def deleting(self, tenant_id: str) -> set[str]:
         """Return the ids of a tenant's collections that are being deleted.
@@ -155,13 +131,13 @@ class OperationBook:
             self._deleting[tenant_id] = found
         return found
 
-    async def deletion_of(self, collection_id: str) -> OperationRow | None:
+    async def deletion_of(self, collection_id: str) -> StoredOperation | None:
         """Return a collection's unfinished deletion."""
         query = select(OperationRow).where(
             OperationRow.collection_id == collection_id, OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION, ~ENDED
         )
         async with self._sessions() as session:
-            return (await session.scalars(query)).one_or_none()
+            return _operation((await session.scalars(query)).one_or_none())
 
     async def begin(self, operation_id: str) -> bool:
         """Move an operation to RUNNING, unless it is cancelled; return whether it is running now, even from before."""
@@ -317,17 +293,8 @@ class OperationBook:
                 await session.execute(update(row).where(row.operation_id == operation_id, part).values(**values))
 
 
-def operation_row(scope: Scope, operation_id: str, kind: OperationKind.ValueType, collection_id: str) -> OperationRow:
-    """Return a caller's new operation in state QUEUED."""
-    return OperationRow(
-        id=operation_id,
-        tenant_id=scope.tenant_id,
-        user_id=scope.user_id,
-        kind=kind,
-        state=OPERATION_STATE_QUEUED,
-        collection_id=collection_id,
-        create_time=datetime.now(UTC),
-    )
+def _operation(row: OperationRow | None) -> StoredOperation | None:
+    return None if row is None else record(StoredOperation, row)
 
 
 def _visible(scope: Scope) -> Sequence[ColumnElement[bool]]:

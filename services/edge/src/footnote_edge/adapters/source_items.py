@@ -1,51 +1,28 @@
 """The table of items: the state of each item's document, and of the last listing."""
 
-import hashlib
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from footnote.edge.v1.sources_pb2 import (
-    SOURCE_ITEM_STATE_FAILED,
-    SOURCE_ITEM_STATE_IN_STEP,
-    SOURCE_ITEM_STATE_PENDING,
-    SOURCE_ITEM_STATE_SKIPPED,
-)
 from footnote_kit.paging import Page as ListPage
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.records import record
+from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.tables import SourceItemRow as Row
-from footnote_edge.sources.book import SourceBook
 from footnote_edge.sources.ports import Item, Known
+from footnote_edge.sources.stored import FAILED, PENDING, SKIPPED, Holder, StoredItem, key_of
 
-PENDING, IN_STEP, FAILED, SKIPPED = (
-    SOURCE_ITEM_STATE_PENDING, SOURCE_ITEM_STATE_IN_STEP, SOURCE_ITEM_STATE_FAILED, SOURCE_ITEM_STATE_SKIPPED,
-)  # fmt: skip
 _BATCH = 500
 
 
-def key_of(item_id: str) -> str:
-    """Return the key of an item, whose id may be long."""
-    return hashlib.sha256(item_id.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A run that holds a source: its fence guards every write of the source's items."""
-
-    source_id: str
-    run_id: str
-    token: str
-
-
-class ItemBook:
+class ItemTable:
     """Reads and writes the items of sources."""
 
-    def __init__(self, database: Database, sources: SourceBook) -> None:
+    def __init__(self, database: Database, sources: SourceTable) -> None:
         self._sessions = database.sessions
         self._sources = sources
 
@@ -59,10 +36,11 @@ class ItemBook:
                     found[item] = Known(version, json.loads(memo))
         return found
 
-    async def get(self, source_id: str, key: str) -> Row | None:
+    async def get(self, source_id: str, key: str) -> StoredItem | None:
         """Return an item by its key."""
         async with self._sessions() as session:
-            return await session.get(Row, (source_id, key))
+            row = await session.get(Row, (source_id, key))
+        return None if row is None else record(StoredItem, row)
 
     async def see(self, holder: Holder, listed: Sequence[Item], cursor: str) -> int:
         """Store a page of a listing with its cursor, atomically; return how many items are new or changed."""
@@ -93,25 +71,28 @@ class ItemBook:
                 await session.execute(update(Row).where(*mine).values(seen_run=holder.run_id))
         return touched
 
-    async def pending(self, source_id: str, after: str, limit: int, *where: ColumnElement[bool]) -> list[Row]:
-        """Return pending items, by key after one."""
+    async def pending(
+        self, source_id: str, after: str, limit: int, moved: frozenset[int | None] | None = None
+    ) -> list[StoredItem]:
+        """Return pending items, by key after one; of `moved` sizes only those that may be moves of vanished items."""
+        where = () if moved is None else (_may_be_move(moved),)
         wanted = (Row.source_id == source_id, Row.state == PENDING, Row.key > after, *where)
         return await self._rows(*wanted, limit=limit)
 
-    async def vanished(self, holder: Holder, after: str, limit: int) -> list[Row]:
+    async def vanished(self, holder: Holder, after: str, limit: int) -> list[StoredItem]:
         """Return items missing from the run's listing, by key after one."""
         wanted = (Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.key > after)
         return await self._rows(*wanted, limit=limit)
 
-    async def all(self, source_id: str, after: str, limit: int) -> list[Row]:
+    async def all(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items of a source, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.key > after, limit=limit)
 
-    async def indexing(self, source_id: str, after: str, limit: int) -> list[Row]:
+    async def indexing(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items whose documents have not ended, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
 
-    async def unconfirmed(self, source_id: str) -> list[Row]:
+    async def unconfirmed(self, source_id: str) -> list[StoredItem]:
         """Return items whose upload began and whose document is unknown, after a crash or a lost response."""
         wanted = (Row.source_id == source_id, Row.document_id == "", Row.label != "")
         return await self._rows(*wanted, limit=None)
@@ -157,31 +138,27 @@ class ItemBook:
             for part in _batches(list(keys)):
                 await session.execute(delete(Row).where(Row.source_id == holder.source_id, Row.key.in_(part)))
 
-    async def origin_of_move(self, holder: Holder, row: Row, *, version: str = "", sha256: str = "") -> Row | None:
+    async def origin_of_move(
+        self, holder: Holder, item: StoredItem, *, version: str = "", sha256: str = ""
+    ) -> StoredItem | None:
         """Return a vanished item whose document has the same content, by version or hash."""
         same = Row.version == version if version else Row.sha256 == sha256
         wanted = (
             Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != "", same,
-            Row.key != row.key,
+            Row.key != item.key,
         )  # fmt: skip
         found = await self._rows(*wanted, limit=1)
         return found[0] if found else None
 
-    async def may_be_moves(self, holder: Holder) -> ColumnElement[bool]:
-        """Return a condition for pending items without a document and with the size of a vanished item."""
+    async def sizes_of_vanished(self, holder: Holder) -> frozenset[int | None]:
+        """Return sizes of vanished items with documents, for `pending`; None for an unknown one."""
         gone = select(Row.size).where(
             Row.source_id == holder.source_id, Row.seen_run != holder.run_id, Row.document_id != ""
         )
         async with self._sessions() as session:
-            sizes = set(await session.scalars(gone.distinct().limit(_BATCH + 1)))
-        new = Row.document_id == ""
-        if not sizes:
-            return and_(new, Row.key == "")
-        if None in sizes or len(sizes) > _BATCH:
-            return new
-        return and_(new, or_(Row.size.is_(None), Row.size.in_(sizes)))
+            return frozenset(await session.scalars(gone.distinct().limit(_BATCH + 1)))
 
-    async def move(self, holder: Holder, old: Row, new: Row) -> None:
+    async def move(self, holder: Holder, old: StoredItem, new: StoredItem) -> None:
         """Move the document of a vanished item to a new one, and delete the vanished item."""
         async with self._sessions.begin() as session:
             await self._sources.fence(session, holder.source_id, holder.token)
@@ -192,7 +169,7 @@ class ItemBook:
             taken = {"document_id": old.document_id, "sha256": old.sha256, "label": old.label, "version": old.version}
             await session.execute(update(Row).where(*mine).values(nonce=old.nonce, revision=old.revision, **taken))
 
-    async def page(self, source_id: str, page: ListPage, states: Collection[int]) -> tuple[list[Row], str, int]:
+    async def page(self, source_id: str, page: ListPage, states: Collection[int]) -> tuple[list[StoredItem], str, int]:
         """Return a page of items by name, the next token, and the total."""
         wanted: list[ColumnElement[bool]] = [Row.source_id == source_id]
         if states:
@@ -203,15 +180,25 @@ class ItemBook:
             query = query.where(or_(Row.item > item, and_(Row.item == item, Row.key > key)))
         query = query.order_by(Row.item, Row.key).limit(page.size + 1)
         async with self._sessions() as session:
-            rows = list(await session.scalars(query))
+            rows = [record(StoredItem, row) for row in await session.scalars(query)]
             total = await session.scalar(select(func.count()).select_from(Row).where(*wanted))
         shown = rows[: page.size]
         more = len(rows) > page.size
         return shown, page.token((shown[-1].item, shown[-1].key)) if more else "", total or 0
 
-    async def _rows(self, *where: ColumnElement[bool], limit: int | None) -> list[Row]:
+    async def _rows(self, *where: ColumnElement[bool], limit: int | None) -> list[StoredItem]:
         async with self._sessions() as session:
-            return list(await session.scalars(select(Row).where(*where).order_by(Row.key).limit(limit)))
+            rows = await session.scalars(select(Row).where(*where).order_by(Row.key).limit(limit))
+            return [record(StoredItem, row) for row in rows]
+
+
+def _may_be_move(sizes: frozenset[int | None]) -> ColumnElement[bool]:
+    new = Row.document_id == ""
+    if not sizes:
+        return and_(new, Row.key == "")
+    if None in sizes or len(sizes) > _BATCH:
+        return new
+    return and_(new, or_(Row.size.is_(None), Row.size.in_(sizes)))
 
 
 def _as_before(row: Row, item: Item) -> bool:
