@@ -93,7 +93,7 @@ def test_logic_imports_no_grpc(package: str) -> None:
         assert not offending, f"{path} is logic and imports {offending}"
 
 
-@pytest.mark.parametrize("package", ["footnote_ingestion", "footnote_indexing", "footnote_edge"])
+@pytest.mark.parametrize("package", SERVICES)
 def test_only_adapters_speak_to_databases(package: str) -> None:
     folder = next(ROOT.glob(f"*/*/src/{package}"))
     speaking = {path.relative_to(folder) for path in sources(package) if "sqlalchemy" in map(top, imports(path))}

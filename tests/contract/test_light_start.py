@@ -9,9 +9,10 @@ HEAVY = {
     "mcp": "import footnote_edge.app",
     "openai": (
         "import footnote_generation.app, footnote_retrieval.app\n"
+        "from footnote_generation.adapters.registrations import models, verifiers\n"
         "from footnote_generation.registry import Providers\n"
         "from footnote_generation.settings import Settings\n"
-        "Providers(Settings())"
+        "Providers(Settings(), models(Settings()), verifiers())"
     ),
 }
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 from footnote_generation.settings import Settings
 from support.answer_sets import Asked, Bm25, holds, load, rejection
 from support.shared import shared_dir

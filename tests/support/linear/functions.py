@@ -17,8 +17,8 @@ from footnote_augmentation import budget, neutralise, phrases, plan, subject, sw
 from footnote_edge.audit import ways
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.reading import entries
-from footnote_generation.adapters.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.answering import addresses, markup, nearest, policy
+from footnote_generation.extractive import compose, elsewhere, forms, provider, question, rows
 from footnote_generation.language import quantities, quotes, tongues
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.table_rows import CellSpan
@@ -128,11 +128,11 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.answering.nearest.nearest": lambda t: nearest.nearest(t, [_SOURCE], "en"),
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
-    "footnote_generation.adapters.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
-    "footnote_generation.adapters.extractive.elsewhere.find": lambda t: elsewhere.find(t, [_SOURCE]),
-    "footnote_generation.adapters.extractive.elsewhere.of": lambda t: elsewhere.of(t, _SOURCE),
-    "footnote_generation.adapters.extractive.provider.cited": lambda t: provider.cited(t, 1),
-    "footnote_generation.adapters.extractive.rows.shorten": lambda t: rows.shorten(
+    "footnote_generation.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
+    "footnote_generation.extractive.elsewhere.find": lambda t: elsewhere.find(t, [_SOURCE]),
+    "footnote_generation.extractive.elsewhere.of": lambda t: elsewhere.of(t, _SOURCE),
+    "footnote_generation.extractive.provider.cited": lambda t: provider.cited(t, 1),
+    "footnote_generation.extractive.rows.shorten": lambda t: rows.shorten(
         t, [CellSpan("Weight", 0, len(t)), CellSpan("Name", 0, 5)], question.read("What weight?")
     ),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
@@ -173,7 +173,7 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.kept.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
     footnote_generation.verification.opinion.read footnote_edge.sources.net.client.joined
-    footnote_generation.adapters.extractive.passages.line_of footnote_edge.sources.kinds.web_pages.known_item
+    footnote_generation.extractive.passages.line_of footnote_edge.sources.kinds.web_pages.known_item
     footnote_edge.sources.kinds.web_pages.file_item footnote_edge.sources.net.addresses.resolve
     footnote_edge.sources.net.addresses.permitted footnote_edge.sources.workflows.synchronise
     footnote_edge.sources.workflows.delete
@@ -207,7 +207,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
     footnote_providers.onnx_files.find_files footnote_indexing.collections.rules.ambiguous
-    footnote_generation.answering.markup.spaced footnote_augmentation.adapters.cosine.embedding_of
+    footnote_generation.answering.markup.spaced footnote_augmentation.embedder_choice.embedding_of
     footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
     footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key

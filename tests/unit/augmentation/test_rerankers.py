@@ -8,6 +8,7 @@ import pytest
 import uvicorn
 from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_RERANK
+from footnote_augmentation.adapters.registrations import registrations
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
 from footnote_augmentation.settings import Settings
@@ -79,7 +80,7 @@ async def endpoint() -> AsyncIterator[tuple[RerankServer, str]]:
 
 
 async def test_lexical_prefers_the_passage_that_covers_the_question() -> None:
-    step = RerankStep(Rerankers(Settings()), 5)
+    step = RerankStep(Rerankers(registrations(Settings())), 5)
     ordered, degradation = await step.apply("lexical", "", {}, QUESTION, candidates([0.6, 0.5, 0.1, 0.55]))
     assert degradation is None
     assert ordered[0].chunk.id == "1"
@@ -87,14 +88,14 @@ async def test_lexical_prefers_the_passage_that_covers_the_question() -> None:
 
 
 async def test_mmr_puts_something_new_before_a_repetition() -> None:
-    step = RerankStep(Rerankers(Settings()), 5)
+    step = RerankStep(Rerankers(registrations(Settings())), 5)
     ordered, _ = await step.apply("mmr", "", {"balance": 0.5}, QUESTION, candidates([0.5, 0.9, 0.89, 0.4]))
     assert [item.chunk.id for item in ordered][:2] == ["1", "0"]
     assert [item.score for item in ordered] == sorted((item.score for item in ordered), reverse=True)
 
 
 async def test_cosine_uses_an_embedding_provider() -> None:
-    step = RerankStep(Rerankers(Settings()), 5)
+    step = RerankStep(Rerankers(registrations(Settings())), 5)
     ordered, degradation = await step.apply("cosine", "", {"provider": "builtin"}, QUESTION, candidates([0.5] * 4))
     assert degradation is None
     assert ordered[0].chunk.id in {"1", "2"}
@@ -103,7 +104,7 @@ async def test_cosine_uses_an_embedding_provider() -> None:
 @pytest.mark.parametrize("form", ["cohere", "tei"])
 async def test_http_reads_both_forms(endpoint: tuple[RerankServer, str], form: str) -> None:
     server, url = endpoint
-    rerankers = Rerankers(Settings(rerank_url=url))
+    rerankers = Rerankers(registrations(Settings(rerank_url=url)))
     ordered, degradation = await RerankStep(rerankers, 5).apply(
         "http", "m", {"form": form}, QUESTION, candidates([0.5] * 4)
     )
@@ -117,7 +118,7 @@ async def test_http_asks_in_batches_that_tei_takes_and_reads_their_scores_alike(
     endpoint: tuple[RerankServer, str],
 ) -> None:
     server, url = endpoint
-    rerankers = Rerankers(Settings(rerank_url=url))
+    rerankers = Rerankers(registrations(Settings(rerank_url=url)))
     texts = ["x" * (10 + at) for at in range(70)] + ["x" * 2500]  # the server's scores: a thousandth of the length
     async with rerankers.lease("http", "m", {"form": "tei"}) as reranker:
         scores = await reranker.rerank(QUESTION, texts, [0.5] * len(texts))
@@ -136,7 +137,7 @@ async def test_a_failing_reranker_is_left_out_and_reported(endpoint: tuple[Reran
         server.spoil = True
     else:
         server.hang = asyncio.Event()
-    rerankers = Rerankers(Settings(rerank_url=url))
+    rerankers = Rerankers(registrations(Settings(rerank_url=url)))
     given = candidates([0.9, 0.8, 0.7, 0.6])
     ordered, degradation = await RerankStep(rerankers, 0.3).apply("http", "", {}, QUESTION, given)
     assert ordered == given
@@ -151,7 +152,7 @@ async def test_a_failing_reranker_is_left_out_and_reported(endpoint: tuple[Reran
 )
 async def test_wrong_settings_are_the_requests_fault(provider: str, settings: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        async with Rerankers(Settings()).lease(provider, "", settings):
+        async with Rerankers(registrations(Settings())).lease(provider, "", settings):
             pass
     assert caught.value.reason == "PROVIDER_INVALID"
 
@@ -159,7 +160,7 @@ async def test_wrong_settings_are_the_requests_fault(provider: str, settings: di
 @pytest.mark.parametrize("provider", ["onnx", "http"])
 async def test_what_the_deployment_has_not_given_is_named(provider: str) -> None:
     with pytest.raises(FailedPrecondition, match=f"The {provider} reranker needs") as caught:
-        async with Rerankers(Settings()).lease(provider, "", {}):
+        async with Rerankers(registrations(Settings())).lease(provider, "", {}):
             pass
     assert caught.value.reason == "PROVIDER_UNCONFIGURED"
     assert caught.value.metadata["needs"].startswith("FOOTNOTE_AUGMENTATION_RERANK_")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from footnote_generation.adapters.registrations import models, verifiers
 from footnote_generation.ports import ModelRequest
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
@@ -25,7 +26,7 @@ def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("provider", "variable"), KEYS.items())
 async def test_the_missing_key_is_named(provider: str, variable: str) -> None:
-    providers = Providers(Settings())
+    providers = Providers(Settings(), models(Settings()), verifiers())
     try:
         with pytest.raises(FailedPrecondition, match=variable):
             await anext(providers.get(provider).stream(ModelRequest((), "", (), "en")))

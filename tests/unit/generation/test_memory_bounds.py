@@ -10,7 +10,7 @@ import footnote_generation
 import footnote_text
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive import passages, question
+from footnote_generation.extractive import passages, question
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.judging import judge
 

@@ -7,6 +7,7 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.nli_opinion import NliOpinion, windows
+from footnote_generation.adapters.registrations import verifiers
 from footnote_generation.ports import Asked, Opinion, SecondOpinion
 from footnote_generation.registry import second_opinion
 from footnote_generation.settings import Settings
@@ -119,19 +120,19 @@ async def test_probabilities_follow_the_folders_labels(nli: NliOpinion) -> None:
 
 
 def test_settings_choose_the_verifier_and_wrong_ones_are_refused(tmp_path: Path) -> None:
-    assert second_opinion(Settings()) is None
+    assert second_opinion(Settings(), verifiers()) is None
     write_model(tmp_path / "model", {})
-    assert isinstance(second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}")), NliOpinion)
-    built = second_opinion(Settings(verifier="builtin:", verifier_threshold=0.7))
+    assert isinstance(second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers()), NliOpinion)
+    built = second_opinion(Settings(verifier="builtin:", verifier_threshold=0.7), verifiers())
     assert isinstance(built, EmbeddingOpinion)
     assert built.enough == 0.7
     for wrong in ("nli:", f"nli:{tmp_path}", "nowhere:model"):
         with pytest.raises(InvalidArgument) as caught:
-            second_opinion(Settings(verifier=wrong))
+            second_opinion(Settings(verifier=wrong), verifiers())
         assert caught.value.reason == "PROVIDER_INVALID"
     (tmp_path / "model" / "config.json").write_text('{"id2label": {"0": "LABEL_0"}}')
     with pytest.raises(InvalidArgument):
-        second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"))
+        second_opinion(Settings(verifier=f"nli:{tmp_path / 'model'}"), verifiers())
 
 
 async def test_a_long_premise_is_read_in_windows_and_absence_is_no_contradiction(tmp_path: Path) -> None:

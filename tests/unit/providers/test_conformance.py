@@ -10,8 +10,8 @@ import pytest
 from footnote_augmentation.adapters.lexical import LexicalReranker
 from footnote_augmentation.adapters.mmr import MmrReranker
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.extractive.provider import Extractive
 from footnote_generation.adapters.nli_opinion import NliOpinion
+from footnote_generation.extractive.provider import Extractive
 from footnote_generation.ports import Finished, ModelRequest, Words
 from footnote_providers import testing
 from footnote_providers.builtin import BuiltinEmbeddings

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from footnote.types.v1 import collection_pb2
+from footnote_augmentation.adapters.registrations import registrations
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.settings import Settings as Reranking
-from footnote_generation.registry import Providers, verifiers
+from footnote_generation.adapters.registrations import models, verifiers
+from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings as Generating
 from footnote_providers import registry, testing
 from footnote_providers.base import EmbeddingProvider
@@ -64,7 +66,7 @@ async def test_an_embedder_behind_http_conforms(server: TextServer, provider: st
 @pytest.mark.parametrize("check", testing.RERANKER)
 @pytest.mark.parametrize("form", ["cohere", "tei"])
 async def test_a_reranker_behind_http_conforms(server: TextServer, form: str, check: Any) -> None:
-    rerankers = Rerankers(Reranking(rerank_url=f"{server.base_url}/rerank", rerank_timeout=30))
+    rerankers = Rerankers(registrations(Reranking(rerank_url=f"{server.base_url}/rerank", rerank_timeout=30)))
     async with rerankers.lease("http", "m", {"form": form}) as reranker:
         await check(reranker)
     await rerankers.close()
@@ -74,7 +76,7 @@ async def test_a_reranker_behind_http_conforms(server: TextServer, form: str, ch
 async def test_an_onnx_reranker_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(tmp_path))
     write_model(tmp_path / "tiny", {"year": "NEUTRAL"})  # the second of its classes, which is relevance
-    rerankers = Rerankers(Reranking())
+    rerankers = Rerankers(registrations(Reranking()))
     async with rerankers.lease("onnx", "tiny", {}) as reranker:
         await check(reranker)
     await rerankers.close()
@@ -82,7 +84,7 @@ async def test_an_onnx_reranker_conforms(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("check", testing.RERANKER)
 async def test_the_cosine_reranker_conforms(check: Any) -> None:
-    rerankers = Rerankers(Reranking())
+    rerankers = Rerankers(registrations(Reranking()))
     async with rerankers.lease("cosine", "", {"provider": "builtin"}) as reranker:
         await check(reranker)
     await rerankers.close()
@@ -99,7 +101,7 @@ async def test_a_model_behind_http_conforms(monkeypatch: pytest.MonkeyPatch, pro
     async with chat.serve_model() as model:
         model.respond(script)
         monkeypatch.setenv(f"FOOTNOTE_{provider.upper()}_BASE_URL", model.url)
-        providers = Providers(Generating())
+        providers = Providers(Generating(), models(Generating()), verifiers())
         await check(providers.get(provider))
         await providers.close()
 

@@ -10,6 +10,7 @@ from footnote_kit.deployment_settings import deployment
 from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
+from footnote_augmentation.adapters.registrations import registrations
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.servicer import Servicer
 from footnote_augmentation.settings import Settings
@@ -18,7 +19,7 @@ from footnote_augmentation.settings import Settings
 async def build(runtime: Runtime) -> App:
     """Assemble the service; it is stateless and calls no other service."""
     settings = Settings()
-    rerankers = Rerankers(settings)
+    rerankers = Rerankers(registrations(settings))
 
     async def warm_up() -> None:
         # The language model takes seconds to load at first use; without this the first question would not be planned.

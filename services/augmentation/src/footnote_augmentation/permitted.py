@@ -14,8 +14,7 @@ from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from google.protobuf import json_format
 
-from footnote_augmentation.adapters.cosine import Settings as Cosine
-from footnote_augmentation.adapters.cosine import embedding_of
+from footnote_augmentation.embedder_choice import CosineSettings, embedding_of
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.settings import Settings
 
@@ -39,7 +38,7 @@ class Permitted:
         self._rerankers.require(provider, named)
         use = self._rerankers.use(provider, rerank.model, self._egress)
         if provider == "cosine":
-            embedder = registry.use_of(embedding_of(rerank.model, read(Cosine, named)), self._egress)
+            embedder = registry.use_of(embedding_of(rerank.model, read(CosineSettings, named)), self._egress)
             use = replace(use, local=embedder.local, builtin=embedder.builtin)
             self._egress.check(embedder, scope, bounds)
             if chosen:

@@ -11,6 +11,7 @@ from footnote_kit.epochs import Epoch, path_of
 from footnote_providers.egress.egress import Egress
 from footnote_text import language
 
+from footnote_generation.adapters.registrations import models, verifiers
 from footnote_generation.answering.windows import Windows
 from footnote_generation.registry import Providers, second_opinion
 from footnote_generation.servicer import Servicer
@@ -20,8 +21,9 @@ from footnote_generation.settings import Settings
 async def build(runtime: Runtime) -> App:
     """Assemble the service; a model that is down affects single answers, not the service's health."""
     settings = Settings()
-    providers = Providers(settings, Egress.load())
-    opinion = await asyncio.to_thread(second_opinion, settings)
+    second = verifiers()
+    providers = Providers(settings, models(settings), second, Egress.load())
+    opinion = await asyncio.to_thread(second_opinion, settings, second)
     epoch = Epoch(path_of(runtime.data_dir, "generation"))
     windows = Windows(providers, epoch)
 

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from footnote.types.v1.provider_pb2 import Provider
-from footnote_kit.registration import Kind, NoSettings, Registration, Registry, Wanted
-from footnote_providers import registry as embedders
-from footnote_providers.base import EmbeddingProvider
+from footnote_kit.registration import Registry
 from footnote_providers.egress import policy
 from footnote_providers.egress.egress import Egress, Use
 from footnote_providers.egress.uses import use
-from footnote_providers.endpoints import SERVICES, endpoint
-from footnote_providers.own_vectors import PROVIDER as OWN_VECTORS
-from pydantic import BaseModel
 
-from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
-from footnote_generation.adapters.extractive.provider import Extractive
-from footnote_generation.adapters.nli_opinion import NliOpinion
-from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible, Preset
-from footnote_generation.ports import ModelProvider, OpinionSettings, SecondOpinion
+from footnote_generation.ports import ModelProvider, SecondOpinion
 from footnote_generation.settings import Settings
 
 MODEL_READER = "model"
@@ -28,90 +18,7 @@ MODEL_READER = "model"
 _SECONDS = 10.0  # per call of a verifier shared by all answers
 
 
-def models(settings: Settings) -> Registry[ModelProvider]:
-    """Return the available model providers; other packages add theirs in the group `footnote.models`."""
-
-    def built_in(wanted: Wanted[NoSettings]) -> ModelProvider:
-        return Extractive(settings.not_found_threshold)
-
-    builtin = Registration(
-        kind=Kind.MODEL,
-        id=Extractive.id,
-        display_name="Built-in, extractive",
-        settings=NoSettings,
-        make=built_in,
-        default_model=Extractive.default_model,
-        capabilities=("streaming", "citations", "offline"),
-        local=True,
-        builtin=True,
-    )
-    return Registry(Kind.MODEL, [builtin, *(_chat(preset, settings) for preset in PRESETS)])
-
-
-def _chat(preset: Preset, settings: Settings) -> Registration[BaseModel, ModelProvider]:
-    here = endpoint(preset.id)
-
-    def make(wanted: Wanted[NoSettings]) -> ModelProvider:
-        return OpenAICompatible(preset, here, settings.connect_timeout)
-
-    made = Registration(
-        kind=Kind.MODEL,
-        id=preset.id,
-        display_name=SERVICES[preset.id].display_name,
-        settings=NoSettings,
-        make=make,
-        default_model=here.settings.model or preset.default_model,
-        capabilities=("streaming", "chat"),
-        address=lambda: here.base_url,
-    )
-    return made
-
-
-def verifiers() -> Registry[SecondOpinion]:
-    """Return the available verifiers: an NLI model, every embedding provider, and those of the group.
-
-    Other packages add theirs in the group `footnote.verifiers`.
-    """
-
-    def inference(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
-        return NliOpinion(Path(wanted.model).expanduser(), wanted.settings.threshold, wanted.settings.timeout)
-
-    nli = Registration(
-        kind=Kind.VERIFIER,
-        id="nli",
-        display_name="Natural language inference on this machine",
-        settings=OpinionSettings,
-        make=inference,
-        local=True,
-    )
-    return Registry(Kind.VERIFIER, [nli, *_by_embeddings()], taken=[OWN_VECTORS, MODEL_READER])
-
-
-def _by_embeddings() -> Iterator[Registration[BaseModel, SecondOpinion]]:
-    for embedder in embedders.registrations().values():
-        if embedder.id != OWN_VECTORS:
-            yield _by_embedding(embedder)
-
-
-def _by_embedding(embedder: Registration[BaseModel, EmbeddingProvider]) -> Registration[BaseModel, SecondOpinion]:
-    def make(wanted: Wanted[OpinionSettings]) -> SecondOpinion:
-        return EmbeddingOpinion(embedder.id, wanted.model, wanted.settings.threshold, wanted.settings.timeout)
-
-    made = Registration(
-        kind=Kind.VERIFIER,
-        id=embedder.id,
-        display_name=embedder.display_name,
-        settings=OpinionSettings,
-        make=make,
-        default_model=embedder.default_model,
-        local=embedder.local,
-        address=embedder.address,
-        builtin=embedder.builtin,
-    )
-    return made
-
-
-def second_opinion(settings: Settings) -> SecondOpinion | None:
+def second_opinion(settings: Settings, verifiers: Registry[SecondOpinion]) -> SecondOpinion | None:
     """Return the verifier shared by all answers, None for none or a language model; reads a model from disk.
 
     Raises InvalidArgument(PROVIDER_INVALID) for an unknown one.
@@ -120,17 +27,23 @@ def second_opinion(settings: Settings) -> SecondOpinion | None:
     if id in ("", MODEL_READER):
         return None
     values = {"threshold": settings.verifier_threshold, "timeout": settings.verifier_timeout or _SECONDS}
-    return verifiers().require(id, values).build(model, values)
+    return verifiers.require(id, values).build(model, values)
 
 
 class Providers:
     """The model providers of a deployment, each created once; requests never set addresses and keys."""
 
-    def __init__(self, settings: Settings, egress: Egress | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        models: Registry[ModelProvider],
+        verifiers: Registry[SecondOpinion],
+        egress: Egress | None = None,
+    ) -> None:
         self._settings = settings
         self.egress = egress or Egress()
-        self._registry = models(settings)
-        self._verifiers = verifiers()
+        self._registry = models
+        self._verifiers = verifiers
         self._providers = {id: registration.build() for id, registration in self._registry.items()}
 
     @property

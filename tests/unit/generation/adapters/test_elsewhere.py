@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.elsewhere import find
+from footnote_generation.extractive.elsewhere import find
 
 STOCK = "Le stock de sécurité recommandé est de 200 unités pour ce produit. Il est revu chaque année."
 LONDRES = "Le bureau de Londres ouvre à huit heures. Il est fermé le dimanche."

@@ -2,8 +2,8 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.compose import Draft, draft
-from footnote_generation.adapters.extractive.question import Kind, read
+from footnote_generation.extractive.compose import Draft, draft
+from footnote_generation.extractive.question import Kind, read
 
 HANDBOOK = (
     "全职员工每年享有20天带薪年假。休假申请由部门经理批准。工作时间为每天9:00至17:30。"

@@ -2,8 +2,8 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.forms import others
-from footnote_generation.adapters.extractive.question import read
+from footnote_generation.extractive.forms import others
+from footnote_generation.extractive.question import read
 from footnote_generation.language.words import analyse
 
 
@@ -54,6 +54,6 @@ def test_verbs_that_only_ask_need_not_be_answered(question: str, about: list[str
 
 
 def test_a_source_without_words_is_no_trouble() -> None:
-    from footnote_generation.adapters.extractive.passages import units
+    from footnote_generation.extractive.passages import units
 
     assert units([Source(number=1, text="… : , !")], "de") == []

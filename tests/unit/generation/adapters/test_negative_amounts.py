@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 
 
 @pytest.mark.parametrize("amount", ["(136)", "(45)", "(1,234)", "(7)", "(12–14)", "( 136 )", "(136"])

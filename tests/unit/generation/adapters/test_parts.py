@@ -2,11 +2,11 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive import parts
-from footnote_generation.adapters.extractive.compose import draft
-from footnote_generation.adapters.extractive.lacking import named_marks
-from footnote_generation.adapters.extractive.provider import Extractive
-from footnote_generation.adapters.extractive.question import read
+from footnote_generation.extractive import parts
+from footnote_generation.extractive.compose import draft
+from footnote_generation.extractive.lacking import named_marks
+from footnote_generation.extractive.provider import Extractive
+from footnote_generation.extractive.question import read
 from footnote_generation.ports import ModelRequest, Words
 
 

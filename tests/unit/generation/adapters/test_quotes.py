@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 
 MANUAL = (
     "Display zurücksetzen\nDas Display geht nach fünf Minuten aus.\nAuf Werkseinstellungen zurücksetzen\n"

@@ -2,7 +2,7 @@
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 from support.told_rows import with_tables
 
 LINES = (

@@ -2,7 +2,7 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 
 _TEXT = "The {0} is a folding kayak. Its price is {1} euros. It weighs {2} kg. Error code E7 of the {0} means {3}."
 DOCUMENTS = {

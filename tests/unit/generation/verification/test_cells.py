@@ -8,7 +8,7 @@ import pytest
 from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, Citation, Source
-from footnote_generation.adapters.extractive.compose import draft
+from footnote_generation.extractive.compose import draft
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
 from footnote_indexing.chunking.drafts import Drafter

@@ -8,19 +8,9 @@ import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.registration import Wanted
 from footnote_providers import registry
-from pydantic import BaseModel, ConfigDict, Field
 
+from footnote_augmentation.embedder_choice import CosineSettings, embedding_of
 from footnote_augmentation.ports import Reranker
-
-
-class Settings(BaseModel):
-    """The settings that a collection may set."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    provider: str = Field(
-        default="", max_length=100, description="The embedding provider; empty means the deployment's default."
-    )
 
 
 class CosineReranker:
@@ -46,11 +36,6 @@ class CosineReranker:
         """Leave the provider open: the registry of providers shares it."""
 
 
-def embedding_of(model: str, settings: Settings) -> EmbeddingSettings:
-    """Return the embedding provider to use; the model is that provider's."""
-    return registry.with_defaults(EmbeddingSettings(provider=settings.provider, model=model))
-
-
-def create(wanted: Wanted[Settings]) -> Reranker:
+def create(wanted: Wanted[CosineSettings]) -> Reranker:
     """Create one; raises InvalidArgument for a provider that does not exist."""
     return CosineReranker(registry.check(embedding_of(wanted.model, wanted.settings)))

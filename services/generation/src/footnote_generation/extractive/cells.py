@@ -8,8 +8,8 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import tables
 from footnote_text.tables import Row
 
-from footnote_generation.adapters.extractive.passages import Unit, marks
-from footnote_generation.adapters.extractive.question import Question
+from footnote_generation.extractive.passages import Unit, marks
+from footnote_generation.extractive.question import Question
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import Word, analyse
 

@@ -10,13 +10,13 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text.pointing import begins_by_pointing
 from footnote_text.signals import Wish
 
-from footnote_generation.adapters.extractive.confidence import confidence, signs
-from footnote_generation.adapters.extractive.lacking import fitting
-from footnote_generation.adapters.extractive.passages import Unit, units
-from footnote_generation.adapters.extractive.question import Kind, Question, read
-from footnote_generation.adapters.extractive.ranking import Ranked, rank
-from footnote_generation.adapters.extractive.rows import shorten
-from footnote_generation.adapters.extractive.showing import show
+from footnote_generation.extractive.confidence import confidence, signs
+from footnote_generation.extractive.lacking import fitting
+from footnote_generation.extractive.passages import Unit, units
+from footnote_generation.extractive.question import Kind, Question, read
+from footnote_generation.extractive.ranking import Ranked, rank
+from footnote_generation.extractive.rows import shorten
+from footnote_generation.extractive.showing import show
 from footnote_generation.language import lexicon
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is

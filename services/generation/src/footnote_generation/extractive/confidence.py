@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass
 
 from footnote_text.lexical import is_unspaced
 
-from footnote_generation.adapters.extractive.passages import Unit
-from footnote_generation.adapters.extractive.question import Question
-from footnote_generation.adapters.extractive.ranking import Ranked, answers_kind
+from footnote_generation.extractive.passages import Unit
+from footnote_generation.extractive.question import Question
+from footnote_generation.extractive.ranking import Ranked, answers_kind
 from footnote_generation.language import lexicon
 from footnote_generation.language.quantities import Quantity, same_value
 

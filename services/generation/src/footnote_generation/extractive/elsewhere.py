@@ -10,11 +10,11 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locators
 from footnote_text.lexical import fold
 
-from footnote_generation.adapters.extractive.compose import tidy
-from footnote_generation.adapters.extractive.lacking import named_marks
-from footnote_generation.adapters.extractive.passages import Unit, marks, units
-from footnote_generation.adapters.extractive.question import Question, read
-from footnote_generation.adapters.extractive.ranking import rank
+from footnote_generation.extractive.compose import tidy
+from footnote_generation.extractive.lacking import named_marks
+from footnote_generation.extractive.passages import Unit, marks, units
+from footnote_generation.extractive.question import Question, read
+from footnote_generation.extractive.ranking import rank
 from footnote_generation.language import tongues
 from footnote_generation.language.table_rows import rows_of
 

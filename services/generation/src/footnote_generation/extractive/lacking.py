@@ -9,10 +9,10 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text.pointing import begins_by_pointing
 from footnote_text.signals import Wish
 
-from footnote_generation.adapters.extractive import cells
-from footnote_generation.adapters.extractive.passages import Unit, marks
-from footnote_generation.adapters.extractive.question import Question
-from footnote_generation.adapters.extractive.ranking import Ranked, weigh
+from footnote_generation.extractive import cells
+from footnote_generation.extractive.passages import Unit, marks
+from footnote_generation.extractive.question import Question
+from footnote_generation.extractive.ranking import Ranked, weigh
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import analyse
 

@@ -10,8 +10,8 @@ from footnote_text import leaning, locales
 from footnote_text.lexical import fold, is_unspaced
 from footnote_text.signals import Wish
 
-from footnote_generation.adapters.extractive.passages import marks
-from footnote_generation.adapters.extractive.question import ASKING_CHINESE, Question, read
+from footnote_generation.extractive.passages import marks
+from footnote_generation.extractive.question import ASKING_CHINESE, Question, read
 from footnote_generation.language.words import Word
 
 _MOST = 3

@@ -13,7 +13,7 @@ from footnote_kit.memoise import kept
 from footnote_text import locales, sentences, signals
 from footnote_text.lexical import fold
 
-from footnote_generation.adapters.extractive import forms
+from footnote_generation.extractive import forms
 from footnote_generation.language import lexicon, tongues
 from footnote_generation.language.table_rows import CellSpan, TableRow, rows_of
 from footnote_generation.language.words import Analysed, analyse, bytes_of

@@ -13,9 +13,9 @@ from footnote_text.locales import Locale
 from footnote_text.signals import Wish
 from footnote_text.speaking import is_thanks
 
-from footnote_generation.adapters.extractive import elsewhere, parts
-from footnote_generation.adapters.extractive.compose import Draft, draft
-from footnote_generation.adapters.extractive.question import read
+from footnote_generation.extractive import elsewhere, parts
+from footnote_generation.extractive.compose import Draft, draft
+from footnote_generation.extractive.question import read
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")

@@ -10,8 +10,8 @@ from itertools import pairwise
 from footnote_text.pointing import begins_by_pointing
 from footnote_text.wordlists import word_set
 
-from footnote_generation.adapters.extractive.passages import Unit
-from footnote_generation.adapters.extractive.question import Kind, Question
+from footnote_generation.extractive.passages import Unit
+from footnote_generation.extractive.question import Kind, Question
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import Word
 

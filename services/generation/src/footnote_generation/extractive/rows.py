@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from footnote_generation.adapters.extractive.question import Question
+from footnote_generation.extractive.question import Question
 from footnote_generation.language import lexicon
 from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import Analysed, analyse
