@@ -1,0 +1,283 @@
+"""Assembles the rooms of edge of which others need several parts."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from footnote_database.parts import Parts
+from footnote_database.transactions import START_PATIENCE
+from footnote_kit.admission.fair_shares import Shares
+from footnote_kit.admission.process_load import ProcessLoads
+from footnote_kit.app import Runtime
+from footnote_kit.authorizer import Asking, Authorizer
+from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
+from footnote_kit.front.addresses import address_of
+from footnote_kit.settings import STAGES
+from footnote_kit.telemetry_service import TelemetryServicer
+
+from footnote_edge.adapters.activity import ActivityTable
+from footnote_edge.adapters.answers import AnswerTable
+from footnote_edge.adapters.audit import AuditTable
+from footnote_edge.adapters.conversations import ConversationTable
+from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.forgetting import ForgettingTable
+from footnote_edge.adapters.job_ledger import JobLedger
+from footnote_edge.adapters.keys import KeyTable
+from footnote_edge.adapters.known_collections import KnownCollectionTable
+from footnote_edge.adapters.leases import LeaseTable
+from footnote_edge.adapters.limits import LimitTable
+from footnote_edge.adapters.messages import MessageTable
+from footnote_edge.adapters.operations import OperationTable
+from footnote_edge.adapters.origins import OriginTable
+from footnote_edge.adapters.regeneration import RegenerationTable
+from footnote_edge.adapters.request_ids import RequestTable
+from footnote_edge.adapters.source_items import ItemTable
+from footnote_edge.adapters.sources import SourceTable
+from footnote_edge.adapters.stages import connect, telemetry_of
+from footnote_edge.adapters.trace_questions import TraceQuestionTable
+from footnote_edge.adapters.usage import UsageTable
+from footnote_edge.audit.recorder import Recorder
+from footnote_edge.audit.ways import Ways
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.names import CollectionNames
+from footnote_edge.collections.names import asking as asking_names
+from footnote_edge.collections.permissions import Permissions
+from footnote_edge.conversations.answers import Answers
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.conversations.ports import Forgetting
+from footnote_edge.conversations.withholding import Withholding
+from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.operations import Operations
+from footnote_edge.gateway.allowances import Allowances
+from footnote_edge.gateway.auditing import Auditor
+from footnote_edge.gateway.keys import ApiKeys
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.limits import Limits
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.request_ids import RequestIds
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.group_processing import GroupProcessor
+from footnote_edge.jobs.interrupting import Interruptions
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.leases import Leases
+from footnote_edge.jobs.ports import OperationBook
+from footnote_edge.jobs.processing import Processor
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.putting_off import PuttingOff
+from footnote_edge.jobs.records import Records
+from footnote_edge.jobs.reindexing import Reindexing
+from footnote_edge.jobs.workflows import Work
+from footnote_edge.ports import Stages
+from footnote_edge.settings import Settings
+from footnote_edge.sources.building import SourceParts, build_sources
+from footnote_edge.system.activity import Counted
+from footnote_edge.system.trace_questions import TraceQuestions
+from footnote_edge.system.traces import Traces
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What all rooms stand on."""
+
+    settings: Settings
+    folder: Path
+    installation: Parts
+    stages: Stages
+    database: Database
+    bus: ProgressBus
+    names: CollectionNames
+    permissions: Permissions
+    operations: OperationBook
+    collection_epochs: EpochReader
+    generation_epochs: EpochReader
+    loads: ProcessLoads
+
+
+async def build_base(runtime: Runtime, settings: Settings) -> Base:
+    """Return it, with the database migrated."""
+    stages = connect(runtime.channel)
+    folder, installation = runtime.data_dir / "edge", Parts.of(runtime)
+    database = Database(settings.sqlalchemy_url(folder))
+    await database.migrate(START_PATIENCE, installation)
+    bus = ProgressBus()
+    operations = OperationTable(database, bus, settings.operation_hours)
+    names = CollectionNames(asking_names(stages.indexing))
+    epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
+    permissions = Permissions(Authorizer(Asking(stages.indexing, epochs)), names, operations.deleting)
+    loads = ProcessLoads(runtime.data_dir, STAGES)
+    return Base(
+        settings,
+        folder,
+        installation,
+        stages,
+        database,
+        bus,
+        names,
+        permissions,
+        operations,
+        epochs,
+        EpochReader(path_of(runtime.data_dir, "generation")),
+        loads,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Gateway:
+    """Who calls, and how much; and the log of it."""
+
+    keys: ApiKeys
+    request_ids: RequestIds
+    limiting: Limiting
+    shares: Shares
+    usage: UsageTable
+    audit: AuditTable
+    recorder: Recorder
+    auditor: Auditor
+
+
+def build_gateway(base: Base) -> Gateway:
+    """Return the gateway's parts."""
+    settings, database, loads = base.settings, base.database, base.loads
+    allowances = Allowances(LimitTable(database), settings)
+    usage, audit = UsageTable(database), AuditTable(database)
+    recorder = Recorder(audit)
+    shares = Shares(
+        settings.crowded_calls_per_tenant,
+        settings.crowded_waiting_per_tenant,
+        settings.crowded_wait_seconds,
+        lag=loads.lag,
+        processor=loads.processor,
+    )
+    return Gateway(
+        keys=ApiKeys(KeyTable(database)),
+        request_ids=RequestIds(RequestTable(database)),
+        limiting=Limiting(Limits(settings), allowances, Meter(usage, allowances)),
+        shares=shares,
+        usage=usage,
+        audit=audit,
+        recorder=recorder,
+        auditor=Auditor(recorder, Ways(address_of)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What was asked and answered, and who may still read it."""
+
+    withholding: Withholding
+    conversations: Conversations
+    answers: Answers
+    forgetting: Forgetting
+
+
+def build_history(base: Base) -> History:
+    """Return the parts of conversations."""
+    database = base.database
+    withholding = Withholding(base.permissions, OriginTable(database))
+    conversations = Conversations(
+        ConversationTable(database), MessageTable(database), RegenerationTable(database), withholding
+    )
+    answers = Answers(AnswerTable(database), withholding, base.settings.answer_days)
+    return History(withholding, conversations, answers, ForgettingTable(database))
+
+
+@dataclass(frozen=True, slots=True)
+class Working:
+    """Durable jobs, and what takes part in them."""
+
+    jobs: Jobs
+    chores: Chores
+    deletion: Deletion
+    interruptions: Interruptions
+    leases: Leases
+
+
+def build_work(base: Base, gateway: Gateway, history: History) -> Working:
+    """Return the parts of jobs; `launch` of the jobs begins them."""
+    settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
+    meter, shares = gateway.limiting.meter, gateway.shares
+    records, interruptions, putting_off = Records(settings.job_record_hours), Interruptions(), PuttingOff()
+    chores = Chores(stages, history.conversations, meter, bus, settings)
+    processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
+    deletion = Deletion(stages, history.forgetting, records, operations, settings)
+    reindexing = Reindexing(stages, chores, operations, settings)
+    ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
+    work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
+    leases = Leases(LeaseTable(base.database), settings.executor(), told=gateway.limiting.rates.divide)
+    groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
+    ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
+    jobs = Jobs(settings, ledger, work, records, leases, groups)
+    return Working(jobs, chores, deletion, interruptions, leases)
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Collections and documents, and what keeps them in step."""
+
+    catalog: Catalog
+    documents: Documents
+    deleting: Deleting
+    operations: Operations
+    sources: SourceParts
+
+
+def build_library(base: Base, gateway: Gateway, history: History, work: Working) -> Library:
+    """Return the parts of documents and sources."""
+    settings, stages, database, bus, jobs = base.settings, base.stages, base.database, base.bus, work.jobs
+    limiting, request_ids, call = gateway.limiting, gateway.request_ids, settings.call_timeout_seconds
+    known = KnownCollectionTable(database)
+    catalog = Catalog(stages, base.permissions, limiting.allowances, known, request_ids, base.collection_epochs, call)
+    documents = Documents(stages, catalog, base.permissions, jobs, limiting, bus, settings)
+    deleting = Deleting(stages, documents, jobs, history.forgetting, bus, call)
+    operations = Operations(
+        base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, limiting, bus, settings
+    )
+    table = SourceTable(database, bus)
+    sources = build_sources(
+        settings, base.folder, table, ItemTable(database, table), bus, stages, catalog, documents, deleting,
+        base.permissions, base.operations, operations, jobs, request_ids,
+    )  # fmt: skip
+    return Library(catalog, documents, deleting, operations, sources)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What operators see."""
+
+    counts: ActivityTable
+    activity: Counted
+    questions: TraceQuestions
+    traces: Traces
+
+
+def build_system(runtime: Runtime, base: Base, work: Working) -> System:
+    """Return the parts of activity and traces."""
+    counts, telemetry, leases = ActivityTable(base.database), TelemetryServicer(), work.leases
+    exchange = TraceQuestionTable(base.database)
+    questions = TraceQuestions(exchange, base.settings.executor(), telemetry, lambda: leases.others)
+    traces = Traces(partial(telemetry_of, runtime), telemetry, questions, lambda: leases.alive == 1)
+    return System(counts, Counted(counts), questions, traces)
+
+
+@dataclass(frozen=True, slots=True)
+class Rooms:
+    """All of them."""
+
+    base: Base
+    gateway: Gateway
+    history: History
+    work: Working
+    library: Library
+    system: System
+
+
+async def build_rooms(runtime: Runtime, settings: Settings) -> Rooms:
+    """Return all rooms, with the database migrated and the jobs resumed."""
+    base = await build_base(runtime, settings)
+    gateway, history = build_gateway(base), build_history(base)
+    work = build_work(base, gateway, history)
+    await work.jobs.launch()
+    library = build_library(base, gateway, history, work)
+    return Rooms(base, gateway, history, work, library, build_system(runtime, base, work))
