@@ -9,7 +9,8 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import grpc
@@ -23,12 +24,22 @@ from pymilvus.exceptions import MilvusException
 from footnote_store import tls
 
 _CONNECT_TIMEOUT = 5.0
+_SLOW_SECONDS = 4.0
+"""Time after which a call makes its connection ask whether the engine answers at all."""
+_ANSWER_SECONDS = 8.0
+"""Time limit for that answer. gRPC's threads give it, also while the engine is at work; a crowded machine is slow."""
 # pymilvus logs every failed call with a stack trace; callers report these failures themselves.
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 
 
 class SpaceMissing(Unavailable):
     """This physical collection was never written, so a reader finds no rows."""
+
+    default_reason = "STORE_UNAVAILABLE"
+
+
+class StoreFrozen(Unavailable):
+    """The engine's process stands still: its connections stay open, and nothing is answered."""
 
     default_reason = "STORE_UNAVAILABLE"
 
@@ -133,19 +144,24 @@ class Connection:
         function: Callable[[AsyncMilvusClient], Awaitable[Any]],
         channel: str = "",
     ) -> Any:
-        """Run one call of the client with a deadline, a span and typed errors."""
+        """Run one call of the client with a deadline, a span and typed errors; StoreFrozen well before a long one."""
         attributes = {names.DB_SYSTEM: "milvus", names.DB_OPERATION: operation, names.DB_COLLECTION: space}
         label = f"milvus {operation} {channel}".rstrip()
         started = time.perf_counter()
         task = asyncio.current_task()
         cancels = task.cancelling() if task else 0
+        watch = _FreezeWatch(self._answers)
         with span(label, attributes, kind=SpanKind.CLIENT):
             try:
-                async with asyncio.timeout(timeout):
-                    return await self._run(function)
+                async with asyncio.timeout(timeout) as limit:
+                    with watch.over(limit):
+                        return await self._run(function)
             except FootnoteError:
                 raise
             except TimeoutError:
+                if watch.frozen:
+                    said = f"the vector store stands still: nothing was answered for {_ANSWER_SECONDS:g} s"
+                    raise StoreFrozen(said) from None
                 raise _unavailable(f"the vector store did not answer {operation} within {timeout:g} s") from None
             except MilvusException as error:
                 raise self._translate(operation, error) from error
@@ -158,6 +174,20 @@ class Connection:
                 # pymilvus uses asyncio.wait_for, which can swallow a cancellation in Python 3.11.
                 if task and task.cancelling() > cancels:
                     raise asyncio.CancelledError
+
+    async def _answers(self) -> bool:
+        """Tell whether the engine answers anything at all on the present connection."""
+        if (client := self._client) is None:
+            return True  # the attempt to connect has a time limit of its own
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                await client.get_server_version(timeout=_ANSWER_SECONDS)
+        except TimeoutError:
+            return False
+        except (MilvusException, grpc.RpcError) as error:
+            # The embedded engine does not know the call, and says so. A broken connection fails the call by itself.
+            return "DEADLINE_EXCEEDED" not in str(error) and "too long" not in str(error).lower()
+        return True
 
     def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
         text = str(error.message)
@@ -172,6 +202,38 @@ class Connection:
         return _unavailable(
             f"the vector store failed at {operation}: {text.splitlines()[0][:200] if text else error.code}"
         )
+
+
+class _FreezeWatch:
+    """Ends a call at once where the engine turns out to stand still; costs a timer while calls are quick."""
+
+    def __init__(self, answers: Callable[[], Awaitable[bool]]) -> None:
+        self._answers = answers
+        self._asking: asyncio.Task[None] | None = None
+        self.frozen = False
+
+    @contextmanager
+    def over(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """Watch the call inside the block, whose time `limit` ends it."""
+        loop = asyncio.get_running_loop()
+        timer = loop.call_later(_SLOW_SECONDS, self._ask, limit)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            if self._asking is not None:
+                self._asking.cancel()
+
+    def _ask(self, limit: asyncio.Timeout) -> None:
+        self._asking = asyncio.get_running_loop().create_task(self._end_if_frozen(limit))
+
+    async def _end_if_frozen(self, limit: asyncio.Timeout) -> None:
+        answers = await self._answers()
+        while answers:
+            await asyncio.sleep(_SLOW_SECONDS)
+            answers = await self._answers()
+        self.frozen = True
+        limit.reschedule(asyncio.get_running_loop().time())
 
 
 def _unavailable(message: str) -> Unavailable:

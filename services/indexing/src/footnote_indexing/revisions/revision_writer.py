@@ -10,6 +10,7 @@ from footnote.stages.v1 import passage_pb2
 from footnote.types.v1 import chunk_pb2
 from footnote_kit.errors import Unavailable
 from footnote_providers.base import Vectors
+from footnote_store.connection import StoreFrozen
 from footnote_store.rows import Row
 
 from footnote_indexing.chunking.drafts import Draft
@@ -123,6 +124,8 @@ class RevisionWriter:
             await self._ledger.check_wanted(self.key)
         try:
             await self._writer.write(self._generation.space, rows, new=self._first_attempt)
+        except StoreFrozen:
+            raise  # the other batches would each wait for it in turn
         except Unavailable as error:
             self.store_failures.append(error)
         else:

@@ -8,6 +8,7 @@ from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_store.compiler import quote
+from footnote_store.connection import StoreFrozen
 from footnote_store.rows import Row
 
 from footnote_indexing.model import Generation, RevisionKey
@@ -38,6 +39,8 @@ class StoreWriter:
     async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
         """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
 
+        A store that stands still is not tried again here: each attempt would take as long to notice it.
+
         `new` means that none of the rows was ever written: the first attempt need not look for them.
         """
         for attempt in range(1, self._attempts + 1):
@@ -50,7 +53,7 @@ class StoreWriter:
                         f"the vector store confirmed {confirmed} of {len(rows)} chunks", reason="STORE_UNAVAILABLE"
                     )
             except Unavailable as error:
-                if attempt == self._attempts:
+                if attempt == self._attempts or isinstance(error, StoreFrozen):
                     ids = [row.chunk.id for row in rows]
                     _log.error("chunks_not_stored", chunk_ids=ids, attempts=attempt, error=error.message)
                     raise
