@@ -10,14 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import CountMissingVectorsRequest
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval_pb
 from footnote.retrieval.v1.retrieval_service_pb2_grpc import RetrievalServiceStub
 from footnote.stages.v1.parsing_pb2 import BLOCK_KIND_PARAGRAPH, Block
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote.types.v1.collection_pb2 import EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_indexing.app import build
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import NotFound, Unavailable
 from footnote_kit.testing import SCOPE, serve_app, stage_channel
 from footnote_providers.builtin import BuiltinEmbeddings, embed
 from footnote_retrieval.app import build as build_retrieval
@@ -51,6 +54,13 @@ async def nothing_owed(client: Client, name: str, seconds: float = 60) -> None:
     async with asyncio.timeout(seconds):
         while (await client.get(name)).chunks_without_vector:  # noqa: ASYNC110 only the service knows
             await asyncio.sleep(0.05)
+
+
+async def missing(client: Client, collection_id: str, document_id: str = "") -> dict[str, int]:
+    """Vectors that documents of a collection lack, as edge asks for them."""
+    request = CountMissingVectorsRequest(scope=client.scope, collection_id=collection_id, document_id=document_id)
+    counted = (await client.upkeep.CountMissingVectors(request)).documents
+    return {one.document_id: one.chunks_without_vector for one in counted}
 
 
 class Gate:
@@ -130,6 +140,12 @@ async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both)
     assert stored == result.chunks_expected > 0
     waiting = await both.client.get("later")
     assert (waiting.chunk_count, waiting.chunks_without_vector) == (stored, stored)
+    assert result.chunks_without_vector == stored
+    assert await missing(both.client, made.id) == {"d1": stored}
+    assert await missing(both.client, made.id, "d2") == {}
+    stranger = Client(both.client.channel, Scope(tenant_id="another", user_id="u", roles=[ROLE_READER]))
+    with pytest.raises(NotFound):
+        await missing(stranger, made.id)
     found = await both.search("How many weeks is the parental leave?")
     assert "sixteen weeks" in found.chunks[0].chunk.text
     assert found.chunks[0].score > 0.5
@@ -138,6 +154,7 @@ async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both)
     assert not (await both.search("parental leave", VECTOR)).chunks
     gate.open.set()
     await both.all_there("later")
+    assert await missing(both.client, made.id) == {}
     found = await both.search("How many weeks is the parental leave?", VECTOR)
     assert "sixteen weeks" in found.chunks[0].chunk.text
     assert {one.channel: one.coverage for one in found.channels}[DENSE] == 1.0

@@ -78,6 +78,10 @@ class World:
     says: str = ""
     """What the model says in place of its source, without a footnote; "" for its own words."""
     window: int = 0
+    vectors_later: bool = False
+    """Whether documents are searched before their vectors are made."""
+    missing: dict[str, int] = field(default_factory=dict)
+    """Vectors that indexed documents lack, by the documents' ids."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -422,10 +426,13 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 )
             if message.HasField("metadata"):
                 self.world.chunks[document.id] = chunks
+                if self.world.vectors_later:
+                    self.world.missing[document.id] = len(chunks)
                 yield idx.IndexDocumentResponse(
                     result=idx.IndexResult(
                         chunks_expected=len(chunks),
                         chunks_stored=len(chunks),
+                        chunks_without_vector=len(chunks) if self.world.vectors_later else 0,
                         chunking_strategy=col.CHUNKING_STRATEGY_PARAGRAPH,
                         chunking_choice=doc.CHUNKING_CHOICE_PARAGRAPHS_FOUND,
                     )
@@ -519,6 +526,16 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         return idx_upkeep.ListIndexedDocumentsResponse(
             documents=[idx_upkeep.IndexedDocument(document_id=one.id, revision=one.indexed_revision) for one in there],
             instance="double",
+        )
+
+    async def CountMissingVectors(self, request: Any, context: Any) -> idx_upkeep.CountMissingVectorsResponse:
+        await self.world.enter("CountMissingVectors", request)
+        return idx_upkeep.CountMissingVectorsResponse(
+            documents=[
+                idx_upkeep.DocumentMissingVectors(document_id=key, chunks_without_vector=count)
+                for key, count in self.world.missing.items()
+                if count and request.document_id in ("", key)
+            ]
         )
 
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:

@@ -167,6 +167,7 @@ FILLERS: dict[str, Filler] = {
     "GetAnswer.include": plain(["ANSWER_PART_SOURCES", "ANSWER_PART_CLAIMS"]),
     "page_size": plain(1000),
     "until_idle": plain(True),
+    "until_vectors": plain(True),
     "ValidateProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
     "CheckProvider.kind": plain("PROVIDER_KIND_EMBEDDING"),
     "ValidateProvider.id": plain("builtin"),

@@ -6,7 +6,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.document_pb2 import Progress
 from footnote_cli.ingestion import Outcome
-from footnote_cli.render.progress import BarReport, fraction, outcome_line, step
+from footnote_cli.render.progress import BarReport, fraction, outcome_line, step, vectors
 from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
 from rich.console import Console
 
@@ -36,6 +36,13 @@ def test_the_bar_follows_what_the_server_says(document: Document, progress: Prog
 def test_the_bar_is_full_when_a_document_is_done_well_or_not() -> None:
     for state in ("DOCUMENT_STATE_INDEXED", "DOCUMENT_STATE_ERROR"):
         assert fraction(Document(state=state), PARSING) == 100
+
+
+def test_vectors_still_to_come_are_said_with_the_time_left() -> None:
+    document = Document(state="DOCUMENT_STATE_INDEXED", chunk_count=40)
+    owing = Progress(phase="PROGRESS_PHASE_VECTORS", chunks_without_vector=7, remaining=timedelta(seconds=65))
+    assert vectors(document, owing) == "40 chunks, found by their words; 7 without a vector yet, 1 min 5 s left"
+    assert vectors(document, Progress(phase="PROGRESS_PHASE_DONE")) == "40 chunks"
 
 
 def test_a_finished_file_is_one_line() -> None:

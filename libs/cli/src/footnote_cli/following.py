@@ -11,9 +11,8 @@ from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.printable import printable_line
 
 from footnote_cli.console import as_dict, print_json
-from footnote_cli.render.progress import step
+from footnote_cli.render.progress import step, vectors
 from footnote_cli.render.tables import STATE_STYLES, enum_word
-from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 from footnote_cli.updates import updates
 
@@ -21,9 +20,9 @@ _TIMEOUT = 7200.0
 
 
 async def follow_document(session: Session, document_id: str, *, show: bool = False) -> Document:
-    """Return a document once it is INDEXED or ERROR; with `show`, print each change until then."""
+    """Return a document once it is INDEXED or ERROR; with `show`, print each change until it has all its vectors."""
     document = Document()
-    async for update in updates(session, document_id):
+    async for update in updates(session, document_id, until_vectors=show):
         document = update.document
         if show:
             _print(session, document, update.progress)
@@ -63,7 +62,7 @@ def _print(session: Session, document: Document, progress: Progress) -> None:
     if document.state == document_pb2.DOCUMENT_STATE_ERROR:
         doing = document.failure.message
     elif document.state == document_pb2.DOCUMENT_STATE_INDEXED:
-        doing = plural(document.chunk_count, "chunk")
+        doing = vectors(document, progress)
     else:
         doing = step(document, progress)
     session.out.print(

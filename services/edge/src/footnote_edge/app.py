@@ -46,6 +46,7 @@ from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.documents.editing import Editing
 from footnote_edge.documents.leftovers import Leftovers
+from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.watch import Watch
@@ -157,6 +158,7 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
             Feed(base.stages, call),
             base.permissions,
             base.names,
+            MissingVectors(base.stages, settings.watch_poll_seconds / 2, call),
             base.bus,
             Seldom(settings.watch_poll_seconds, alone=work.jobs.alone),
             settings.watch_poll_seconds,

@@ -115,6 +115,7 @@ async def build(runtime: Runtime) -> App:
         Relabelling(collections, generations, ledger, writer, store, locks),
         ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
+        claims,
     )
     groups = GroupServicer(
         GroupIndexing(collections, moves, ledger, vectorizers, writer, permitted, cutters, locks, settings)

@@ -304,6 +304,9 @@ class VectorClaims(Protocol):
     async def claim(self, besides: Several[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
         """Claim the next revision; return its key and whether its texts have a contextual header, or None."""
 
+    async def missing(self, collection_id: str, generation: int, document_id: str, most: int) -> list[tuple[str, int]]:
+        """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
+
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
 

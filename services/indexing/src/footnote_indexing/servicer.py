@@ -26,7 +26,7 @@ from footnote_indexing.chunking.drafts import settings_digest
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.collections.hiding import Hiding
 from footnote_indexing.collections.providers import Providers
-from footnote_indexing.ports import Inventory
+from footnote_indexing.ports import Inventory, VectorClaims
 from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.index_document import Part, Result
 from footnote_indexing.revisions.indexing import Indexing, Searchable
@@ -55,6 +55,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         relabelling: Relabelling,
         chunks: ChunkReading,
         hiding: Hiding,
+        claims: VectorClaims,
     ) -> None:
         self._indexing = indexing
         self._collections = collections
@@ -67,6 +68,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self._relabelling = relabelling
         self._chunks = chunks
         self._hiding = hiding
+        self._claims = claims
         self._instance = uuid4().hex
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Call) -> pb.CreateCollectionResponse:
@@ -303,6 +305,21 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
             ]
         )
 
+    async def CountMissingVectors(
+        self, request: upkeep.CountMissingVectorsRequest, context: Call
+    ) -> upkeep.CountMissingVectorsResponse:
+        """Return the documents of a collection that lack vectors."""
+        found = await self._collections.find(request.scope, request.collection_id)
+        missing = await self._claims.missing(
+            found.collection.id, found.generation.number, request.document_id, LARGEST_SIZE
+        )
+        return upkeep.CountMissingVectorsResponse(
+            documents=[
+                upkeep.DocumentMissingVectors(document_id=document_id, chunks_without_vector=count)
+                for document_id, count in missing
+            ]
+        )
+
     async def ListIndexedDocuments(
         self, request: upkeep.ListIndexedDocumentsRequest, context: Call
     ) -> upkeep.ListIndexedDocumentsResponse:
@@ -379,4 +396,5 @@ def result_of(result: Result) -> pb.IndexResult:
         unchanged=result.tally.unchanged,
         usage=result.usage,
         settings_digest=result.settings_digest,
+        chunks_without_vector=result.tally.owed,
     )

@@ -49,6 +49,14 @@ def step(document: Document, progress: Progress) -> str:
     return "in the queue"
 
 
+def vectors(document: Document, progress: Progress) -> str:
+    """Return the number of chunks of a searchable document, and how many of them have no vector yet."""
+    said = plural(document.chunk_count, "chunk")
+    if missing := progress.chunks_without_vector:
+        said += f", found by their words; {missing} without a vector yet{_left(progress)}"
+    return said
+
+
 def _left(progress: Progress) -> str:
     """Return the remaining time, if it is known and worth showing."""
     seconds = progress.remaining.seconds

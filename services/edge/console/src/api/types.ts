@@ -1434,6 +1434,7 @@ export interface Progress {
   pages_parsed: number;
   pages_total: number;
   remaining?: string;
+  chunks_without_vector: number;
 }
 
 export type ProgressPhase =
@@ -1441,7 +1442,8 @@ export type ProgressPhase =
   | "PROGRESS_PHASE_QUEUED"
   | "PROGRESS_PHASE_PARSING"
   | "PROGRESS_PHASE_INDEXING"
-  | "PROGRESS_PHASE_DONE";
+  | "PROGRESS_PHASE_DONE"
+  | "PROGRESS_PHASE_VECTORS";
 
 export interface PromptSettings {
   system_prompt?: string;
@@ -2190,6 +2192,7 @@ export type WarningKind =
 
 export interface WatchDocumentRequest {
   document_id: string;
+  until_vectors: boolean;
 }
 
 export interface WatchDocumentResponse {

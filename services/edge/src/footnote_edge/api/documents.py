@@ -38,7 +38,8 @@ class DocumentsApi:
         self, request: pb.WatchDocumentRequest, context: Call
     ) -> AsyncIterator[pb.WatchDocumentResponse]:
         """Stream a document's state and progress until it is INDEXED, ERROR or deleted."""
-        async with aclosing(self.parts.watch.document(caller(), request.document_id)) as moves:
+        stream = self.parts.watch.document(caller(), request.document_id, request.until_vectors)
+        async with aclosing(stream) as moves:
             async for move in moves:
                 yield move
 

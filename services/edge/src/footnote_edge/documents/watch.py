@@ -4,15 +4,21 @@ Watches of the same document or collection share polls; access is checked for ea
 """
 
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 
 from footnote.edge.v1 import documents_pb2 as pb
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
-from footnote.types.v1.document_pb2 import PROGRESS_PHASE_DONE, PROGRESS_PHASE_QUEUED, Progress
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_INDEXED,
+    PROGRESS_PHASE_DONE,
+    PROGRESS_PHASE_QUEUED,
+    PROGRESS_PHASE_VECTORS,
+    Progress,
+)
 from footnote_kit.access import Access
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.paging import micros, position_of, position_token
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -20,10 +26,11 @@ from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.adaptive_polling import Due, Seldom
 from footnote_edge.documents.documents import Documents, is_final
+from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polls import SharedLooks
 from footnote_edge.documents.public import document_of
 from footnote_edge.jobs.changes import Changes, Feed
-from footnote_edge.jobs.progress import ProgressBus, Watcher
+from footnote_edge.jobs.progress import Pace, ProgressBus, Watcher
 
 ROUNDS_PER_SECOND = 20.0
 """Updates per second for all watches of one key together; with many watches each gets fewer."""
@@ -49,6 +56,7 @@ class Watch:
         feed: Feed,
         permissions: Permissions,
         names: CollectionNames,
+        missing: MissingVectors,
         bus: ProgressBus,
         seldom: Seldom,
         poll_seconds: float,
@@ -58,6 +66,7 @@ class Watch:
         self._feed = feed
         self._permissions = permissions
         self._names = names
+        self._missing = missing
         self._bus = bus
         self._seldom = seldom
         self._poll = poll_seconds
@@ -66,15 +75,18 @@ class Watch:
         self._single: SharedLooks[Document] = SharedLooks(fresh, time.monotonic)
         self._changed: SharedLooks[Changes] = SharedLooks(fresh, time.monotonic)
 
-    async def document(self, scope: Scope, document_id: str) -> AsyncGenerator[pb.WatchDocumentResponse]:
+    async def document(
+        self, scope: Scope, document_id: str, until_vectors: bool = False
+    ) -> AsyncGenerator[pb.WatchDocumentResponse]:
         """Yield a document after each change, until it is INDEXED, ERROR or deleted; raises NotFound.
 
-        The stream also ends with NotFound when the caller loses read access.
+        With `until_vectors`, the stream goes on until an INDEXED document has the vectors of all its chunks. The stream
+        also ends with NotFound when the caller loses read access.
         """
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
         document = Document()
-        due = self._seldom.begin()
+        due, pace = self._seldom.begin(), Pace()
         with self._bus.watching(document_id) as watcher:
             while time.monotonic() < end:
                 try:
@@ -87,13 +99,16 @@ class Watch:
                     name = await self._names.one(scope, document.collection_id)
                     yield pb.WatchDocumentResponse(document=document_of(document, name), deleted=True)
                     return
-                progress = self._progress(document)
+                progress = progress_of(self._bus, document)
+                if document.state == DOCUMENT_STATE_INDEXED:
+                    missing = await self._missing_of(scope, document, watcher.news_at, known=until_vectors)
+                    set_missing(progress, missing, pace)
                 now = _mark(document, progress)
                 if now != seen:
                     seen = now
                     name = await self._names.one(scope, document.collection_id)
                     yield pb.WatchDocumentResponse(document=document_of(document, name), progress=progress)
-                if is_final(document):
+                if is_final(document) and not (until_vectors and progress.chunks_without_vector):
                     return
                 await self._next(watcher, end)
 
@@ -111,6 +126,7 @@ class Watch:
         if resume_token:
             (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
         teller = _Teller(self._bus)
+        teller.missing = await self._missing.of(scope, collection_id)
         due = self._seldom.begin()
         with self._bus.watching(collection_id) as watcher:
             told = 0
@@ -142,6 +158,8 @@ class Watch:
                     looked_for_idle = False
                     await self._next(watcher, end)
                 changes = await self._look(scope, collection_id, since, watcher, due)
+                if teller.lacking:
+                    teller.missing = await self._missing.of(scope, collection_id, since=watcher.news_at)
                 since = changes.until
                 token = position_token(scope, bound, (since,))
                 teller.collection = await self._names.one(scope, collection_id)
@@ -188,8 +206,18 @@ class Watch:
         rest = end - time.monotonic()
         await watcher.pause(min(pause, max(rest, 0.0)), min(max(self._poll - pause, 0.0), max(rest - pause, 0.0)))
 
-    def _progress(self, document: Document) -> Progress:
-        return progress_of(self._bus, document)
+    async def _missing_of(self, scope: Scope, document: Document, since: float, *, known: bool) -> int:
+        """Return how many vectors a searched document lacks; a failing count is 0 unless it must be `known`."""
+        ended = self._bus.ended(document.id)
+        if ended is not None and not ended.chunks_without_vector:
+            return 0
+        try:
+            found = await self._missing.of(scope, document.collection_id, document.id, since)
+        except FootnoteError:
+            if known:
+                raise
+            return 0
+        return found.get(document.id, 0)
 
 
 class _Teller:
@@ -201,6 +229,10 @@ class _Teller:
         self._documents: dict[str, Document] = {}
         self._gone: set[str] = set()
         self.at_work: set[str] = set()
+        self.missing: Mapping[str, int] = {}
+        """Number of vectors that documents lack, by their id, at the latest count."""
+        self.lacking: dict[str, Pace] = {}
+        """Documents that were reported with vectors missing, by id."""
         self.collection = ""
         """Name of the documents' collection."""
 
@@ -208,9 +240,13 @@ class _Teller:
         """Return events for changes, and for progress of unfinished documents, that were not reported yet."""
         events = []
         named = {document.id for document in changes.documents}
-        moving = [document for key, document in self._documents.items() if key in self.at_work and key not in named]
+        moving = [
+            document
+            for key, document in self._documents.items()
+            if (key in self.at_work or key in self.lacking) and key not in named
+        ]
         for document in (*changes.documents, *moving):
-            progress = progress_of(self._bus, document)
+            progress = self._progress(document)
             now = _mark(document, progress)
             if self._seen.get(document.id) != now:
                 changed = pb.DocumentChanged(document=document_of(document, self.collection), progress=progress)
@@ -223,6 +259,7 @@ class _Teller:
                 self.at_work.add(document.id)
         for document_id in changes.deleted:
             self.at_work.discard(document_id)
+            self.lacking.pop(document_id, None)
             if document_id not in self._gone:
                 deleted = pb.DocumentDeleted(document_id=document_id)
                 events.append(pb.WatchDocumentsResponse(deleted=deleted))
@@ -230,19 +267,52 @@ class _Teller:
         self._forget()
         return events
 
+    def _progress(self, document: Document) -> Progress:
+        progress = progress_of(self._bus, document)
+        if document.state != DOCUMENT_STATE_INDEXED:
+            return progress
+        missing = self.missing.get(document.id, 0)
+        if document.id not in self.lacking and document.id not in self.missing:
+            # It ended after the latest count.
+            missing = progress.chunks_without_vector
+        if missing:
+            set_missing(progress, missing, self.lacking.setdefault(document.id, Pace()))
+        else:
+            set_missing(progress, 0, self.lacking.pop(document.id, Pace()))
+        return progress
+
     def _forget(self) -> None:
         old = time.time() - REPEATED_SECONDS
         for key, document in list(self._documents.items()):
-            if key not in self.at_work and document.update_time.seconds < old:
+            if key not in self.at_work and key not in self.lacking and document.update_time.seconds < old:
                 del self._documents[key], self._seen[key]
 
 
 def progress_of(bus: ProgressBus, document: Document) -> Progress:
-    """Return a document's progress as far as this process knows it."""
-    if is_final(document):
-        stored = document.chunks_stored
-        return Progress(phase=PROGRESS_PHASE_DONE, chunks_total=document.chunks_expected, chunks_stored=stored)
-    return bus.latest(document.id) or Progress(phase=PROGRESS_PHASE_QUEUED, bytes_total=document.size_bytes)
+    """Return a document's progress as far as this process knows it; a copy."""
+    progress = Progress()
+    if not is_final(document):
+        progress.CopyFrom(bus.latest(document.id) or Progress(phase=PROGRESS_PHASE_QUEUED))
+        progress.bytes_total = progress.bytes_total or document.size_bytes
+        return progress
+    progress.CopyFrom(bus.ended(document.id) or progress)
+    progress.phase, progress.bytes_total = PROGRESS_PHASE_DONE, document.size_bytes
+    progress.ClearField("remaining")
+    progress.chunks_total, progress.chunks_stored = document.chunks_expected, document.chunks_stored
+    if document.state == DOCUMENT_STATE_INDEXED:
+        if document.page_count:
+            progress.pages_parsed = progress.pages_total = document.page_count
+        progress.chunks_embedded = max(0, document.chunks_stored - progress.chunks_without_vector)
+    return progress
+
+
+def set_missing(progress: Progress, missing: int, pace: Pace) -> None:
+    """Write how many vectors an INDEXED document lacks, and the time until it has them."""
+    progress.chunks_without_vector = missing
+    progress.chunks_embedded = max(0, progress.chunks_stored - missing)
+    if missing:
+        progress.phase = PROGRESS_PHASE_VECTORS
+        pace.note(progress, progress.chunks_embedded, progress.chunks_stored)
 
 
 def _mark(document: Document, progress: Progress) -> Seen:

@@ -27,7 +27,7 @@ from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
-from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.jobs.progress import ProgressBus, Reading
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -91,6 +91,7 @@ class GroupProcessor:
             return {}
         sent: list[int] = []
         metadata: dict[int, ParsedMetadata] = {}
+        readings: dict[int, Reading] = {}
         parse = self._stages.ingestion_groups.ParseDocuments(
             ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents]),
             timeout=GROUP_SECONDS,
@@ -107,11 +108,13 @@ class GroupProcessor:
                         sent.append(part.index)
                         header = indexing.IndexDocumentHeader(document=newest(documents[part.index]))
                         request.parts.add(header=header)
-                        self._publish(documents[part.index])
+                        readings[part.index] = self._publish(documents[part.index])
                     if part.found.HasField("metadata"):
                         metadata[part.index] = part.found.metadata
+                        readings[part.index].read()
                         request.parts.add(metadata=part.found.metadata)
                     else:
+                        readings[part.index].blocks(len(part.found.blocks))
                         request.parts.add(blocks=indexing.BlockBatch(blocks=part.found.blocks))
                 yield request
 
@@ -124,6 +127,7 @@ class GroupProcessor:
             if not one.HasField("result"):
                 continue
             document = documents[index]
+            readings[index].done(one.result)
             self._meter.charge(scope.tenant_id, Spent.of(one.result.usage), document.owner_id)
             move = _move(document, DOCUMENT_STATE_PROCESSING)
             end_with(move, metadata[index], one.result)
@@ -154,9 +158,10 @@ class GroupProcessor:
         response = await self._stages.ingestion_groups.MoveDocuments(request, timeout=self._call_timeout)
         return response.documents
 
-    def _publish(self, document: Document) -> None:
+    def _publish(self, document: Document) -> Reading:
         progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
         self._bus.publish(document.id, document.collection_id, progress)
+        return Reading(progress)
 
 
 def _move(document: Document, state: int) -> ingestion.UpdateDocumentStateRequest:

@@ -21,7 +21,6 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_UNSPECIFIED,
     FAILURE_REASON_NO_TEXT,
     FAILURE_REASON_STORE_FAILED,
-    PROGRESS_PHASE_INDEXING,
     PROGRESS_PHASE_PARSING,
     Failure,
     Progress,
@@ -49,7 +48,7 @@ from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
-from footnote_edge.jobs.progress import Pages, ProgressBus
+from footnote_edge.jobs.progress import ProgressBus, Reading
 from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one, rest_seconds
 from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
 from footnote_edge.ports import Stages
@@ -230,9 +229,9 @@ class Processor:
     async def _pipe(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
         # Blocks flow between the stages under HTTP/2 flow control; only one batch is here at a time.
         document = newest(document)
-        progress = Progress(phase=PROGRESS_PHASE_PARSING, bytes_total=document.size_bytes)
+        progress = self._progress(document)
         self._bus.publish(document.id, document.collection_id, progress)
-        pages = Pages(progress)
+        reading = Reading(progress)
         limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
         parse = self._stages.ingestion.ParseDocument(
             ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=limit
@@ -246,15 +245,17 @@ class Processor:
             try:
                 async for part in parse:
                     if part.HasField("pages"):
-                        pages.read(part.pages.read, part.pages.total)
+                        reading.pages(part.pages.read, part.pages.total)
                         self._bus.publish(document.id, document.collection_id, progress)
                     if part.blocks:
                         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
-                        progress.blocks_parsed += len(part.blocks)
+                        reading.blocks(len(part.blocks))
                         self._bus.publish(document.id, document.collection_id, progress)
                         yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))
                     if part.HasField("metadata"):
                         metadata.CopyFrom(part.metadata)
+                        reading.read()
+                        self._bus.publish(document.id, document.collection_id, progress)
             except FootnoteError as error:
                 # A stream that ends without metadata makes indexing treat the document as broken off.
                 error.metadata.setdefault("stage", "ingestion")
@@ -267,10 +268,11 @@ class Processor:
         try:
             async for event in _lively(call):
                 if event.HasField("progress"):
-                    _merge(progress, event.progress)
+                    reading.indexed(event.progress)
                     self._bus.publish(document.id, document.collection_id, progress)
                 elif event.HasField("result"):
                     result = event.result
+                    reading.done(result)
                     self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
         except FootnoteError as error:
             # The first failure is the cause; indexing only saw its input end.
@@ -307,8 +309,15 @@ class Processor:
         except FootnoteError as refusal:
             if not is_passing(refusal):
                 raise
-        waits = Progress(phase=PROGRESS_PHASE_PARSING)
-        self._bus.publish(document.id, document.collection_id, waits)
+        self._bus.publish(document.id, document.collection_id, self._progress(document))
+
+    def _progress(self, document: Document) -> Progress:
+        """Return the progress of a reading that begins, with the counts of an earlier attempt."""
+        progress = Progress()
+        progress.CopyFrom(self._bus.latest(document.id) or progress)
+        progress.phase, progress.bytes_total = PROGRESS_PHASE_PARSING, newest(document).size_bytes
+        progress.ClearField("remaining")
+        return progress
 
     async def _exists(self, scope: Scope, document: Document) -> bool:
         try:
@@ -362,13 +371,6 @@ async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncI
         except TimeoutError:
             raise Unavailable(f"The indexing service told nothing for {STALL_SECONDS:g} s") from None
         yield event
-
-
-def _merge(progress: Progress, update: Progress) -> None:
-    # Indexing knows chunks, parsing knows blocks and bytes; each leaves out the other's fields.
-    progress.ClearField("remaining")
-    progress.MergeFrom(update)
-    progress.phase = PROGRESS_PHASE_INDEXING
 
 
 def end_with(

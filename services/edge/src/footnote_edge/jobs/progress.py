@@ -5,8 +5,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from cachetools import LRUCache
+from footnote.indexing.v1.indexing_service_pb2 import IndexResult
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Progress
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_INDEXING, Progress
+
+MOST_ENDED = 4096
+"""Documents whose last counts are remembered after their processing has ended."""
+
+_COUNTS = ("blocks_parsed", "chunks_total", "chunks_embedded", "chunks_stored")
 
 
 class Watcher:
@@ -63,24 +70,68 @@ class Watcher:
         return moved
 
 
-class Pages:
-    """Tracks how far a file is read, and estimates the remaining time."""
+class Pace:
+    """Estimates the remaining time of work from its speed so far."""
+
+    def __init__(self) -> None:
+        self._began = 0.0
+        self._first = self._last = 0
+
+    def note(self, progress: Progress, done: int, total: int) -> None:
+        """Write the time to `total` into `progress`; unset until the work has moved, or after it began again."""
+        now = time.monotonic()
+        if not self._began or done < self._last:
+            self._began, self._first = now, done
+        self._last = done
+        progress.ClearField("remaining")
+        if done > self._first:
+            left = (now - self._began) / (done - self._first) * (total - done)
+            progress.remaining.FromMicroseconds(int(left * 1_000_000))
+
+
+class Reading:
+    """Progress of one reading of a file and of what indexing makes of it.
+
+    Phases follow each other: PARSING until the file is read, then INDEXING. Counts never fall, also where a reading
+    begins again after a wait, except pages while scans are recognised.
+    """
 
     def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._began = 0.0
-        self._first = 0
+        self.progress = progress
+        self._pace = Pace()
+        self._blocks = 0
 
-    def read(self, read: int, total: int) -> None:
+    def pages(self, read: int, total: int) -> None:
         """Note the number of pages read and the total."""
-        now = time.monotonic()
-        if not self._began or read < self._progress.pages_parsed:
-            self._began, self._first = now, read
-        self._progress.pages_parsed, self._progress.pages_total = read, total
-        self._progress.ClearField("remaining")
-        if read > self._first and self._progress.phase == PROGRESS_PHASE_PARSING:
-            left = (now - self._began) / (read - self._first) * (total - read)
-            self._progress.remaining.FromMicroseconds(int(left * 1_000_000))
+        self.progress.pages_parsed, self.progress.pages_total = read, total
+        self._pace.note(self.progress, read, total)
+
+    def blocks(self, number: int) -> None:
+        """Note that so many more blocks were read."""
+        self._blocks += number
+        self.progress.blocks_parsed = max(self.progress.blocks_parsed, self._blocks)
+
+    def read(self) -> None:
+        """Note that the file was read to its end."""
+        self.progress.phase = PROGRESS_PHASE_INDEXING
+        self.progress.ClearField("remaining")
+
+    def indexed(self, update: Progress) -> None:
+        """Take what indexing has done so far; it knows of the blocks only as they reach it."""
+        for name in _COUNTS:
+            setattr(self.progress, name, max(getattr(self.progress, name), getattr(update, name)))
+        if self.progress.phase == PROGRESS_PHASE_INDEXING:
+            self.progress.ClearField("remaining")
+            if update.HasField("remaining"):
+                self.progress.remaining.CopyFrom(update.remaining)
+
+    def done(self, result: IndexResult) -> None:
+        """Take the counts that indexing ended with."""
+        progress, stored = self.progress, result.chunks_stored
+        progress.chunks_total, progress.chunks_stored = result.chunks_expected, stored
+        progress.chunks_without_vector = result.chunks_without_vector
+        progress.chunks_embedded = max(0, stored - result.chunks_without_vector)
+        progress.ClearField("remaining")
 
 
 class ProgressBus:
@@ -88,11 +139,13 @@ class ProgressBus:
 
     def __init__(self) -> None:
         self._latest: dict[str, Progress] = {}
+        self._ended: LRUCache[str, Progress] = LRUCache(MOST_ENDED)
         self._watchers: dict[str, set[Watcher]] = {}
 
     def publish(self, document_id: str, collection_id: str, progress: Progress) -> None:
         """Publish a document's progress to watches of it and of its collection."""
         self._latest[document_id] = progress
+        self._ended.pop(document_id, None)
         self._notify(document_id, collection_id, moved=False)
 
     def told(self, document: Document) -> None:
@@ -106,8 +159,9 @@ class ProgressBus:
         self._notify(document_id, collection_id, moved=True)
 
     def finish(self, document_id: str, collection_id: str, ended: Document | None = None) -> None:
-        """Drop the document's progress, and deliver its `ended` state if known."""
-        self._latest.pop(document_id, None)
+        """Keep the document's last counts, and deliver its `ended` state if known."""
+        if (last := self._latest.pop(document_id, None)) is not None and ended is not None:
+            self._ended[document_id] = last
         if ended is None:
             self.changed(document_id, collection_id)
         else:
@@ -121,6 +175,10 @@ class ProgressBus:
     def latest(self, document_id: str) -> Progress | None:
         """Return the progress of a document in progress in this process, else None."""
         return self._latest.get(document_id)
+
+    def ended(self, document_id: str) -> Progress | None:
+        """Return the last counts of a document whose processing ended in this process not long ago, else None."""
+        return self._ended.get(document_id)
 
     def watches(self, key: str) -> int:
         """Return the number of watches of a document or collection."""

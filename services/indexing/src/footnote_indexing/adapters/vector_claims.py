@@ -45,6 +45,24 @@ class VectorClaimTable:
                 return key, bool(row.contextual_header)
         return None
 
+    async def missing(self, collection_id: str, generation: int, document_id: str, most: int) -> list[tuple[str, int]]:
+        """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
+        query = (
+            sa.select(revisions.c.document_id, revisions.c.vectors_owed)
+            .where(
+                revisions.c.collection_id == collection_id,
+                revisions.c.generation == generation,
+                revisions.c.state == CURRENT,
+                revisions.c.vectors_owed > 0,
+            )
+            .order_by(revisions.c.document_id)
+            .limit(most)
+        )
+        if document_id:
+            query = query.where(revisions.c.document_id == document_id)
+        async with self._database.read() as connection:
+            return [(row.document_id, int(row.vectors_owed)) for row in await connection.execute(query)]
+
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""
         left = sa.case((revisions.c.vectors_owed > number, revisions.c.vectors_owed - number), else_=1)

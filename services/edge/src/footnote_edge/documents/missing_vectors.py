@@ -1,0 +1,43 @@
+"""Chunks that are searchable by their words before they have vectors, as watches show them."""
+
+import time
+from collections.abc import Mapping
+
+from footnote.internal.indexing.v1alpha1.upkeep_service_pb2 import CountMissingVectorsRequest
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.errors import NotOffered
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.documents.polls import SharedLooks
+from footnote_edge.ports import Stages
+
+
+class MissingVectors:
+    """Asks indexing how many vectors documents lack; watches of the same document or collection share a call.
+
+    An indexing stage of another make may not count them: then no vector is missing.
+    """
+
+    def __init__(self, stages: Stages, fresh: float, timeout: float) -> None:
+        self._upkeep = stages.indexing_upkeep
+        self._timeout = timeout
+        self._looks: SharedLooks[Mapping[str, int]] = SharedLooks(fresh, time.monotonic)
+
+    async def of(
+        self, scope: Scope, collection_id: str, document_id: str = "", since: float = 0.0
+    ) -> Mapping[str, int]:
+        """Return the counts by document id, of one document or of all in a collection; those with none are left out.
+
+        The answer was asked for at `since` or later. Check access first: another caller's answer may be shared. Raises
+        the errors of indexing.
+        """
+        request = CountMissingVectorsRequest(scope=scope, collection_id=collection_id, document_id=document_id)
+
+        async def ask() -> Mapping[str, int]:
+            try:
+                found = await self._upkeep.CountMissingVectors(request, timeout=self._timeout, metadata=untraced())
+            except NotOffered:
+                return {}
+            return {one.document_id: one.chunks_without_vector for one in found.documents}
+
+        return await self._looks.get((scope.tenant_id, collection_id, document_id), since, ask)
