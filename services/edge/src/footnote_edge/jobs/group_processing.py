@@ -148,6 +148,7 @@ class GroupProcessor:
                 self._bus.finish(before.id, before.collection_id, one.document)
                 outcome = "INDEXED"
             else:
+                move.scope.CopyFrom(scope)
                 outcome = await self._processor.finish(scope, before, move)
             _log.info("document_processed", document_id=before.id, revision=before.revision, outcome=outcome)
 

@@ -1,0 +1,107 @@
+"""A document of a group that is deleted or changed while it is indexed ends as its own job would end it."""
+
+from collections.abc import AsyncIterator
+from types import SimpleNamespace
+from typing import Any
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import group_service_pb2 as indexing_groups
+from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as ingestion_groups
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_edge.jobs.group_processing import GroupProcessor
+from footnote_edge.jobs.progress import ProgressBus
+from footnote_edge.settings import Settings
+from footnote_kit.errors import NotFound
+from footnote_kit.status import to_proto
+
+SCOPE = Scope(tenant_id="acme", user_id="ann", roles=[ROLE_SYSTEM])
+
+
+class Ingestion:
+    """The group service of ingestion, where a document is deleted between its first move and its last."""
+
+    def __init__(self, deleted: str) -> None:
+        self._deleted = deleted
+
+    async def MoveDocuments(
+        self, request: ingestion_groups.MoveDocumentsRequest, timeout: float
+    ) -> ingestion_groups.MoveDocumentsResponse:
+        response = ingestion_groups.MoveDocumentsResponse()
+        for move in request.moves:
+            moved = response.documents.add()
+            if move.state == DOCUMENT_STATE_INDEXED and move.document_id == self._deleted:
+                moved.error.CopyFrom(to_proto(NotFound("deleted meanwhile", reason="DOCUMENT_NOT_FOUND")))
+            else:
+                moved.document.CopyFrom(Document(id=move.document_id, revision=1, state=move.state, collection_id="c"))
+        return response
+
+    def ParseDocuments(self, request: ingestion_groups.ParseDocumentsRequest, timeout: float) -> Any:
+        async def responses() -> AsyncIterator[ingestion_groups.ParseDocumentsResponse]:
+            for index, _ in enumerate(request.document_ids):
+                found = ingestion.ParseDocumentResponse(metadata=ParsedMetadata())
+                yield ingestion_groups.ParseDocumentsResponse(
+                    parts=[ingestion_groups.ParsedPart(index=index, found=found)]
+                )
+
+        return _Call(responses())
+
+
+class _Call:
+    def __init__(self, stream: AsyncIterator[Any]) -> None:
+        self._stream = stream
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._stream
+
+    def cancel(self) -> None:
+        """Like the call's own."""
+
+
+class Indexing:
+    """The group service of indexing, which indexes everything."""
+
+    async def IndexDocuments(
+        self, messages: AsyncIterator[Any], timeout: float
+    ) -> indexing_groups.IndexDocumentsResponse:
+        count = sum([part.HasField("header") async for message in messages for part in message.parts])
+        response = indexing_groups.IndexDocumentsResponse()
+        for _ in range(count):
+            response.documents.add(result=indexing.IndexResult(chunks_expected=1, chunks_stored=1))
+        return response
+
+
+class Alone:
+    """Notes the moves that are made as of a document's own job."""
+
+    def __init__(self) -> None:
+        self.finished: list[ingestion.UpdateDocumentStateRequest] = []
+
+    async def finish(self, scope: Scope, document: Document, move: ingestion.UpdateDocumentStateRequest) -> str:
+        self.finished.append(move)
+        return "DELETED"
+
+
+class Nothing:
+    """Shares and metering, which do not matter here."""
+
+    async def job_turn(self, *_: object) -> None:
+        """Wait for nobody."""
+
+    def charge(self, *_: object) -> None:
+        """Count nothing."""
+
+
+async def test_a_document_deleted_meanwhile_is_finished_in_the_scope_of_its_user() -> None:
+    stages, alone, rest = SimpleNamespace(), Alone(), Nothing()
+    stages.ingestion_groups, stages.indexing_groups = Ingestion("gone"), Indexing()
+    groups: Any = GroupProcessor
+    processor = groups(stages, ProgressBus(), rest, rest, alone, Settings())
+    documents = [Document(id=name, revision=1, collection_id="c", owner_id="ann") for name in ("gone", "kept")]
+    assert await processor.process(SCOPE, documents) == []
+    [move] = alone.finished
+    assert (move.document_id, move.revision, move.scope) == ("gone", 1, SCOPE)
