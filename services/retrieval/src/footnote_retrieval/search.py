@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL
+from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_RETRIEVAL, Degradation
 from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
-from footnote.types.v1.reasons_pb2 import SearchStrategyReason
+from footnote.types.v1.reasons_pb2 import SearchStrategyChoice, SearchStrategyReason
 from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.degradations import degradation, word
@@ -22,8 +22,9 @@ from opentelemetry import trace
 
 from footnote_retrieval.channels import insisting
 from footnote_retrieval.channels.channels import Channels
+from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan, filter_of
-from footnote_retrieval.channels.speculation import Ahead
+from footnote_retrieval.channels.speculation import Speculation
 from footnote_retrieval.model import Candidate, Effective, Group, SearchRequest, SearchResult, grouped
 from footnote_retrieval.ports import ChunkStore, Collections, Embedder, Resolved, Searchable
 from footnote_retrieval.query import own_vectors, understanding
@@ -49,8 +50,58 @@ _STALE = "Documents that were being indexed or replaced are taken as they were k
 _MISSING = "Not among the documents: {}. Nothing was taken from others in its place."
 
 
-def _names_one(candidate: Candidate, filenames: Sequence[str]) -> bool:
-    return any(fold(name) in fold(candidate.hit.text) for name in filenames)
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One search: what is asked, in which collections, how it is understood, and the settings that count."""
+
+    request: SearchRequest
+    visible: Sequence[Searchable]
+    groups: Sequence[Group]
+    counting: RetrievalSettings
+    settings: Effective
+    languages: Sequence[str]
+    query: Query
+    lacking: Sequence[Group]
+    """Groups that bring their own vectors, which this search has none for."""
+    now: float
+    clock: Stopwatch
+
+    @property
+    def is_auto(self) -> bool:
+        """Whether the search chooses its strategy itself."""
+        return self.settings.strategy == SearchStrategy.SEARCH_STRATEGY_AUTO
+
+    def result(self, strategy: SearchStrategy.ValueType, choice: SearchStrategyChoice) -> SearchResult:
+        """Return a result without chunks."""
+        return SearchResult(
+            strategy=strategy,
+            strategy_choice=choice,
+            language=self.query.language,
+            timings=self.clock.timings,
+            settings=self.counting,
+            collection_ids=[searchable.collection.id for searchable in self.visible],
+        )
+
+    def nothing(self) -> SearchResult:
+        """Return the result where there is no collection to search."""
+        reason = SearchStrategyReason.SEARCH_STRATEGY_REASON_NO_COLLECTION
+        return self.result(_HYBRID, SearchStrategyChoice(reason=reason))
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """The documents' file names, those that the question names, and names in it that no document has."""
+
+    filenames: FileNames
+    named: Sequence[NamedFile]
+    missing: Sequence[str]
+
+    def without_others(self, chosen: list[Candidate]) -> list[Candidate]:
+        """Return passages of named files or about missing ones: others would be taken for the file in question."""
+        if self.named:
+            return chosen
+        names = [fold(name) for name in self.missing]
+        return [one for one in chosen if any(name in fold(one.hit.text) for name in names)]
 
 
 class Searcher:
@@ -68,7 +119,7 @@ class Searcher:
         self._now = now
         self._channels = Channels(store, embedder, settings)
         self._files = FileIndex(store)
-        self._ahead: Ahead[Resolved] = Ahead()
+        self._speculation: Speculation[Resolved] = Speculation()
 
     async def search(self, request: SearchRequest) -> SearchResult:
         """Find the chunks that match best.
@@ -82,7 +133,7 @@ class Searcher:
         began = time.perf_counter()
         known = self._collections.known(request.scope, request.collections)
         if known is None:
-            result = await self._asking(request, clock)
+            result = await self._speculate(request, clock)
         else:
             clock.record("resolve", began, time.perf_counter())
             result = await self._search_in(known, request, clock.fork())
@@ -91,8 +142,8 @@ class Searcher:
         self._report(request, result)
         return result
 
-    async def _asking(self, request: SearchRequest, clock: Stopwatch) -> SearchResult:
-        """Search after asking indexing what the caller may see."""
+    async def _speculate(self, request: SearchRequest, clock: Stopwatch) -> SearchResult:
+        """Search what the caller saw last while indexing is asked again; that result counts only if nothing changed."""
 
         async def resolve() -> Resolved:
             with clock.step("resolve"):
@@ -105,7 +156,7 @@ class Searcher:
             return result
 
         who = (request.scope.SerializeToString(deterministic=True), request.collections)
-        return await self._ahead.run(who, resolve, search, self._stays_here)
+        return await self._speculation.run(who, resolve, search, self._stays_here)
 
     def counting(self, given: RetrievalSettings, collections: Sequence[RetrievalSettings] = ()) -> RetrievalSettings:
         """Return the effective settings of the request and its collections."""
@@ -116,112 +167,119 @@ class Searcher:
         return all(self._embedder.is_local(searchable.collection.settings.embedding) for searchable in resolved.visible)
 
     async def _search_in(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> SearchResult:
-        now = self._now()
+        search = await self._begin(visible, request, clock)
+        if not search.groups:
+            return search.nothing()
+        strategy, choice = await self._channels.choose(
+            request, search.query, search.settings.strategy, search.groups, search.lacking
+        )
+        files = await self._files_in_question(search)
+        choice.named_filenames.extend(file.filename for file in files.named)
+        plan = await self._plan(search, strategy, files.named)
+        findings, strategy = await insisting.run(
+            self._channels, plan, search.query, strategy, choice, clock, auto=search.is_auto
+        )
+        degradations = await self._degradations(search, findings, strategy)
+        await self._channels.each_file(plan, findings, request, files.named, self._settings.candidates)
+        ranking, page = await self._rank(search, plan, findings, strategy, files)
+        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
+        chosen = await beside(stored // steps.QUICKER, readable, page, degradations)
+        if files.missing:
+            effect = _MISSING.format(", ".join(files.missing))
+            degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", effect))
+            chosen = files.without_others(chosen)
+        result = search.result(strategy, choice)
+        result.channels, result.degradations = findings.runs, degradations
+        result.total = len(ranking.findings.candidates)
+        result.score_floor = max((ranking.floor_of(key) for key in findings.vectors), default=0.0)
+        if len(chosen) == search.settings.limit and result.total > ranking.wanted:
+            result.further = ranking.wanted
+        result.named_document_ids = found(files.named, (candidate.hit.document_id for candidate in chosen))
+        result.chunks = [scored(candidate, explain=request.explain) for candidate in chosen]
+        await self._expand(search, result, chosen)
+        return result
+
+    async def _begin(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> _Search:
+        """Understand the question in the languages of the collections, and settle the settings that count."""
         groups = grouped(visible, request.scope.tenant_id)
-        counting = self.counting(request.settings, [s.collection.settings.retrieval for s in visible])
+        counting = self.counting(request.settings, [one.collection.settings.retrieval for one in visible])
         settings = Effective.of(counting)
         own_vectors.check_lengths(request, groups)
         own_vectors.check_named(request, settings.strategy, groups)
         languages = list(dict.fromkeys(code for searchable in visible for code in searchable.languages if code))
-        understood = await beside(
-            len(request.query), understanding.understand, request.query, request.language, languages
-        )
-        result = SearchResult(language=understood.language, timings=clock.timings, settings=counting)
-        result.collection_ids = [searchable.collection.id for searchable in visible]
-        if not groups:
-            result.strategy = _HYBRID
-            result.strategy_choice.reason = SearchStrategyReason.SEARCH_STRATEGY_REASON_NO_COLLECTION
-            return result
+        query = await beside(len(request.query), understanding.understand, request.query, request.language, languages)
         lacking = own_vectors.needing(request, groups)
-        strategy, choice = await self._channels.choose(request, understood, settings.strategy, groups, lacking)
-        filenames = await self._filenames(request, groups, now)
-        named = await beside(effort_of_naming(request.query, filenames), named_files, request.query, filenames)
-        choice.named_filenames.extend(file.filename for file in named)
-        missing = await beside(effort_of_naming(request.query, filenames), missing_files, request.query, filenames)
-        plan = await self._plan(request, understood, settings, languages, groups, lacking, strategy, named, now)
-        auto = settings.strategy == SearchStrategy.SEARCH_STRATEGY_AUTO
-        findings, strategy = await insisting.run(self._channels, plan, understood, strategy, choice, clock, auto=auto)
-        if lacking and strategy != _FULLTEXT:
-            findings.degradations.append(own_vectors.by_words_only(lacking, searched=strategy == _HYBRID))
-        result.strategy, result.strategy_choice = strategy, choice
-        result.channels, result.degradations = findings.runs, findings.degradations
-        result.degradations += await unknown_fields(
-            request.where, groups, self._store, now, self._settings.read_timeout
-        )
-        await self._channels.each_file(plan, findings, request, named, self._settings.candidates)
-        affinity = await beside(len(request.query), affinities, request.query, understood.language, filenames)
-        ranking = Ranking(
-            plan, findings, strategy, settings, affinity, named, request.offset,
-            self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
-        )  # fmt: skip
-        ranking, page = await self._ranked(ranking, clock)
-        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
-        chosen = await beside(stored // steps.QUICKER, readable, page, result.degradations)
-        result.total = len(ranking.findings.candidates)
-        result.score_floor = max((ranking.floor_of(key) for key in findings.vectors), default=0.0)
-        if missing:
-            result.degradations.append(
-                degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", _MISSING.format(", ".join(missing)))
-            )
-            # Passages of another file would be taken for those of the file in question.
-            chosen = chosen if named else [one for one in chosen if _names_one(one, missing)]
-        if len(chosen) == settings.limit and result.total > ranking.wanted:
-            result.further = ranking.wanted
-        result.named_document_ids = found(named, (candidate.hit.document_id for candidate in chosen))
-        result.chunks = [scored(candidate, explain=request.explain) for candidate in chosen]
-        await self._expand(result, chosen, settings, now, clock)
-        return result
+        return _Search(request, visible, groups, counting, settings, languages, query, lacking, self._now(), clock)
 
-    async def _filenames(self, request: SearchRequest, groups: Sequence[Group], now: float) -> FileNames:
-        if request.document_ids:
-            return FileNames({})  # the caller has already chosen files
-        return await self._files.of(groups, now, self._settings.read_timeout)
+    async def _files_in_question(self, search: _Search) -> _Files:
+        """Return the files that the question names; none where the caller has already chosen files."""
+        text = search.request.query
+        filenames = FileNames({})
+        if not search.request.document_ids:
+            filenames = await self._files.of(search.groups, search.now, self._settings.read_timeout)
+        effort = effort_of_naming(text, filenames)
+        named = await beside(effort, named_files, text, filenames)
+        return _Files(filenames, named, await beside(effort, missing_files, text, filenames))
 
-    async def _plan(
-        self, request: SearchRequest, understood: Query, settings: Effective, languages: Sequence[str],
-        groups: Sequence[Group], lacking: Sequence[Group], strategy: SearchStrategy.ValueType,
-        named: Sequence[NamedFile], now: float,
-    ) -> Plan:  # fmt: skip
+    async def _plan(self, search: _Search, strategy: SearchStrategy.ValueType, named: Sequence[NamedFile]) -> Plan:
+        request = search.request
+        words = await beside(len(request.query), understanding.lexical_query, search.query, search.languages)
         return Plan(
             text=request.query,
-            lexical_query=await beside(len(request.query), understanding.lexical_query, understood, languages),
-            groups=groups,
+            lexical_query=words,
+            groups=search.groups,
             filter=filter_of(request, named),
-            limit=depth(request.offset + settings.limit, self._settings.candidates),
+            limit=depth(request.offset + search.settings.limit, self._settings.candidates),
             dense=strategy in {_VECTOR, _HYBRID},
             lexical=strategy in {_FULLTEXT, _HYBRID},
-            now=now,
+            now=search.now,
             scope=request.scope,
             query_vector=request.query_vector,
-            by_words=frozenset(group.embedding_key for group in lacking),
+            by_words=frozenset(group.embedding_key for group in search.lacking),
             bounds=request.bounds,
         )
 
-    async def _ranked(self, ranking: Ranking, clock: Stopwatch) -> tuple[Ranking, list[Candidate]]:
+    async def _degradations(
+        self, search: _Search, findings: Findings, strategy: SearchStrategy.ValueType
+    ) -> list[Degradation]:
+        """Return what the search could not do: channels that failed, collections without vectors, unknown fields."""
+        made = findings.degradations
+        if search.lacking and strategy != _FULLTEXT:
+            made.append(own_vectors.by_words_only(search.lacking, searched=strategy == _HYBRID))
+        timeout = self._settings.read_timeout
+        return made + await unknown_fields(search.request.where, search.groups, self._store, search.now, timeout)
+
+    async def _rank(
+        self, search: _Search, plan: Plan, findings: Findings, strategy: SearchStrategy.ValueType, files: _Files
+    ) -> tuple[Ranking, list[Candidate]]:
         """Rank, with more candidates where equals of the last ones lack: the engine's choice among them varies.
 
         Returns the ranking that counts, and its page.
         """
+        text, language = search.request.query, search.query.language
+        affinity = await beside(len(text), affinities, text, language, files.filenames)
+        ranking = Ranking(
+            plan, findings, strategy, search.settings, affinity, files.named, search.request.offset,
+            self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
+        )  # fmt: skip
         while True:
-            ranked = await beside(steps.effort(ranking), steps.rank, ranking, clock)
+            ranked = await beside(steps.effort(ranking), steps.rank, ranking, search.clock)
             if not ranked.lacks:
                 break
             plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, MOST))
-            findings = await self._channels.run(plan, clock)
+            findings = await self._channels.run(plan, search.clock)
             if findings.degradations:
                 break
             ranking = replace(ranking, plan=plan, findings=findings)
         return ranking, ranked.page
 
-    async def _expand(
-        self, result: SearchResult, chosen: Sequence[Candidate], settings: Effective, now: float, clock: Stopwatch
-    ) -> None:
+    async def _expand(self, search: _Search, result: SearchResult, chosen: Sequence[Candidate]) -> None:
+        settings, timeout = search.settings, self._settings.read_timeout
         if not result.chunks or not (settings.neighbors or settings.resolve_parents):
             return
-        timeout = self._settings.read_timeout
-        with clock.step("expand"):
+        with search.clock.step("expand"):
             result.chunks = await expanded(
-                self._store, result.chunks, chosen, settings, now, timeout, result.degradations
+                self._store, result.chunks, chosen, settings, search.now, timeout, result.degradations
             )
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from footnote_retrieval.channels.speculation import Ahead
+from footnote_retrieval.channels.speculation import Speculation
 
 
 class Desk:
@@ -35,9 +35,9 @@ class Desk:
         return f"made of {answer}"
 
 
-async def known(keep: int = 1024) -> tuple[Ahead[str], Desk]:
+async def known(keep: int = 1024) -> tuple[Speculation[str], Desk]:
     """Return one that was given the same answer twice."""
-    ahead, desk = Ahead[str](keep), Desk()
+    ahead, desk = Speculation[str](keep), Desk()
     for _ in range(2):
         await ahead.run("q", desk.ask, desk.work)
     return ahead, desk
@@ -122,7 +122,7 @@ async def test_a_cancelled_caller_stops_the_work() -> None:
 
 
 async def test_old_questions_are_forgotten() -> None:
-    ahead, desk = Ahead[str](keep=2), Desk()
+    ahead, desk = Speculation[str](keep=2), Desk()
     for question in "xxyyzz":
         await ahead.run(question, desk.ask, desk.work)
     for question, early in (("z", True), ("x", False)):
@@ -137,7 +137,7 @@ async def test_old_questions_are_forgotten() -> None:
 
 
 async def test_work_that_may_not_begin_early_waits_for_the_answer() -> None:
-    desk, ahead = Desk(), Ahead[str]()
+    desk, ahead = Desk(), Speculation[str]()
     for _ in range(2):
         await ahead.run("q", desk.ask, desk.work, lambda known: known != "a")
     desk.begun.clear()

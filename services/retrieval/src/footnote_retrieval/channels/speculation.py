@@ -14,7 +14,7 @@ Answer = TypeVar("Answer")
 Result = TypeVar("Result")
 
 
-class Ahead(Generic[Answer]):
+class Speculation(Generic[Answer]):
     """Asks again each time, while working on the last answer; that result counts only if the new answer is equal.
 
     Results from an older answer are never returned, so they cannot show what the new answer forbids. Speculation starts
