@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup lock demo quick test test-all test-again test-store faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches clean
+.PHONY: setup lock demo quick test test-all test-again test-store faults polyglot apiserver lint format protos protos-lint protos-freeze bench bench-peers benches client clean
 
 $(VENV)/.installed: pyproject.toml libs/contracts/pyproject.toml requirements.lock libs/contracts/hatch_build.py libs/contracts/generate.py $(shell find protos -name '*.proto')
 	$(PYTHON) -m venv $(VENV)
@@ -104,6 +104,10 @@ bench-peers: setup
 # Each bench of a part, by pytest.
 benches: setup
 	$(BIN)/python -m pytest tests/bench -m bench -s
+
+# The Python client for threads, from the one for an event loop; a test says whether it is current.
+client: setup
+	$(BIN)/python libs/contracts/sync_client.py
 
 clean:
 	rm -rf $(VENV)

@@ -1,20 +1,28 @@
-"""The client for an event loop."""
+"""The client for an event loop.
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing
+The client for threads, `synchronous.py`, is generated from this file: `make client`.
+"""
+
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
-import grpc
-import grpc.aio
 from footnote_kit.edge import PATHS
-from footnote_kit.ending import Ending
 from footnote_kit.errors import FootnoteError, Internal
 
 from footnote.client.asking import is_last, is_settled, question
-from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Connection, Headers, connection
+from footnote.client.async_transport import (
+    CallError,
+    Transport,
+    closing,
+    each_off_the_loop,
+    off_the_loop,
+    opened,
+    pause,
+    response,
+)
+from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
 from footnote.client.failures import failure_of
 from footnote.client.repeating import Attempts, Retry, prepared
 from footnote.client.uploads import described, messages
@@ -35,14 +43,17 @@ from footnote.edge.v1.providers_pb2_grpc import ProvidersServiceStub
 from footnote.edge.v1.system_pb2_grpc import SystemServiceStub
 from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceStub
 
-Item = TypeVar("Item")
-
 
 class AsyncClient:
     """A deployment's public API, for one event loop: many tasks may share one client.
 
-    Options are those of `Client`. Make it where the loop runs; nothing is connected before the first call. Failures are
-    FootnoteErrors. ValueError for options that contradict.
+    `address` is HOST:PORT, or https://HOST:PORT with TLS; left out, FOOTNOTE_EDGE_ADDRESS, else 127.0.0.1:7100. The key
+    is `api_key`, or the line in `api_key_file`, or FOOTNOTE_API_KEY, or the line in the file of FOOTNOTE_API_KEY_FILE;
+    `tenant` and `user` are only for servers that ask for no key. `timeout` and `stream_timeout` are the seconds of a
+    call unless it says its own, repeats and pauses included. `ca_file`, `cert_file` and `key_file` are PEM files: whom
+    to trust, and with mTLS who calls. `headers` is asked for more metadata before each call.
+
+    Nothing is connected before the first call. Failures are FootnoteErrors. ValueError for options that contradict.
     """
 
     def __init__(
@@ -66,7 +77,7 @@ class AsyncClient:
             stream_timeout=stream_timeout, retry=retry, headers=headers, ca_file=ca_file, cert_file=cert_file,
             key_file=key_file,
         )  # fmt: skip
-        self._plain = self.connection.open_aio()
+        self._plain = opened(self.connection)
         self.channel = AsyncChannel(self._plain, self.connection)
         """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
         once = AsyncChannel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
@@ -105,7 +116,7 @@ class AsyncClient:
     ) -> AsyncIterator[AskResponse]:
         """Yield an answer's events as they come, `completed` last; leaving the loop cancels."""
         events = self.answers.Ask(question(asked, collections, conversation_id), timeout=timeout)
-        async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+        async with closing(events) as open_events:
             async for event in open_events:
                 yield event
 
@@ -128,7 +139,7 @@ class AsyncClient:
         while True:
             try:
                 events = self._once.Ask(request, timeout=attempts.remaining())
-                async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+                async with closing(events) as open_events:
                     async for event in open_events:
                         if is_last(event):
                             return event.completed
@@ -150,12 +161,12 @@ class AsyncClient:
 
         A Path names the file itself; bytes need a `filename`. OSError where the file cannot be read.
         """
-        first = await asyncio.to_thread(described, content, collection, filename, metadata)
+        first = await off_the_loop(described, content, collection, filename, metadata)
         attempts = self._attempts(timeout)
         while True:
             try:
                 result: UploadDocumentResponse = await self._documents.UploadDocument(
-                    _off_the_loop(messages(content, first)), timeout=attempts.remaining()
+                    each_off_the_loop(messages(content, first)), timeout=attempts.remaining()
                 )
             except FootnoteError as failure:
                 await _wait(attempts, failure)
@@ -169,7 +180,7 @@ class AsyncClient:
         while True:
             try:
                 events = self._documents.WatchDocument(request, timeout=attempts.remaining())
-                async with aclosing(events) as open_events:  # type: ignore[type-var]  # a generator of ours
+                async with closing(events) as open_events:
                     async for event in open_events:
                         attempts.begun_anew()
                         yield event
@@ -184,47 +195,14 @@ class AsyncClient:
 
 async def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
     """Wait before the next attempt; raise the failure when there is none."""
-    pause = attempts.pause(failure)
-    if pause is None:
+    seconds = attempts.pause(failure)
+    if seconds is None:
         raise failure from (cause or failure.__cause__)
-    await asyncio.sleep(pause)
+    await pause(seconds)
 
 
-async def _off_the_loop(items: Iterator[Item]) -> AsyncIterator[Item]:
-    """Yield what reads a file to make its next item."""
-    nothing = object()
-    while (item := await asyncio.to_thread(next, items, nothing)) is not nothing:
-        yield item  # type: ignore[misc]
-
-
-class AsyncChannel(grpc.aio.Channel):
+class AsyncChannel(Transport):
     """A channel for generated stubs whose calls have a deadline, the caller's key, repeats and typed errors."""
-
-    def __init__(self, plain: grpc.aio.Channel, wiring: Connection) -> None:
-        self._plain = plain
-        self._wiring = wiring
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self, grace: float | None = None) -> None:
-        """End the connection; calls in flight get `grace` seconds."""
-        await self._plain.close(grace)
-
-    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
-        """Return the state of the connection."""
-        return self._plain.get_state(try_to_connect)
-
-    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
-        """Wait until the connection is in another state."""
-        await self._plain.wait_for_state_change(last_observed_state)
-
-    async def channel_ready(self) -> None:
-        """Wait until it is connected."""
-        await self._plain.channel_ready()
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a unary method."""
@@ -255,13 +233,11 @@ class AsyncChannel(grpc.aio.Channel):
             sent, repeatable = (request, False) if streams_requests else prepared(method, request, wiring.retry)
             attempts = Attempts(wiring.retry, repeatable, timeout or usual)
             while True:
-                rpc = plain(sent, timeout=attempts.remaining(), metadata=wiring.metadata())
-                ending = Ending(rpc)
                 try:
-                    return await rpc
-                except grpc.aio.AioRpcError as error:
-                    cause = await ending.of(error)
-                await _wait(attempts, failure_of(cause, wiring.address), cause)
+                    return await response(plain, sent, attempts.remaining(), wiring.metadata())
+                except CallError as error:
+                    failure, cause = failure_of(error, wiring.address), error
+                await _wait(attempts, failure, cause)
 
         return call
 
@@ -278,11 +254,10 @@ class AsyncChannel(grpc.aio.Channel):
                     begun = True
                     yield item
                 return
-            except grpc.aio.AioRpcError as error:
-                cause = error
+            except CallError as error:
+                failure, cause = failure_of(error, wiring.address, begun=begun), error
             finally:
                 call.cancel()
-            failure = failure_of(cause, wiring.address, begun=begun)
             if begun:
                 raise failure from cause
             await _wait(attempts, failure, cause)

@@ -1,19 +1,27 @@
-"""The client for threads."""
+"""The client for threads, generated from `asynchronous.py`."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-import grpc
 from footnote_kit.edge import PATHS
 from footnote_kit.errors import FootnoteError, Internal
 
 from footnote.client.asking import is_last, is_settled, question
-from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Connection, Headers, connection
+from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
 from footnote.client.failures import failure_of
 from footnote.client.repeating import Attempts, Retry, prepared
+from footnote.client.sync_transport import (
+    CallError,
+    Transport,
+    closing,
+    each_off_the_loop,
+    off_the_loop,
+    opened,
+    pause,
+    response,
+)
 from footnote.client.uploads import described, messages
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.answers_pb2_grpc import AnswersServiceStub
@@ -66,7 +74,7 @@ class Client:
             stream_timeout=stream_timeout, retry=retry, headers=headers, ca_file=ca_file, cert_file=cert_file,
             key_file=key_file,
         )  # fmt: skip
-        self._plain = self.connection.open()
+        self._plain = opened(self.connection)
         self.channel = Channel(self._plain, self.connection)
         """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
         once = Channel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
@@ -104,7 +112,9 @@ class Client:
         timeout: float | None = None,
     ) -> Iterator[AskResponse]:
         """Yield an answer's events as they come, `completed` last; leaving the loop cancels."""
-        yield from self.answers.Ask(question(asked, collections, conversation_id), timeout=timeout)
+        events = self.answers.Ask(question(asked, collections, conversation_id), timeout=timeout)
+        with closing(events) as open_events:
+            yield from open_events
 
     def answer(
         self,
@@ -124,9 +134,11 @@ class Client:
         attempts = self._attempts(timeout, repeatable)
         while True:
             try:
-                for event in self._once.Ask(request, timeout=attempts.remaining()):
-                    if is_last(event):
-                        return event.completed
+                events = self._once.Ask(request, timeout=attempts.remaining())
+                with closing(events) as open_events:
+                    for event in open_events:
+                        if is_last(event):
+                            return event.completed
             except FootnoteError as failure:
                 _wait(attempts, failure)
             else:
@@ -145,12 +157,12 @@ class Client:
 
         A Path names the file itself; bytes need a `filename`. OSError where the file cannot be read.
         """
-        first = described(content, collection, filename, metadata)
+        first = off_the_loop(described, content, collection, filename, metadata)
         attempts = self._attempts(timeout)
         while True:
             try:
                 result: UploadDocumentResponse = self._documents.UploadDocument(
-                    messages(content, first), timeout=attempts.remaining()
+                    each_off_the_loop(messages(content, first)), timeout=attempts.remaining()
                 )
             except FootnoteError as failure:
                 _wait(attempts, failure)
@@ -160,15 +172,16 @@ class Client:
     def watch(self, document_id: str, *, timeout: float | None = None) -> Iterator[WatchDocumentResponse]:
         """Yield a document's changes until it is INDEXED, ERROR or deleted, over as many connections as it takes."""
         attempts = self._attempts(timeout)
+        request = WatchDocumentRequest(document_id=document_id)
         while True:
             try:
-                for event in self._documents.WatchDocument(
-                    WatchDocumentRequest(document_id=document_id), timeout=attempts.remaining()
-                ):
-                    attempts.begun_anew()
-                    yield event
-                    if is_settled(event):
-                        return
+                events = self._documents.WatchDocument(request, timeout=attempts.remaining())
+                with closing(events) as open_events:
+                    for event in open_events:
+                        attempts.begun_anew()
+                        yield event
+                        if is_settled(event):
+                            return
             except FootnoteError as failure:
                 _wait(attempts, failure)
 
@@ -178,36 +191,14 @@ class Client:
 
 def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
     """Wait before the next attempt; raise the failure when there is none."""
-    pause = attempts.pause(failure)
-    if pause is None:
+    seconds = attempts.pause(failure)
+    if seconds is None:
         raise failure from (cause or failure.__cause__)
-    time.sleep(pause)
+    pause(seconds)
 
 
-class Channel(grpc.Channel):
+class Channel(Transport):
     """A channel for generated stubs whose calls have a deadline, the caller's key, repeats and typed errors."""
-
-    def __init__(self, plain: grpc.Channel, wiring: Connection) -> None:
-        self._plain = plain
-        self._wiring = wiring
-
-    def subscribe(self, callback: Any, try_to_connect: bool = False) -> None:
-        """Tell `callback` of the connection's states."""
-        self._plain.subscribe(callback, try_to_connect)
-
-    def unsubscribe(self, callback: Any) -> None:
-        """Tell it no more."""
-        self._plain.unsubscribe(callback)
-
-    def close(self) -> None:
-        """End the connection."""
-        self._plain.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a unary method."""
@@ -239,8 +230,8 @@ class Channel(grpc.Channel):
             attempts = Attempts(wiring.retry, repeatable, timeout or usual)
             while True:
                 try:
-                    return plain(sent, timeout=attempts.remaining(), metadata=wiring.metadata())
-                except grpc.RpcError as error:
+                    return response(plain, sent, attempts.remaining(), wiring.metadata())
+                except CallError as error:
                     failure, cause = failure_of(error, wiring.address), error
                 _wait(attempts, failure, cause)
 
@@ -257,7 +248,7 @@ class Channel(grpc.Channel):
                     begun = True
                     yield item
                 return
-            except grpc.RpcError as error:
+            except CallError as error:
                 failure, cause = failure_of(error, wiring.address, begun=begun), error
             finally:
                 call.cancel()

@@ -1,0 +1,82 @@
+"""What the client for an event loop does in its own way; `sync_transport.py` has the same names for threads."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
+from contextlib import AbstractAsyncContextManager, aclosing
+from typing import Any, ParamSpec, Self, TypeVar
+
+import grpc
+import grpc.aio
+from footnote_kit.ending import Ending
+
+from footnote.client.connection import Connection
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+
+CallError = grpc.aio.AioRpcError
+"""What a failed call raises."""
+pause = asyncio.sleep
+
+
+def opened(connection: Connection) -> grpc.aio.Channel:
+    """Return a channel for the running event loop."""
+    return connection.open_aio()
+
+
+def closing(events: AsyncIterable[Item]) -> AbstractAsyncContextManager[AsyncIterable[Item]]:
+    """Return a context that ends a stream of this client's channel when it is left."""
+    return aclosing(events)  # type: ignore[type-var]  # a generator of ours
+
+
+async def off_the_loop(function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    """Return the result of a function that reads files."""
+    return await asyncio.to_thread(function, *args, **kwargs)
+
+
+async def each_off_the_loop(items: Iterable[Item]) -> AsyncIterator[Item]:
+    """Yield items, each of which reads a file."""
+    iterator, nothing = iter(items), object()
+    while (item := await asyncio.to_thread(next, iterator, nothing)) is not nothing:
+        yield item  # type: ignore[misc]
+
+
+async def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
+    """Return the response of one call; raises CallError with the status that the peer gave."""
+    rpc = plain(request, timeout=timeout, metadata=metadata)
+    ending = Ending(rpc)
+    try:
+        return await rpc
+    except CallError as error:
+        raise await ending.of(error) from None
+
+
+class Transport(grpc.aio.Channel):
+    """A channel that leaves the connection itself to a plain one."""
+
+    def __init__(self, plain: grpc.aio.Channel, wiring: Connection) -> None:
+        self._plain = plain
+        self._wiring = wiring
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self, grace: float | None = None) -> None:
+        """End the connection; calls in flight get `grace` seconds."""
+        await self._plain.close(grace)
+
+    def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
+        """Return the state of the connection."""
+        return self._plain.get_state(try_to_connect)
+
+    async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
+        """Wait until the connection is in another state."""
+        await self._plain.wait_for_state_change(last_observed_state)
+
+    async def channel_ready(self) -> None:
+        """Wait until the channel is connected."""
+        await self._plain.channel_ready()

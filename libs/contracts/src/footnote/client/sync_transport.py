@@ -1,0 +1,70 @@
+"""What the client for threads does in its own way; `async_transport.py` has the same names for an event loop."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from contextlib import closing as closed
+from typing import Any, ParamSpec, Self, TypeVar
+
+import grpc
+
+from footnote.client.connection import Connection
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Given = ParamSpec("Given")
+
+CallError = grpc.RpcError
+"""What a failed call raises."""
+pause = time.sleep
+
+
+def opened(connection: Connection) -> grpc.Channel:
+    """Return a channel for threads."""
+    return connection.open()
+
+
+def closing(events: Iterator[Item]) -> AbstractContextManager[Iterator[Item]]:
+    """Return a context that ends a stream of this client's channel when it is left."""
+    return closed(events)  # type: ignore[type-var]  # a generator of ours
+
+
+def off_the_loop(function: Callable[Given, Result], *args: Given.args, **kwargs: Given.kwargs) -> Result:
+    """Return the result of a function that reads files."""
+    return function(*args, **kwargs)
+
+
+def each_off_the_loop(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield items, each of which reads a file."""
+    yield from items
+
+
+def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
+    """Return the response of one call; raises CallError."""
+    return plain(request, timeout=timeout, metadata=metadata)
+
+
+class Transport(grpc.Channel):
+    """A channel that leaves the connection itself to a plain one."""
+
+    def __init__(self, plain: grpc.Channel, wiring: Connection) -> None:
+        self._plain = plain
+        self._wiring = wiring
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def subscribe(self, callback: Callable[..., Any], try_to_connect: bool = False) -> None:
+        """Call `callback` with each state of the connection."""
+        self._plain.subscribe(callback, try_to_connect)
+
+    def unsubscribe(self, callback: Callable[..., Any]) -> None:
+        """Stop these calls."""
+        self._plain.unsubscribe(callback)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._plain.close()
