@@ -6,6 +6,7 @@ import time
 import openpyxl
 import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, DeleteCollectionRequest
+from footnote.edge.v1.system_pb2 import GetTraceRequest
 from footnote.edge.v1.tables_pb2 import GetTableRequest, ListTablesRequest, QueryTablesRequest
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_SUPPORTED
 from footnote.types.v1.collection_pb2 import Collection
@@ -63,6 +64,9 @@ async def test_two_files_are_compared_with_footnotes_in_both(edge: EdgeClient) -
 
     done = await edge.answer("Quel est le poids total du stock dans production.xlsx ?", collections=["stocks"])
     assert all(one.basis != BASIS_COMPUTED for one in done.answer.citations)  # nothing there is a weight
+    spans = {one.name for one in (await edge.stub.GetTrace(GetTraceRequest(trace_id=done.trace_id))).spans}
+    assert any("ComputeAnswer" in name for name in spans)
+    assert not any("WriteTableQuery" in name for name in spans)  # there is no model to write one
 
     (table,) = (await edge.stub.ListTables(ListTablesRequest(document_id=book.id))).tables
     assert (table.name, table.rows) == ("Stocks", ROWS)

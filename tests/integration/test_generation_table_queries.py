@@ -70,3 +70,10 @@ async def test_the_built_in_model_writes_none(model: ModelServer, stub: Generati
     assert not model.seen
     with pytest.raises(InvalidArgument):
         await stub.WriteTableQuery(asked(tables=[]))
+
+
+@pytest.mark.parametrize("provider", ["builtin", "openai"])
+async def test_settings_say_whether_a_model_answers(stub: GenerationServiceStub, provider: str) -> None:
+    settings = GenerationSettings(provider=provider)
+    request = pb.ResolveSettingsRequest(scope=SCOPE, generation=settings, bounds=TextBounds())
+    assert (await stub.ResolveSettings(request)).without_model == (provider == "builtin")

@@ -134,7 +134,10 @@ class Servicer(GenerationServiceServicer):
         window, room, epoch = self._windows.of(provider, model)
         epoch_metadata.send(context, Epochs(epoch))
         return pb.ResolveSettingsResponse(
-            generation=settings, context_window=window, answer_tokens=settings.max_tokens + room
+            generation=settings,
+            context_window=window,
+            answer_tokens=settings.max_tokens + room,
+            without_model=provider.id == "builtin",
         )
 
     async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:

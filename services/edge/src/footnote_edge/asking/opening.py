@@ -15,6 +15,7 @@ from footnote_edge.asking import thread as threads
 from footnote_edge.asking.precedence import settings_of
 from footnote_edge.asking.question import Draft, Question, QuestionSettings
 from footnote_edge.asking.thread import Past, Thread, still_there
+from footnote_edge.asking.windows import Window
 
 
 async def open_question(question: Question) -> Draft:
@@ -81,12 +82,12 @@ async def _history(question: Question) -> Past:
     return await threads.of_conversation(messages, question.scope, conversation_id, most, before)
 
 
-async def _window(question: Question, settings: Awaitable[QuestionSettings]) -> tuple[int, int]:
+async def _window(question: Question, settings: Awaitable[QuestionSettings]) -> Window:
     counting = await settings
     try:
         return await question.window(counting.model, counting.bounds)
     except FootnoteError:
-        return 0, 0  # the generation call will report the error
+        return Window()  # the generation call will report the error
 
 
 async def _record(

@@ -20,7 +20,7 @@ from footnote_edge.asking.timings import degrades
 async def build_prompt(question: Question, draft: Draft) -> Draft:
     """Build the prompt. A reranker that cannot be used is left out, unless the caller has named it."""
     settings = await draft.settings
-    context_window, answer_tokens = await draft.window
+    window = await draft.window
     request = BuildPromptRequest(
         scope=question.scope,
         question=draft.text,
@@ -33,8 +33,8 @@ async def build_prompt(question: Question, draft: Draft) -> Draft:
         without_sources=draft.found.blind,
         documents_unavailable=draft.found.blind and wants_search(question, draft),
         instructions=question.request.instructions,
-        context_window=context_window,
-        answer_tokens=answer_tokens,
+        context_window=window.total,
+        answer_tokens=window.answer,
         bounds=settings.bounds,
     )
     try:

@@ -24,7 +24,7 @@ from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
-from footnote_edge.asking.windows import Windows
+from footnote_edge.asking.windows import Window, Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
@@ -139,8 +139,8 @@ class Question:
             return self.regeneration.question_id
         return self.claim.id_of("question")
 
-    async def window(self, model: GenerationSettings, bounds: TextBounds) -> tuple[int, int]:
-        """Return a model's context window and answer size in tokens, 0 where unknown.
+    async def window(self, model: GenerationSettings, bounds: TextBounds) -> Window:
+        """Return a model's window.
 
         Raises FootnoteError where the model may not read texts with these bounds, or cannot be looked up.
         """
@@ -184,8 +184,7 @@ class Draft:
     settings: asyncio.Task[QuestionSettings]
     recording: asyncio.Task[None]
     """The storing of the question."""
-    window: asyncio.Task[tuple[int, int]]
-    """The model's context window and answer size in tokens, 0 where unknown."""
+    window: asyncio.Task[Window]
 
     plan: PlanQueryResponse = field(default_factory=PlanQueryResponse)
     text: str = ""

@@ -38,8 +38,7 @@ async def compute(question: Question, draft: Draft) -> Draft:
 
     The words of a question ask for tables; for any other, a model may write a statement where the best passage is one.
     """
-    has_model = bool((await draft.window)[0])
-    by_model = has_model and computed.begins_with_table(draft.found.chunks)
+    by_model = bool((await draft.window).total) and computed.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or by_model):
         return draft
     computation, usage = await _computed(question, draft)
@@ -61,9 +60,9 @@ async def compute(question: Question, draft: Draft) -> Draft:
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation, Usage]:
     """Return what the found documents' tables give, and what a model's part in it cost.
 
-    The words of the question are read first. Where they do not tell, the answering model writes a statement, and
-    repairs it once. Empty where nothing is computed. A third-party stage may have no tables, or write no statements;
-    that is no degradation.
+    The words of the question are read first. Where they do not tell, the answering model, if there is one, writes a
+    statement, and repairs it once. Empty where nothing is computed. A third-party stage may have no tables, or write
+    no statements; that is no degradation.
     """
     usage = Usage()
     documents = computed.documents_of(draft.found.chunks)
@@ -76,7 +75,7 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation,
     try:
         answer = await _ask_tables(question, request)
         tables = answer.tables
-        for _ in range(_WRITINGS):
+        for _ in range(_WRITINGS if (await draft.window).is_model else 0):
             if answer.computation.confirmed or answer.computation.mixed or not (answer.tables or answer.problem):
                 break
             written = await _write_query(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple
 
 from footnote.generation.v1 import generation_service_pb2 as generation
 from footnote_kit.caches import EpochCache
@@ -13,7 +13,14 @@ from footnote_edge.ports import Stages
 
 _MOST_KEPT = 1024
 
-_Room: TypeAlias = tuple[int, int]
+
+class Window(NamedTuple):
+    """What a model reads and writes together, and what an answer may take of it, in tokens; 0 where unknown."""
+
+    total: int = 0
+    answer: int = 0
+    is_model: bool = False
+    """Whether a model answers, and so could write a statement over tables."""
 
 
 class Windows:
@@ -24,14 +31,14 @@ class Windows:
 
     def __init__(self, stages: Stages, epochs: EpochReader) -> None:
         self._generation = stages.generation
-        self._cached: EpochCache[bytes, _Room] = EpochCache(epochs, _MOST_KEPT)
+        self._cached: EpochCache[bytes, Window] = EpochCache(epochs, _MOST_KEPT)
 
-    async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> tuple[int, int]:
-        """Return a model's total tokens and answer tokens, 0 where unknown; raises a refusal's error."""
+    async def of(self, request: generation.ResolveSettingsRequest, timeout: float) -> Window:
+        """Return a model's window; raises a refusal's error."""
         key = request.SerializeToString(deterministic=True)
         if (cached := self._cached.get(key)) is not None:
             return cached
         answer, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
-        room = (int(answer.context_window), int(answer.answer_tokens))
-        self._cached.keep(key, epochs.epoch, room)
-        return room
+        window = Window(int(answer.context_window), int(answer.answer_tokens), not answer.without_model)
+        self._cached.keep(key, epochs.epoch, window)
+        return window
