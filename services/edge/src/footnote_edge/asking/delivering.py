@@ -46,7 +46,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
         await store_partial(question, draft, said, error)
         raise
     except (asyncio.CancelledError, GeneratorExit):
-        question.tools.keeper.beside(store_partial(question, draft, said, None))
+        question.tools.keeper.in_background(store_partial(question, draft, said, None))
         raise
     yield question.timings.ended(PIPELINE_STAGE_GENERATION)
     answered.answer.warnings.extend(draft.warnings)

@@ -47,7 +47,7 @@ class Keeper:
         self._answers = answers
         self._jobs = jobs
 
-    def beside(self, work: Coroutine[Any, Any, None]) -> None:
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Finish a store in the background after its caller has left; an error is logged."""
         self._jobs.beside(_logged(work))
 

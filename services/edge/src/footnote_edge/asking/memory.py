@@ -33,7 +33,7 @@ async def recall_memory(question: Question, draft: Draft) -> Remembered:
     settings = await draft.settings
     with question.timings.timed(PIPELINE_STAGE_RETRIEVAL, "memory"):
         if question.replayed is not None:
-            found = await question.tools.recall.again(question.scope, question.replayed.memory_message_ids)
+            found = await question.tools.recall.of_answer(question.scope, question.replayed.memory_message_ids)
         else:
             found = await question.tools.recall.search(
                 question.scope,

@@ -34,8 +34,8 @@ async def close_question(question: Question, draft: Draft) -> None:
     unrecorded = not draft.recording.done()
     await question.tasks.cancel()
     if unrecorded:
-        again = _record(question, draft.thread.conversation, lambda: settings_of(question, draft.thread))
-        question.tools.keeper.beside(again)
+        recording = _record(question, draft.thread.conversation, lambda: settings_of(question, draft.thread))
+        question.tools.keeper.in_background(recording)
 
 
 async def _thread(question: Question) -> Thread:

@@ -89,7 +89,7 @@ class Recall:
             _log.info("rag_context_built", **fields, **_figures(found, began))
         return found
 
-    async def again(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
+    async def of_answer(self, scope: Scope, message_ids: Sequence[str]) -> retrieval.SearchMemoryResponse:
         """Return an earlier answer's memory messages as context, as far as they exist and are readable."""
         if not message_ids:
             return retrieval.SearchMemoryResponse(enabled=False)
