@@ -166,7 +166,7 @@ MORE: Mapping[str, Call] = {
 # What takes a name, an address, a code or an id first, never a text; or does no work on it but to send it on.
 NOT_TEXTS = frozenset(
     # The first thirteen are not timed yet: they take more than a text, or one that is bounded before them.
-    """footnote_ingestion.tables.accounting.doubts footnote_ingestion.tables.recomputed.recomputed
+    """footnote_ingestion.tables.accounting.discrepancies footnote_ingestion.tables.recomputed.recomputed
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
     footnote_ingestion.parsers.hyphens.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.forms.read

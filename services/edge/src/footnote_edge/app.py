@@ -38,7 +38,7 @@ from footnote_edge.collections.bounds import Bounds
 from footnote_edge.composition import Rooms, build_rooms
 from footnote_edge.conversations.feedback import FeedbackBook
 from footnote_edge.conversations.ports import Forgetting
-from footnote_edge.documents.adaptive_polling import Seldom
+from footnote_edge.documents.adaptive_polling import AdaptivePolling
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
@@ -160,7 +160,7 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
             base.names,
             MissingVectors(base.stages, settings.watch_poll_seconds / 2, call),
             base.bus,
-            Seldom(settings.watch_poll_seconds, alone=work.jobs.alone),
+            AdaptivePolling(settings.watch_poll_seconds, alone=work.jobs.alone),
             settings.watch_poll_seconds,
             settings.watch_lifetime_seconds,
         ),

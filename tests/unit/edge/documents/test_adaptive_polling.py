@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from footnote_edge.documents.adaptive_polling import MOST_TIMES, Due, Seldom
+from footnote_edge.documents.adaptive_polling import MOST_TIMES, AdaptivePolling, PollTimer
 
 
 class Clock:
@@ -13,7 +13,7 @@ class Clock:
         return self.now
 
 
-def looks(due: Due, clock: Clock, seconds: int, works_here: bool = False) -> list[int]:
+def looks(due: PollTimer, clock: Clock, seconds: int, works_here: bool = False) -> list[int]:
     """Return the seconds at which it looks while nothing moves, asked ten times a second."""
     found = []
     for tenth in range(seconds * 10):
@@ -25,7 +25,7 @@ def looks(due: Due, clock: Clock, seconds: int, works_here: bool = False) -> lis
 
 def test_alone_it_looks_at_once_and_then_ever_more_seldom() -> None:
     clock = Clock()
-    found = looks(Seldom(1.0, alone=True, clock=clock).begin(), clock, 40)
+    found = looks(AdaptivePolling(1.0, alone=True, clock=clock).begin(), clock, 40)
     pauses = [after - before for before, after in itertools.pairwise(found)]
     assert found[0] == 0
     assert pauses[:4] == [1, 2, 4, 8]
@@ -35,14 +35,14 @@ def test_alone_it_looks_at_once_and_then_ever_more_seldom() -> None:
 @pytest.mark.parametrize(("here", "least"), [(False, 19), (True, 4)])
 def test_with_other_replicas_only_who_works_here_is_believed(here: bool, least: int) -> None:
     clock = Clock()
-    found = looks(Seldom(1.0, alone=False, clock=clock).begin(), clock, 20, works_here=here)
+    found = looks(AdaptivePolling(1.0, alone=False, clock=clock).begin(), clock, 20, works_here=here)
     assert len(found) >= least
     assert here == (len(found) < 8)
 
 
 def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
     clock = Clock()
-    due = Seldom(1.0, alone=True, clock=clock).begin()
+    due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
     looks(due, clock, 20)
     assert not due.look(99.0)
     clock.now += 0.2
@@ -53,7 +53,7 @@ def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
 
 def test_whoever_must_know_now_looks_now() -> None:
     clock = Clock()
-    due = Seldom(1.0, alone=True, clock=clock).begin()
+    due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
     assert due.look(99.0)
     assert not due.look(99.0)
     due.now()

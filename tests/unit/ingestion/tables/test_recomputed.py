@@ -12,7 +12,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables.collected import CellData, RowData
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Archive, Engine, Session
-from footnote_ingestion.tables.jobs import Kept, OwnRows
+from footnote_ingestion.tables.jobs import KeptTables, OwnRows
 from footnote_ingestion.tables.recomputed import same
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
@@ -25,7 +25,7 @@ def engine(tmp_path: Path) -> Iterator[tuple[Engine, Path]]:
     session = Session(tmp_path / "session", 256 << 20)
     file, archive = tmp_path / "stock.csv", tmp_path / "stock.zip"
     file.write_text(ROWS)
-    with Kept(session) as kept:
+    with KeptTables(session) as kept:
         parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
         assert kept.finish()
         archive.write_bytes(b"".join(part for _, part in kept.parts()))
@@ -68,7 +68,7 @@ def test_a_header_or_text_is_never_code_of_the_second_engine(tmp_path: Path) -> 
     file, archive = tmp_path / "odd.csv", tmp_path / "odd.zip"
     header = 'a"] or __import__("os").abort() or scope["x'
     file.write_text('"{}";Units\n'.format(header.replace('"', '""')) + "".join(f"it's {n};{n}\n" for n in range(1, 9)))
-    with Kept(session) as kept:
+    with KeptTables(session) as kept:
         parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
         kept.finish()
         archive.write_bytes(b"".join(part for _, part in kept.parts()))

@@ -7,7 +7,7 @@ GROWTH, MOST_TIMES = 2.0, 8.0
 """Growth factor of the interval, and its maximum as a multiple of the shortest, where all changes are local."""
 
 
-class Due:
+class PollTimer:
     """The polling timer of one watch."""
 
     def __init__(self, least: float, *, alone: bool, clock: Callable[[], float]) -> None:
@@ -38,7 +38,7 @@ class Due:
         self._looked = float("-inf")
 
 
-class Seldom:
+class AdaptivePolling:
     """Makes polling timers: every `least` seconds, at longer intervals if this process is `alone` with its jobs."""
 
     def __init__(self, least: float, *, alone: bool, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,6 +46,6 @@ class Seldom:
         self._alone = alone
         self._clock = clock
 
-    def begin(self) -> Due:
+    def begin(self) -> PollTimer:
         """Return the timer of a new watch; its first poll is due at once."""
-        return Due(self._least, alone=self._alone, clock=self._clock)
+        return PollTimer(self._least, alone=self._alone, clock=self._clock)

@@ -24,13 +24,13 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.documents.adaptive_polling import Due, Seldom
+from footnote_edge.documents.adaptive_polling import AdaptivePolling, PollTimer
 from footnote_edge.documents.documents import Documents, is_final
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polls import SharedLooks
 from footnote_edge.documents.public import document_of
 from footnote_edge.jobs.changes import Changes, Feed
-from footnote_edge.jobs.progress import Pace, ProgressBus, Watcher
+from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 
 ROUNDS_PER_SECOND = 20.0
 """Updates per second for all watches of one key together; with many watches each gets fewer."""
@@ -58,7 +58,7 @@ class Watch:
         names: CollectionNames,
         missing: MissingVectors,
         bus: ProgressBus,
-        seldom: Seldom,
+        polling: AdaptivePolling,
         poll_seconds: float,
         lifetime: float,
     ) -> None:
@@ -68,7 +68,7 @@ class Watch:
         self._names = names
         self._missing = missing
         self._bus = bus
-        self._seldom = seldom
+        self._polling = polling
         self._poll = poll_seconds
         self._lifetime = lifetime
         fresh = poll_seconds / 2
@@ -86,7 +86,7 @@ class Watch:
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
         document = Document()
-        due, pace = self._seldom.begin(), Pace()
+        due, pace = self._polling.begin(), RemainingTime()
         with self._bus.watching(document_id) as watcher:
             while time.monotonic() < end:
                 try:
@@ -127,7 +127,7 @@ class Watch:
             (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
         teller = _Teller(self._bus)
         teller.missing = await self._missing.of(scope, collection_id)
-        due = self._seldom.begin()
+        due = self._polling.begin()
         with self._bus.watching(collection_id) as watcher:
             told = 0
             async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
@@ -170,7 +170,7 @@ class Watch:
                 ended=pb.WatchEnded(reason=reason), resume_token=position_token(scope, bound, (since,))
             )
 
-    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: Due) -> Changes:
+    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: PollTimer) -> Changes:
         """Return local news, or all changes if a poll is due."""
         await self._may_read(scope, collection_id)
         told = watcher.told()
@@ -186,7 +186,7 @@ class Watch:
     async def _may_read(self, scope: Scope, collection_id: str) -> None:
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
 
-    async def _get(self, scope: Scope, document_id: str, known: Document, watcher: Watcher, due: Due) -> Document:
+    async def _get(self, scope: Scope, document_id: str, known: Document, watcher: Watcher, due: PollTimer) -> Document:
         """Return a document in its latest state or a newer one, if the caller may read it; raises NotFound."""
 
         async def look() -> Document:
@@ -231,7 +231,7 @@ class _Teller:
         self.at_work: set[str] = set()
         self.missing: Mapping[str, int] = {}
         """Number of vectors that documents lack, by their id, at the latest count."""
-        self.lacking: dict[str, Pace] = {}
+        self.lacking: dict[str, RemainingTime] = {}
         """Documents that were reported with vectors missing, by id."""
         self.collection = ""
         """Name of the documents' collection."""
@@ -276,9 +276,9 @@ class _Teller:
             # It ended after the latest count.
             missing = progress.chunks_without_vector
         if missing:
-            set_missing(progress, missing, self.lacking.setdefault(document.id, Pace()))
+            set_missing(progress, missing, self.lacking.setdefault(document.id, RemainingTime()))
         else:
-            set_missing(progress, 0, self.lacking.pop(document.id, Pace()))
+            set_missing(progress, 0, self.lacking.pop(document.id, RemainingTime()))
         return progress
 
     def _forget(self) -> None:
@@ -306,7 +306,7 @@ def progress_of(bus: ProgressBus, document: Document) -> Progress:
     return progress
 
 
-def set_missing(progress: Progress, missing: int, pace: Pace) -> None:
+def set_missing(progress: Progress, missing: int, pace: RemainingTime) -> None:
     """Write how many vectors an INDEXED document lacks, and the time until it has them."""
     progress.chunks_without_vector = missing
     progress.chunks_embedded = max(0, progress.chunks_stored - missing)

@@ -103,12 +103,12 @@ class Jobs:
             _log.warning("database_waited_for", database="jobs", seconds=round(ends - time.monotonic()))
             await asyncio.sleep(_PAUSES.pause(failed))
         often = self._settings.queue_polling_seconds
-        seldom = max(0.25, often)
+        rarely = max(0.25, often)
         if self.alone:  # otherwise all replicas share one interval, and each knows only its own work
             documents, background, operations = queues
-            await self._pace(documents, often, seldom)
-            await self._pace(background, seldom, 4 * seldom)
-            await self._pace(operations, seldom, 2 * seldom)
+            await self._pace(documents, often, rarely)
+            await self._pace(background, rarely, 4 * rarely)
+            await self._pace(operations, rarely, 2 * rarely)
         await self._records.start()
         if not self.alone:  # a file ledger has one replica, which resumes its own jobs at start
             await self._leases.start()
@@ -132,7 +132,7 @@ class Jobs:
         # belong.
         DBOS.launch()
         limit, often = self._settings.document_concurrency, self._settings.queue_polling_seconds
-        seldom = max(0.25, often)
+        rarely = max(0.25, often)
         # One partition per tenant, drawn in random order: a tenant's thousand files do not block another tenant's one.
         documents = await DBOS.register_queue_async(
             DOCUMENTS,
@@ -144,14 +144,14 @@ class Jobs:
         background = await DBOS.register_queue_async(
             BACKGROUND,
             worker_concurrency=self._settings.background_concurrency,
-            polling_interval_sec=seldom,
+            polling_interval_sec=rarely,
             on_conflict="always_update",
         )
         operations = await DBOS.register_queue_async(
             OPERATIONS,
             worker_concurrency=MOST_AT_WORK,
             partition_worker_concurrency=self._settings.operation_concurrency,
-            polling_interval_sec=seldom,
+            polling_interval_sec=rarely,
             on_conflict="always_update",
         )
         return documents, background, operations

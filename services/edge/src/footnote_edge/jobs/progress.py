@@ -70,7 +70,7 @@ class Watcher:
         return moved
 
 
-class Pace:
+class RemainingTime:
     """Estimates the remaining time of work from its speed so far."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class Reading:
 
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
-        self._pace = Pace()
+        self._pace = RemainingTime()
         self._blocks = 0
 
     def pages(self, read: int, total: int) -> None:

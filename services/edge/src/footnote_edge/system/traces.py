@@ -18,7 +18,7 @@ _EDGE = "footnote-edge"
 
 Replicas = Callable[[str], AbstractAsyncContextManager[Sequence[Any]]]
 """The telemetry service of each replica of a stage."""
-Kept = list[Sequence[TraceSpan] | None]
+SpanBatches = list[Sequence[TraceSpan] | None]
 """Spans by replica, None for one that was not reached."""
 
 
@@ -48,7 +48,7 @@ class Traces:
             self._questions.ask(request),
             asyncio.gather(*(self._of(name, request) for name in STAGE_NAMES)),
         )
-        kept: list[Kept] = [[own, *edges], *others]
+        kept: list[SpanBatches] = [[own, *edges], *others]
         for name, of_replicas in zip(("edge", *STAGE_NAMES), kept, strict=True):
             if None in of_replicas:
                 missing.append(name)
@@ -61,7 +61,7 @@ class Traces:
         spans = sorted(found.values(), key=lambda span: (span.start_time.ToNanoseconds(), span.span_id))
         return spans, missing
 
-    async def _of(self, stage: str, request: GetTraceRequest) -> Kept:
+    async def _of(self, stage: str, request: GetTraceRequest) -> SpanBatches:
         """Return the spans of each replica of a stage, None for one that was not reached."""
         try:
             async with self._replicas(stage) as stubs:

@@ -37,7 +37,7 @@ _NEEDS: tuple[tuple[type[exp.Expr], tuple[str, ...]], ...] = (
 
 
 @dataclass(slots=True)
-class Doubts:
+class Discrepancies:
     """Words of the question that the statement leaves out, and parts of it that the question does not name."""
 
     left_out: list[str] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Doubts:
         ]
 
 
-def doubts(
+def discrepancies(
     question: str, tree: exp.Expr, subjects: Sequence[Subject], others: Sequence[Subject], words: Locale
-) -> Doubts:
+) -> Discrepancies:
     """Return what remains over of a question and a checked statement.
 
     `subjects` are the tables that the statement reads, `others` those that it could have read.
     """
-    return _Accounting(forms.tokens(question), tree, subjects, others, words).doubts()
+    return _Accounting(forms.tokens(question), tree, subjects, others, words).discrepancies()
 
 
 class _Accounting:
@@ -79,9 +79,9 @@ class _Accounting:
         self._others = others
         self._stop = {fold(word) for word in STOP_WORDS.get(words.code, ())}
         self._taken: set[int] = set()
-        self._found = Doubts()
+        self._found = Discrepancies()
 
-    def doubts(self) -> Doubts:
+    def discrepancies(self) -> Discrepancies:
         self._files()
         said = self._forms()
         self._texts()
@@ -258,6 +258,6 @@ def _is_date(node: exp.Expr) -> bool:
     return isinstance(node.parent, exp.Cast) and node.parent.is_type("date", "timestamp")
 
 
-def least(found: Iterable[Doubts]) -> Doubts:
-    """Return the fewest doubts, of the readings in several languages."""
+def least(found: Iterable[Discrepancies]) -> Discrepancies:
+    """Return the fewest discrepancies, of the readings in several languages."""
     return min(found, key=len)

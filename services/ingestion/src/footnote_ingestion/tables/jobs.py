@@ -36,7 +36,7 @@ _PART = 1024 * 1024
 _MOST_TABLES = 50
 
 
-class Kept:
+class KeptTables:
     """Collects the tables of a file being parsed. Problems with tables never fail the file."""
 
     def __init__(self, session: Session) -> None:

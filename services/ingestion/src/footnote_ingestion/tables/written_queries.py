@@ -89,7 +89,9 @@ class WrittenQuery:
         words = read[0] if read else locales.choose(locale)
         subjects = [self._subject(table) for table in tables]
         others = [self._subject(table) for table in self._engine.tables if table not in tables]
-        found = accounting.least(accounting.doubts(question, tree, subjects, others, one) for one in read or [words])
+        found = accounting.least(
+            accounting.discrepancies(question, tree, subjects, others, one) for one in read or [words]
+        )
         computation.doubts.extend(found.said(words))
         computation.cells.extend(shown.cells_of(one.table, one.column.number, one.rows) for one in used)
         unit = next(

@@ -33,7 +33,7 @@ from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
 from footnote_ingestion.tables.engine import Session
-from footnote_ingestion.tables.jobs import Kept, answered
+from footnote_ingestion.tables.jobs import KeptTables, answered
 from footnote_ingestion.worker import sandbox, wire
 from footnote_ingestion.worker.isolation import Measures, Plan
 
@@ -111,7 +111,7 @@ def run(job: wire.Job, frames: _Frames, session: Session) -> None:
         if job.action == "tables":
             frames.send(wire.DONE, answered(job.question, job.archives, session))
             return
-        with Kept(session) as kept:
+        with KeptTables(session) as kept:
             out = BlockWriter(kept.before(frames.block), job.limits, frames.pages)
             properties = parser_for(job.document_type).parse(path, out, job.limits)
             if not out.block_count:
