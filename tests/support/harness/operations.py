@@ -11,6 +11,7 @@ from footnote.edge.v1 import documents_pb2 as docs
 from footnote.types.v1.collection_pb2 import (
     ACCESS_READ,
     SEARCH_STRATEGY_FULLTEXT,
+    VISIBILITY_PRIVATE,
     ChunkingSettings,
     Collection,
     CollectionSettings,
@@ -78,8 +79,8 @@ class Lane(OwnVectors):
 
     async def _share(self, step: Step) -> bool:
         user = f"user-{step.number}"
-        changed = Collection(grants=[Grant(user_id=user, access=ACCESS_READ)])
-        return await self._change(step, changed, "grants", lambda one: one.grantee, user)
+        changed = Collection(visibility=VISIBILITY_PRIVATE, grants=[Grant(user_id=user, access=ACCESS_READ)])
+        return await self._change(step, changed, "visibility,grants", lambda one: one.grantee, user)
 
     async def _resize(self, step: Step) -> bool:
         size = SIZES[step.number % 2]
@@ -104,7 +105,7 @@ class Lane(OwnVectors):
         if where is None:
             return False
         request = collections.UpdateCollectionRequest(
-            collection=where.id, resource=changed, update_mask=FieldMask(paths=[path])
+            collection=where.id, resource=changed, update_mask=FieldMask(paths=path.split(","))
         )
         told = await self._caller.tell(
             step, lambda: self._caller.call("UpdateCollection", request), abandon=step.abandon
