@@ -51,6 +51,7 @@ ONLY: dict[str, set[str]] = {
     "dulwich": _SOURCES,
     "feedparser": _SOURCES,
     "httpcore2": _SOURCES,
+    "watchdog": _SOURCES,
     "cryptography": {"edge", "ingestion"},
     "sqlalchemy": _DATABASES,
     "aiosqlite": _DATABASES,

@@ -170,9 +170,9 @@ async def test_a_folder_that_is_away_keeps_what_it_had(edge: EdgeStub, world: Wo
     source = await begin(edge, folder)
     away(folder)
     done = await kept.sync(edge, source)
-    assert (done.state, done.error.message) == (ops.OPERATION_STATE_FAILED, "The folder is not there.")
+    assert (done.state, done.error.message) == (ops.OPERATION_STATE_FAILED, "The folder does not exist.")
     now = await kept.get(edge, source)
-    assert (now.state, now.error.message) == (pb.SOURCE_STATE_AWAY, "The folder is not there.")
+    assert (now.state, now.error.message) == (pb.SOURCE_STATE_AWAY, "The folder does not exist.")
     assert now.HasField("away_since")
     assert kept.contents(world) == {"a.txt": b"first"}
     since = now.away_since.ToDatetime()

@@ -82,6 +82,7 @@ METRICS: dict[str, tuple[str, str]] = {
     ),
     "footnote.edge.sources.bytes": ("By", "Bytes fetched from sources, by kind"),
     "footnote.edge.sources.age": ("s", "Longest time since a source that is not paused was in step"),
+    "footnote.edge.sources.watched": ("{source}", "Sources whose changes this replica notices at once"),
     "footnote.edge.jobs.waiting": (
         "{document}",
         "Documents accepted and not yet at an end; the same from every replica",

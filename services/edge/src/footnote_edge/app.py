@@ -62,6 +62,7 @@ from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.remembering import Remembering
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
+from footnote_edge.sources.watching import LOOK as WATCH_LOOK
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -207,6 +208,7 @@ def _rounds(rooms: Rooms) -> tuple[PeriodicTasks, ...]:
         every("leftovers", leftovers.look, settings.leftovers_seconds, scope=SYSTEM),
         every("memory", Remembering(history.conversations, jobs).look, settings.reconcile_seconds),
         every("sources", library.sources.schedule.look, settings.source_look_seconds),
+        every("source-watches", library.sources.watching.look, WATCH_LOOK),
         every("source-keys", library.sources.schedule.rekey, _SWEEP_SECONDS),
         every("backlog", backlog.look, settings.backlog_seconds, scope=SYSTEM),
         *(() if base.database.is_sqlite else system.questions.rounds),  # a SQLite database belongs to one process

@@ -229,6 +229,9 @@ class Settings(BaseSettings):
     source_item_bytes: int = Field(default=100 * 1024 * 1024, ge=1024, description="Longest item of a source.")
     source_items: int = Field(default=100_000, ge=1, description="Most items of one source.")
     source_timeout_seconds: float = Field(default=30.0, gt=0, description="How long a source may be silent.")
+    source_watches: int = Field(
+        default=32, ge=0, description="Folders that are watched for changes at once; 0 leaves them to their schedules."
+    )
     source_look_seconds: float = Field(
         default=5.0, gt=0, description="How often sources are looked at whose time may have come."
     )

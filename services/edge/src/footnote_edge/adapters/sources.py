@@ -150,6 +150,13 @@ class SourceTable:
         async with self._sessions() as session:
             return [record(StoredSource, row) for row in await session.scalars(query)]
 
+    async def watchable(self, kinds: Collection[str], limit: int) -> list[StoredSource]:
+        """Return active sources of some kinds, by id: the same ones each time."""
+        mine = (SourceRow.kind.in_(kinds), SourceRow.paused.is_(False), SourceRow.deleting.is_(False))
+        query = select(SourceRow).where(*mine).order_by(SourceRow.id).limit(limit)
+        async with self._sessions() as session:
+            return [record(StoredSource, row) for row in await session.scalars(query)]
+
     async def oldest(self) -> datetime | None:
         """Return the time since which the most outdated source is out of step; None without active sources."""
         when = func.min(func.coalesce(SourceRow.in_step_time, SourceRow.create_time))

@@ -20,12 +20,14 @@ from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.following import Following
 from footnote_edge.sources.kinds.ours import OURS
+from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.registry import Kinds
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Vault
 from footnote_edge.sources.service import Sources
 from footnote_edge.sources.stored import ItemBook, SourceBook
+from footnote_edge.sources.watching import Watching
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class SourceParts:
 
     service: Sources
     schedule: Schedule
+    watching: Watching
     close: Callable[[], Awaitable[None]]
 
 
@@ -64,8 +67,10 @@ def build_sources(
     call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
     store = DocumentStore(stages, documents, deleting, catalog, jobs, bus, call)
     following = Following(stages, items, call, ceiling, poll)
-    engine = Engine(book, items, operation_book, store, following, kinds, vault, policy, folder / "sources", ceiling)
+    openings = Openings(kinds, vault, policy, folder / "sources")
+    engine = Engine(book, items, operation_book, store, following, openings, ceiling)
     schedule = Schedule(book, operation_book, jobs, vault)
+    watching = Watching(book, operation_book, schedule, openings, settings.source_watches)
     service = Sources(
         book, items, kinds, vault, schedule, operation_book, operations, jobs, catalog, permissions, request_ids, bus,
         settings,
@@ -74,5 +79,6 @@ def build_sources(
 
     async def close() -> None:
         workflows.activate(None)
+        await watching.close()
 
-    return SourceParts(service, schedule, close)
+    return SourceParts(service, schedule, watching, close)

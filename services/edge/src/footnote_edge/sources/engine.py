@@ -24,7 +24,7 @@ from footnote.edge.v1.operations_pb2 import (
 )
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
+from footnote_kit.errors import FailedPrecondition, FootnoteError, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
 from footnote_kit.telemetry import counter
@@ -33,7 +33,7 @@ from footnote_edge.jobs.ports import OperationBook, StoredOperation
 from footnote_edge.jobs.waiting import until_available
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.following import Following
-from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.ports import (
     LONGEST_ID,
     Connection,
@@ -42,11 +42,10 @@ from footnote_edge.sources.ports import (
     Opening,
     Page,
     SourceAway,
+    SourceKind,
     SourceRefused,
 )
 from footnote_edge.sources.recovery import recover_uploads
-from footnote_edge.sources.registry import Kinds, check, parsed
-from footnote_edge.sources.secrets import Sealed, Vault
 from footnote_edge.sources.stored import (
     COMPLETE,
     ON_ITS_WAY,
@@ -88,10 +87,7 @@ class Engine:
         operations: OperationBook,
         store: DocumentStore,
         following: Following,
-        kinds: Kinds,
-        vault: Vault,
-        policy: Policy,
-        folder: Path,
+        openings: Openings,
         ceiling: float,
     ) -> None:
         self._sources = sources
@@ -99,12 +95,10 @@ class Engine:
         self._operations = operations
         self._store = store
         self._following = following
-        self._kinds = kinds
-        self._vault = vault
-        self._policy = policy
-        self._folder = folder
+        self._openings = openings
+        self._policy = openings.policy
         self._ceiling = ceiling
-        self._transfer = Transfer(items, store, policy.item_bytes, ceiling)
+        self._transfer = Transfer(items, store, openings.policy.item_bytes, ceiling)
 
     async def synchronise(self, scope: Scope, operation_id: str) -> str:
         """Run a synchronisation to its end; return the name of its final state."""
@@ -137,11 +131,11 @@ class Engine:
         began = datetime.now(UTC)
         try:
             await until_available(lambda: self._store.collection(scope, source), self._ceiling)
-            opened = await self._opened(source)
+            kind, opening = self._openings.of(source)
         except FootnoteError as refusal:
             return await self._listing_failed(source, holder, refusal)
         error: FootnoteError | None = None
-        async with opened as (connection, folder):
+        async with self._connection(kind, opening) as (connection, folder):
             tally = Tally()
             complete = source.run_listed == COMPLETE
             if operation.failed_only:
@@ -150,8 +144,7 @@ class Engine:
                 error, complete = await self._list(source, holder, operation, connection, folder)
             await self._recover(scope, source, holder)
             await self._items.take_up_again(holder, datetime.now(UTC))
-            content_versions = self._kinds[source.kind].content_versions
-            run = Run(scope, source, holder, connection, folder, tally, content_versions, complete)
+            run = Run(scope, source, holder, connection, folder, tally, kind.content_versions, complete)
             away = error is not None and isinstance(error, Unavailable)
             if not away:
                 await self._bring(run, operation)
@@ -306,7 +299,7 @@ class Engine:
             tally.done += len(rows)
             await self._count(operation, tally, tally.total)
         await self._sources.remove(source.id)
-        await asyncio.to_thread(shutil.rmtree, self._folder / source.id, ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._openings.folder(source.id), ignore_errors=True)
         return await self._end(operation, OPERATION_STATE_SUCCEEDED)
 
     async def _recover(self, scope: Scope, source: StoredSource, holder: Holder) -> None:
@@ -322,9 +315,7 @@ class Engine:
     # Helpers.
 
     @asynccontextmanager
-    async def _opening(
-        self, source: StoredSource, kind: Any, opening: Opening
-    ) -> AsyncGenerator[tuple[Connection, Path]]:
+    async def _connection(self, kind: SourceKind, opening: Opening) -> AsyncGenerator[tuple[Connection, Path]]:
         folder = opening.folder / "spool"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
         connection = kind.open(opening)
@@ -334,25 +325,6 @@ class Engine:
             with contextlib.suppress(Exception):
                 await connection.close()
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
-
-    async def _opened(self, source: StoredSource) -> Any:
-        kind = self._kinds.get(source.kind)
-        if kind is None:
-            raise FailedPrecondition(
-                f"The package that brings sources of the kind '{source.kind}' is not installed here.",
-                reason="SOURCE_REFUSED",
-            )
-        settings = json.loads(source.settings)
-        secrets = self._vault.open(source.id, Sealed(source.secrets, source.secret_key))
-        try:
-            check(kind, settings, secrets)
-        except InvalidArgument as error:  # stored by an older version, whose kind had other settings
-            raise FailedPrecondition(error.message, reason="SOURCE_REFUSED") from None
-        opening = Opening(
-            parsed(kind.settings, settings), parsed(kind.secrets, secrets), source.tenant_id,
-            self._folder / source.id, self._policy,
-        )  # fmt: skip
-        return self._opening(source, kind, opening)
 
     async def _left(self, holder: Holder, *, every: bool = False) -> dict[int, int]:
         counts = (await self._sources.counts([holder.source_id]))[holder.source_id]

@@ -121,6 +121,16 @@ class Opening:
     policy: Policy
 
 
+class Watch(Protocol):
+    """Notices changes of one source between its scheduled runs. Both methods are called in worker threads."""
+
+    def works(self) -> bool:
+        """Tell whether changes are still noticed; if not, the watch is closed and opened again."""
+
+    def close(self) -> None:
+        """Stop watching."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceKind:
     """A kind of source. `open` does no I/O; it raises InvalidArgument for problems visible in the settings."""
@@ -132,6 +142,11 @@ class SourceKind:
     secrets: type[BaseModel] = NoSettings
     content_versions: bool = False
     """Equal versions mean equal bytes, even across items: moves are detected without fetching."""
+    watch: Callable[[Opening, Callable[[], None]], Watch] | None = None
+    """Watches a source, and calls the function after each change, in any thread. None: the schedule finds changes.
+
+    Called in a worker thread. Raises SourceAway if the source cannot be watched: the schedule still finds changes.
+    """
 
 
 class SourceAway(Exception):

@@ -158,6 +158,9 @@ class SourceBook(Protocol):
     async def due(self, now: datetime) -> list[StoredSource]:
         """Return the sources that are due or have a failed item to retry; the most overdue first."""
 
+    async def watchable(self, kinds: Collection[str], limit: int) -> list[StoredSource]:
+        """Return active sources of some kinds, by id: the same ones each time."""
+
     async def oldest(self) -> datetime | None:
         """Return the time since which the most outdated source is out of step; None without active sources."""
 

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import stat
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
 from pydantic import Field
 
+from footnote_edge.sources.kinds.folder_watch import FolderWatch
 from footnote_edge.sources.kinds.settings import Selecting, file_name
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import (
@@ -50,7 +51,7 @@ class FolderConnection:
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the files of the folder; an unreadable subfolder makes the listing partial."""
-        root = await asyncio.to_thread(self._root)
+        root = await asyncio.to_thread(_root, self._opening)
         walk = self._walk(root, "")
         while items := await asyncio.to_thread(_some, walk):
             yield Page(items)
@@ -67,14 +68,6 @@ class FolderConnection:
 
     async def close(self) -> None:
         """Nothing to close."""
-
-    def _root(self) -> Path:
-        root = self._opening.policy.folder_for(self._opening.tenant_id, self._settings.path)
-        if root is None:
-            raise SourceRefused("The operator does not allow sources to read this folder.")
-        if not root.is_dir():
-            raise SourceAway("The folder is not there.")
-        return root
 
     def _walk(self, root: Path, below: str) -> Iterator[Item]:
         try:
@@ -112,7 +105,7 @@ class FolderConnection:
         parts = path.split("/")
         if any(part in ("", ".", "..") for part in parts):
             raise ItemFailed("ADDRESS", "It is no file of the folder.", permanent=True)
-        folder = os.open(self._root(), _DIRECTORY)
+        folder = os.open(_root(self._opening), _DIRECTORY)
         try:
             for part in parts[:-1]:
                 inner = os.open(part, _DIRECTORY, dir_fd=folder)
@@ -131,8 +124,21 @@ class FolderConnection:
         return file
 
 
+def _root(opening: Opening) -> Path:
+    root = opening.policy.folder_for(opening.tenant_id, opening.settings.path)
+    if root is None:
+        raise SourceRefused("The operator does not allow sources to read this folder.")
+    if not root.is_dir():
+        raise SourceAway("The folder does not exist.")
+    return root
+
+
+def _watch(opening: Opening, changed: Callable[[], None]) -> FolderWatch:
+    return FolderWatch(_root(opening), changed)
+
+
 def _some(walk: Iterator[Item]) -> list[Item]:
     return [item for _, item in zip(range(_PAGE), walk, strict=False)]
 
 
-FOLDER = SourceKind("folder", "Folder of the server", FolderSettings, FolderConnection)
+FOLDER = SourceKind("folder", "Folder of the server", FolderSettings, FolderConnection, watch=_watch)

@@ -1,0 +1,167 @@
+"""Watches sources that can report changes, and begins a run soon after one, without waiting for the schedule.
+
+The schedule stays: it finds what a watch misses, and all changes of sources that cannot be watched.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from footnote_database.times import utc
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import observe
+
+from footnote_edge.jobs.ports import OperationBook
+from footnote_edge.sources.opening import Openings
+from footnote_edge.sources.ports import SourceAway, SourceRefused, Watch
+from footnote_edge.sources.schedule import Schedule
+from footnote_edge.sources.stored import SourceBook, StoredSource
+
+LOOK = 1.0
+"""Seconds between two looks at what the watches report."""
+_REFRESH = 5.0
+"""Seconds between two looks at which sources there are to watch."""
+_QUIET = 0.5
+"""Seconds without a further change before a run begins: many files are written together."""
+_MOST_DELAY = 5.0
+"""Seconds after the first change at which a run begins although changes go on."""
+_AGAIN = 60.0
+"""Seconds until a source that could not be watched is tried again."""
+
+_log = get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Watched:
+    """A source, its watch, and the changes since its last run began. Times are seconds of the monotonic clock."""
+
+    etag: str
+    watch: Watch | None = None
+    """None: it cannot be watched."""
+    opened: float = 0.0
+    since: datetime | None = None
+    """Time of the first change that no run has seen."""
+    first: float = 0.0
+    last: float = 0.0
+    not_before: float = 0.0
+    operation_id: str = ""
+    """The last run that a change has begun."""
+
+    def changed(self) -> None:
+        """Note a change; called by the watch's thread."""
+        now = time.monotonic()
+        self.last = now
+        if self.since is None:
+            self.first = now
+            self.since = datetime.now(UTC)
+
+    def is_due(self, now: float) -> bool:
+        """Tell whether a run should begin."""
+        if self.since is None or now < self.not_before:
+            return False
+        return now - self.last >= _QUIET or now - self.first >= _MOST_DELAY
+
+
+class Watching:
+    """The watches of one replica, at most `most`."""
+
+    def __init__(
+        self, book: SourceBook, operations: OperationBook, schedule: Schedule, openings: Openings, most: int
+    ) -> None:
+        self._book = book
+        self._operations = operations
+        self._schedule = schedule
+        self._openings = openings
+        self._most = most
+        self._kinds = [kind_id for kind_id, kind in openings.kinds.items() if kind.watch is not None]
+        self._watched: dict[str, _Watched] = {}
+        self._refreshed = 0.0
+        self._overfull = False
+        observe("footnote.edge.sources.watched", lambda: sum(one.watch is not None for one in self._watched.values()))
+
+    async def look(self) -> int:
+        """Begin runs of sources that have changed; return how many began."""
+        if not self._most:
+            return 0
+        if time.monotonic() - self._refreshed >= _REFRESH:
+            await self._refresh()
+            self._refreshed = time.monotonic()
+        begun = 0
+        for source_id, one in list(self._watched.items()):
+            if one.is_due(time.monotonic()):
+                begun += await self._begin(source_id, one)
+        return begun
+
+    async def close(self) -> None:
+        """End all watches."""
+        while self._watched:
+            await self._end(next(iter(self._watched)))
+
+    async def _begin(self, source_id: str, one: _Watched) -> bool:
+        row = await self._book.read(source_id)
+        if row is None or row.paused or row.deleting or await self._is_resting(one):
+            return False
+        since, one.since = one.since, None  # what changes from here on, the run may not see
+        if since is None or (row.in_step_time is not None and utc(row.in_step_time) >= since):
+            return False  # another run began after the change
+        try:
+            operation = await self._schedule.begin(row)
+        except BaseException:
+            one.since = since
+            raise
+        if operation is None:  # the run in progress may have listed the source before the change
+            one.since = since
+            one.not_before = time.monotonic() + LOOK
+            return False
+        one.operation_id = operation.id
+        _log.info("source_change_noticed", source_id=source_id)
+        return True
+
+    async def _is_resting(self, one: _Watched) -> bool:
+        """Tell whether the last run has just ended: a source that changes all the time runs half of the time."""
+        last = await self._operations.read(one.operation_id) if one.operation_id else None
+        if last is None:
+            return False
+        if last.end_time is None:
+            one.not_before = time.monotonic() + LOOK
+            return True
+        took = utc(last.end_time) - utc(last.create_time)
+        rest = (utc(last.end_time) + took - datetime.now(UTC)).total_seconds()
+        one.not_before = time.monotonic() + min(max(rest, 0.0), took.total_seconds())
+        return rest > 0
+
+    async def _refresh(self) -> None:
+        """Open and close watches, so that they are those of the sources that exist."""
+        rows = await self._book.watchable(self._kinds, self._most + 1)
+        if len(rows) > self._most and not self._overfull:
+            _log.warning("sources_not_watched", most=self._most)
+        self._overfull = len(rows) > self._most
+        wanted = {row.id: row for row in rows[: self._most]}
+        for source_id, one in list(self._watched.items()):
+            row = wanted.get(source_id)
+            if row is None or row.etag != one.etag or not await self._works(one):
+                await self._end(source_id)
+        for source_id in wanted.keys() - self._watched.keys():
+            await self._open(wanted[source_id])
+
+    async def _works(self, one: _Watched) -> bool:
+        if one.watch is None:
+            return time.monotonic() - one.opened < _AGAIN
+        return await asyncio.to_thread(one.watch.works)
+
+    async def _open(self, row: StoredSource) -> None:
+        one = self._watched[row.id] = _Watched(row.etag, opened=time.monotonic())
+        try:
+            kind, opening = self._openings.of(row)
+            if kind.watch is not None:
+                one.watch = await asyncio.to_thread(kind.watch, opening, one.changed)
+                one.changed()  # what changed before the watch began, it cannot know
+        except (SourceAway, SourceRefused, FootnoteError) as error:
+            _log.info("source_not_watched", source_id=row.id, reason=str(error))
+
+    async def _end(self, source_id: str) -> None:
+        one = self._watched.pop(source_id)
+        if one.watch is not None:
+            await asyncio.to_thread(one.watch.close)
