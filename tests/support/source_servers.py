@@ -35,6 +35,8 @@ class Site:
     replies: dict[str, Reply] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    connections: set[Any] = field(default_factory=set)
+    """Addresses that requests came from: one for each connection."""
     down: bool = False
     """Every answer is 503."""
 
@@ -59,6 +61,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.site.asked.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
         self.site.times.append(time.monotonic())
+        self.site.connections.add(self.client_address)
         reply = self.site.replies.get(self.path)
         if self.site.down:
             reply = Reply(b"down", 503)

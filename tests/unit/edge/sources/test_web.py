@@ -82,6 +82,19 @@ async def test_what_has_not_changed_is_not_sent_again(web: Site, tmp_path: Path)
     assert set(await items(web, tmp_path, memory)) == {"/docs/", "/docs/a"}
 
 
+async def test_one_connection_serves_unchanged_moved_and_missing_pages(web: Site, tmp_path: Path) -> None:
+    web.page("/docs/", f"{TEXT}<a href=a>a</a><a href=old>o</a><a href=missing>m</a><a href=b>b</a>")
+    web.page("/docs/a", TEXT)
+    web.page("/docs/b", TEXT)
+    web.replies["/docs/old"] = Reply(b"moved", 301, {"location": "/docs/a"})
+    memory = Memory()
+    first = await items(web, tmp_path, memory)
+    assert len(web.connections) == 1
+    web.connections.clear()
+    assert set(await items(web, tmp_path, memory)) == set(first) == {"/docs/", "/docs/a", "/docs/b"}
+    assert len(web.connections) == 1
+
+
 async def test_canonical_addresses_redirects_and_directives(web: Site, tmp_path: Path) -> None:
     web.page("/docs/", "".join(f"<a href={name}>x</a>" for name in ("copy", "moved", "out", "hidden", "shut", "none")))
     web.page("/docs/copy?x=1", TEXT)

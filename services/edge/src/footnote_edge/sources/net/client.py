@@ -5,6 +5,7 @@ large one.
 """
 
 import asyncio
+import contextlib
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -23,6 +24,9 @@ TOTAL_SECONDS = 300.0
 _PIECE = 256 * 1024
 _CONNECTIONS = 16
 _HEADER_BYTES = 64 * 1024
+_BODILESS = frozenset({204, 304})
+_SHORT = 16 * 1024
+"""Bytes of an unwanted body that are read all the same, so that the connection can serve the next request."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _SAFE_PATH = "/:;@!$&'()*+,=-._~%?[]"
@@ -59,6 +63,17 @@ class Answer:
     def __init__(self, head: Head, response: httpcore2.Response) -> None:
         self.head = head
         self._response = response
+        self._unread = True
+
+    async def finish(self) -> None:
+        """Read the rest of a response without a body or with a short one: else its connection would be closed."""
+        length = self.head.headers.get("content-length", "")
+        short = length.isdecimal() and int(length[:10]) <= _SHORT
+        if self._unread and (self.head.status in _BODILESS or short):
+            self._unread = False
+            with contextlib.suppress(*_FAILURES):
+                async for _ in self._response.aiter_stream():
+                    pass
 
     async def parts(self, limit: int) -> AsyncIterator[bytes]:
         """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceAway if it breaks off."""
@@ -68,6 +83,7 @@ class Answer:
             raise ItemFailed("UNSUPPORTED", said, permanent=True)
         unpack = None if encoding in ("identity", "") else zlib.decompressobj(zlib.MAX_WBITS | 32)
         received = total = 0
+        self._unread = False
         try:
             async for raw in self._response.aiter_stream():
                 received += len(raw)
@@ -170,7 +186,9 @@ class Client:
                 except _FAILURES as error:
                     raise SourceAway(f"{host} does not answer: {type(error).__name__}.") from None
                 try:
-                    yield Answer(Head(url, response.status, _headers(response)), response)
+                    answer = Answer(Head(url, response.status, _headers(response)), response)
+                    yield answer
+                    await answer.finish()
                 finally:
                     await response.aclose()
         except TimeoutError:
