@@ -20,6 +20,7 @@ from footnote_edge.sources.ports import (
     NoSettings,
     Opening,
     Page,
+    Permissions,
     Remember,
     SourceAway,
     SourceKind,
@@ -46,6 +47,7 @@ class Origin:
     fetched: list[str] = field(default_factory=list)
     gate: asyncio.Event | None = None
     duplicates: bool = False
+    permissions: dict[str, Permissions] = field(default_factory=dict)
 
 
 class Scripted:
@@ -61,7 +63,10 @@ class Scripted:
             if origin.breaks_after is not None and number >= origin.breaks_after:
                 raise SourceAway("The line broke.")
             text = origin.items[name]
-            item = Item(name, str(hash(text)), f"{name.replace('/', '-')}.txt", size=len(text))
+            readers = origin.permissions.get(name)
+            item = Item(
+                name, str(hash(text)), f"{name.replace('/', '-')}.txt", size=len(text), permissions=readers
+            )  # fmt: skip
             yield Page([item, item] if origin.duplicates else [item], cursor=name)
         yield Page(partial=origin.partial)
 
@@ -167,6 +172,20 @@ async def test_items_that_are_listed_twice_are_one(edge: EdgeStub, origin: Origi
     assert holds(world) == {"a": "one", "b": "one"}
     documents = {item.document_id for item in (await kept.items(edge, source)).values()}
     assert len(documents) == 2  # the same bytes, but each its own
+
+
+async def test_permissions_that_change_are_noted_without_fetching_the_item(edge: EdgeStub, origin: Origin) -> None:
+    origin.items = {"a": "one", "b": "two"}
+    origin.permissions = {"a": Permissions("ann", ("sales",))}
+    source = await begin(edge)
+    items = await kept.items(edge, source)
+    assert [(one.owner, list(one.groups)) for one in items.values()] == [("ann", ["sales"]), ("", [])]
+    origin.fetched.clear()
+    origin.permissions = {"b": Permissions("bob", ("law", "sales"))}
+    await kept.sync(edge, source)
+    items = await kept.items(edge, source)
+    assert [(one.owner, list(one.groups)) for one in items.values()] == [("", []), ("bob", ["law", "sales"])]
+    assert origin.fetched == []
 
 
 async def test_moves_are_told_from_copies(edge: EdgeStub, origin: Origin, world: World) -> None:

@@ -57,6 +57,9 @@ class ItemTable:
                 row = known.get(key)
                 if row is not None and _as_before(row, item):
                     same.append(key)
+                    if (row.owner, row.groups) != tuple(_permissions(item).values()):  # they change by themselves
+                        mine = (Row.source_id == holder.source_id, Row.key == key)
+                        await session.execute(update(Row).where(*mine).values(**_permissions(item)))
                     continue
                 touched += 1
                 values = _values(item) | {"seen_run": holder.run_id}
@@ -210,15 +213,20 @@ def _as_before(row: Row, item: Item) -> bool:
     return item.skip is None or (row.state in (SKIPPED, FAILED) and row.reason == item.skip.reason)
 
 
-def _values(item: Item) -> dict[str, Any]:
+def _permissions(item: Item) -> dict[str, str]:
     permissions = item.permissions
+    if permissions is None:
+        return {"owner": "", "groups": "[]"}
+    return {"owner": permissions.owner, "groups": json.dumps(list(permissions.groups))}
+
+
+def _values(item: Item) -> dict[str, Any]:
     values: dict[str, Any] = {
         "item": item.id,
         "name": item.name,
         "address": item.address,
         "memo": json.dumps(dict(item.memo)),
-        "owner": permissions.owner if permissions else "",
-        "groups": json.dumps(list(permissions.groups) if permissions else []),
+        **_permissions(item),
         "size": item.size,
         "listed_version": item.version,
         "state": PENDING,
