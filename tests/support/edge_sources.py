@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 from footnote.edge.v1 import operations_pb2 as ops
@@ -10,6 +11,7 @@ from footnote.edge.v1 import sources_pb2 as pb
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import Unavailable
 from google.protobuf.json_format import ParseDict
 
 from support.stage_doubles import World
@@ -42,8 +44,10 @@ async def ended(edge: EdgeStub, operation_id: str) -> ops.Operation:
     """Return an operation when it has ended."""
     async with asyncio.timeout(LIMIT):
         last = ops.Operation()
-        async for update in edge.WatchOperation(ops.WatchOperationRequest(operation_id=operation_id)):
-            last = update.operation
+        while not last.HasField("end_time"):
+            with suppress(Unavailable):  # a busy machine may miss the connection's pings
+                async for update in edge.WatchOperation(ops.WatchOperationRequest(operation_id=operation_id)):
+                    last = update.operation
         return last
 
 
