@@ -27,6 +27,7 @@ WITH_REASON = {
     r"make (demo|test|lint|protos-lint|polyglot|bench)\b|\.ci/run": "is what runs this, or runs beside it",
     r"python3 -m venv|pip install": "the environment of these tests was made so; it needs a package index",
     r"export OPENAI_API_KEY=": "a key of the reader's own; here a scripted model stands behind the same variables",
+    r"footnote sources add web": "an example's address; tests/e2e/test_sources.py runs the lines on a site of its own",
     r"buf generate": "its plugins come from a registry; `make polyglot` generates with those that are here",
 }
 """Commands that are not run here, and why."""

@@ -1,6 +1,7 @@
 """A documentation site from its address to a footnote that opens its page, through a whole deployment."""
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from footnote.types.v1.filter_pb2 import Filter
 from support import edge_sources as kept
 from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
+from support.readme import commands
 from support.source_servers import Site, site
 
+ROOT = Path(__file__).resolve().parents[2]
 PRESS = (
     "<h1>Valves</h1><p>The relief valve of the boiler opens at 7.5 bar.</p>"
     "<h2>Service</h2><p>The valve is replaced every five years by a fitter.</p>"
@@ -79,6 +82,22 @@ async def test_from_a_site_to_a_footnote_that_opens_its_page(running: Deployment
         request = SearchRequest(query="relief valve boiler", collections=["handbook"])
         found = (await client.stub.Search(request)).chunks
         assert not any(one.chunk.source.item == address for one in found)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/using.md", "docs/sources.md"])
+def test_the_three_lines_of_the_guides_lead_to_a_page(running: Deployment, web: Site, page: str) -> None:
+    """A new user's three lines as they stand, but for the address of the site and the name of the collection."""
+    web.page("/guide/", "<h1>Guide</h1><p>How certificates of the server are made.</p><a href=certificates>C</a>")
+    web.page("/guide/certificates", "<h1>Renewing</h1><p>A certificate is renewed by the command certctl renew.</p>")
+    lines = [command.line for command in commands((ROOT / page).read_text())]
+    (number,) = [number for number, line in enumerate(lines) if "sources add web" in line]
+    name = f"guide-{page.partition('.')[0].replace('/', '-')}".lower()
+    for line in lines[number - 1 : number + 2]:
+        words = shlex.split(line.replace("https://docs.example.org", web.base), comments=True)[1:]
+        words[-1 if "create" in words else words.index("-c") + 1] = name
+        done = footnote(running, *words)
+        assert done.returncode == 0, done.stderr + done.stdout
+    assert f"{web.base}/guide/certificates#:~:text=A%20certificate%20is%20renewed" in done.stdout.replace("\n", "")
 
 
 def test_sources_on_the_command_line(running: Deployment, web: Site, tmp_path: Path) -> None:

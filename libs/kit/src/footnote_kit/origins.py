@@ -65,10 +65,14 @@ def with_origin(metadata: Struct | None, label: Mapping[str, str]) -> Struct:
 
 
 def leading_to(origin: DocumentOrigin, quoted: str) -> DocumentOrigin:
-    """Return a web or feed origin whose address leads a browser to the quote by a text fragment; others unchanged."""
+    """Return a web or feed origin whose address leads a browser to the quote by a text fragment; others unchanged.
+
+    Of a quote of several lines, such as a heading and its sentence, the longest counts: a browser looks for the text
+    within one element of the page.
+    """
     found = DocumentOrigin()
     found.CopyFrom(origin)
-    words = quoted.split()
+    words = max(quoted.splitlines(), key=len, default="").split()
     if origin.kind in ("web", "feed") and origin.address.startswith(("http://", "https://")) and words:
         mark = "" if "#" in origin.address else "#"
         found.address = f"{origin.address}{mark}:~:text={_fragment(words)}"
