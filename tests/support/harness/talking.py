@@ -65,6 +65,8 @@ class Talking:
             return completed
 
         told = await self._caller.tell(step, ask, abandon=step.abandon)
+        if told.error is not None and told.error.reason == "DOCUMENT_NOT_FOUND":
+            return True  # a lane deleted what the answer is made of, before the answer came back
         if told.result is None:
             self._answered(step, told)
             return True
