@@ -16,9 +16,11 @@ from footnote_ingestion.adapters.blobs import Blobs
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
-from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
+from footnote_ingestion.documents.catalog import Catalog
 from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.documents.uploads import NewFile, Replacement, Uploads
 from footnote_ingestion.model.lifecycle import INDEXED, PROCESSING, Move
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.values import GRACE_MICROS, now_micros
@@ -88,9 +90,13 @@ class Place:
         scratch.mkdir()
         self.database, self.blobs = database, folder / "blobs"
         self.documents = documents = Told(database)
-        self.catalog = Catalog(
-            documents, Permissions(documents, Collections()), RequestTable(database),  # type: ignore[arg-type]
-            Blobs.open("", {}, self.blobs, scratch), Inspectors(), scratch, 2**20, 10**6, Limits(),  # type: ignore[arg-type]
+        permissions = Permissions(documents, Collections())  # type: ignore[arg-type]
+        self.files = Blobs.open("", {}, self.blobs, scratch)
+        stored_files = StoredFiles(documents, self.files)
+        self.catalog = Catalog(documents, permissions, self.files, stored_files)
+        self.uploads = Uploads(
+            documents, permissions, RequestTable(database),
+            stored_files, Inspectors(), scratch, 2**20, 10**6, Limits(),  # type: ignore[arg-type]
         )  # fmt: skip
         self._sent = 0
 
@@ -98,12 +104,12 @@ class Place:
         """Upload bytes that nobody has, and return the document's id."""
         self._sent += 1
         new = NewFile("c", f"{self._sent}.txt", (), Struct(), "", None, False, Quota(), request_id=f"r{self._sent}")
-        return (await self.catalog.upload(SCOPE, new, self._parts())).document.id
+        return (await self.uploads.upload(SCOPE, new, self._parts())).document.id
 
     async def replace(self, document_id: str) -> None:
         """Replace a document's file by bytes that nobody has."""
         self._sent += 1
-        await self.catalog.replace(SCOPE, Replacement(document_id, "", "", Quota()), self._parts())
+        await self.uploads.replace(SCOPE, Replacement(document_id, "", "", Quota()), self._parts())
 
     async def index(self, document_id: str) -> None:
         """Let searches see a document's newest revision."""
@@ -212,7 +218,7 @@ async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
 ) -> None:
     """The clock is put on by an hour while a file is stored, and the sweeper comes before its document does."""
     document_id = await place.upload()
-    files, put = place.catalog._files, place.catalog._files.put
+    files, put = place.files, place.files.put
     sweeper = Sweeper(place.documents, Nothing(), files)  # type: ignore[arg-type]
 
     async def stored(key: str, path: Path) -> None:

@@ -33,8 +33,10 @@ from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.documents.sweeper import Sweeper
 from footnote_ingestion.documents.tables import Tables
+from footnote_ingestion.documents.uploads import Uploads
 from footnote_ingestion.group_servicer import GroupServicer
 from footnote_ingestion.parsers import added
 from footnote_ingestion.servicer import IngestionServicer
@@ -87,11 +89,13 @@ async def build(runtime: Runtime) -> App:
     sweeps = PeriodicTasks(
         "sweep", Sweeper(documents, changes, files).sweep, settings.sweep_seconds, service="ingestion"
     )
-    catalog = Catalog(
+    stored_files = StoredFiles(documents, files)
+    catalog = Catalog(documents, permissions, files, stored_files)
+    uploads = Uploads(
         documents,
         permissions,
         RequestTable(database),
-        files,
+        stored_files,
         inspectors,
         scratch,
         settings.max_file_bytes,
@@ -131,7 +135,7 @@ async def build(runtime: Runtime) -> App:
             task.cancel()
         await asyncio.gather(*warming, return_exceptions=True)
 
-    servicer = IngestionServicer(catalog, changes, extraction, isolation, Counting(documents), tables)
+    servicer = IngestionServicer(catalog, uploads, changes, extraction, isolation, Counting(documents), tables)
     return App(
         name="ingestion",
         servicers=[

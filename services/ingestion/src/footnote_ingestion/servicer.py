@@ -23,11 +23,12 @@ from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.paging import LARGEST_SIZE, Page, sequence
 from google.protobuf.struct_pb2 import Struct
 
-from footnote_ingestion.documents.catalog import Catalog, NewFile, Replacement
+from footnote_ingestion.documents.catalog import Catalog
 from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction, PagesRead
 from footnote_ingestion.documents.tables import MOST_DOCUMENTS, Tables
+from footnote_ingestion.documents.uploads import NewFile, Replacement, Uploads
 from footnote_ingestion.model.lifecycle import Move
 from footnote_ingestion.model.listing import CONTROL, list_query
 from footnote_ingestion.model.quota import Quota, StoredTotals
@@ -50,6 +51,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     def __init__(
         self,
         catalog: Catalog,
+        uploads: Uploads,
         changes: Changes,
         extraction: Extraction,
         isolation: Isolation,
@@ -60,6 +62,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         self._counting = counting
         self._instance = uuid4().hex
         self._catalog = catalog
+        self._uploads = uploads
         self._changes = changes
         self._extraction = extraction
         self._isolation = isolation
@@ -90,7 +93,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             request_id=given.request_id,
             about=_about(given),
         )
-        done = await self._catalog.upload(first.scope, new, _parts(request_iterator))
+        done = await self._uploads.upload(first.scope, new, _parts(request_iterator))
         return pb.UploadDocumentResponse(document=done.document, duplicate=done.duplicate, merged=done.merged)
 
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
@@ -186,7 +189,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             request_id=given.request_id,
             about=_about(given),
         )
-        document, unchanged = await self._catalog.replace(first.scope, new, _parts(request_iterator))
+        document, unchanged = await self._uploads.replace(first.scope, new, _parts(request_iterator))
         return pb.ReplaceDocumentResponse(document=document, unchanged=unchanged)
 
     async def ParseDocument(

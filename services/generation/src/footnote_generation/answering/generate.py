@@ -3,42 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter
 
 from footnote.types.v1.answer_pb2 import (
-    BASIS_CELLS,
-    BASIS_COMPUTED,
-    BASIS_QUOTED,
-    BASIS_READ,
-    FINISH_REASON_ANSWERED,
-    FINISH_REASON_ANSWERED_WITHOUT_SOURCES,
-    FINISH_REASON_MAX_TOKENS,
     FINISH_REASON_NO_RELEVANT_CONTENT,
-    FINISH_REASON_REFUSED,
     MESSAGE_ROLE_SYSTEM,
-    PIPELINE_STAGE_GENERATION,
     VERDICT_NOT_A_CLAIM,
     VERDICT_SUPPORTED,
     Answer,
     Citation,
-    Claim,
     ClaimsRevised,
     Degradation,
-    FinishReason,
-    Reliability,
-    Source,
     Usage,
 )
-from footnote.types.v1.reasons_pb2 import CLAIM_REASON_NOT_READ
-from footnote_kit.degradations import degradation
 from footnote_kit.text_work import beside
 from footnote_text import locales
 
-from footnote_generation.answering import policy
+from footnote_generation.answering import policy, summary
 from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import unheard
@@ -48,7 +32,7 @@ from footnote_generation.answering.reading import Reading
 from footnote_generation.answering.retries import RetryPolicy, patient_events
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
-from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Stop, Thought
+from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.citing import Checked
 from footnote_generation.verification.claims import Sentence, segment
@@ -209,11 +193,11 @@ class Generator:
         if not state.writer.text.strip():
             # The caller must see an end, and the conversation needs an answer to continue from.
             state.writer.replace(locales.choose(request.locale).replies.empty)
-            degradations.append(_empty(finished))
+            degradations.append(summary.empty(finished))
             yield Delta(state.writer.text)
         answer = await self._answer(state, provider, finished)
         if degradations:
-            _wordless(answer)
+            summary.wordless(answer)
         failure = state.checker.failure or unheard(state.checker.opinion)
         yield Completed(answer, first_token, failure, degradations, state.without_source)
 
@@ -374,67 +358,12 @@ class Generator:
         add_usage(usage, state.reading.usage)
         return Answer(
             text=writer.text,
-            finish_reason=_finish_reason(state.request, writer.text, finished, citations, claims),
+            finish_reason=summary.finish_reason(state.request, writer.text, finished, citations, claims),
             citations=citations,
             claims=claims,
-            reliability=_reliability(state.request.sources, citations, claims, writer.invalid, state.withheld),
+            reliability=summary.reliability(state.request.sources, citations, claims, writer.invalid, state.withheld),
             usage=usage,
             provider=provider.id,
             model=model,
-            warnings=list(dict.fromkeys([*state.warnings, *_left_out(finished)])),
+            warnings=list(dict.fromkeys([*state.warnings, *summary.left_out(finished)])),
         )
-
-
-def _wordless(answer: Answer) -> None:
-    """Mark the model's answer as empty: the text is ours, and no statement."""
-    if answer.finish_reason != FINISH_REASON_MAX_TOKENS:
-        answer.finish_reason = FINISH_REASON_REFUSED
-    answer.ClearField("claims")
-    answer.reliability.CopyFrom(Reliability(claims_supported=1.0))
-
-
-def _empty(finished: Finished) -> Degradation:
-    why = "its thoughts took all the room" if finished.stop is Stop.LENGTH else "it ended without a word"
-    effect = "The model gave no answer."
-    return degradation(PIPELINE_STAGE_GENERATION, "EMPTY_ANSWER", effect, why)
-
-
-def _left_out(finished: Finished) -> list[str]:
-    return [f"The model takes no {name}; it was left out." for name in finished.left_out]
-
-
-def _reliability(
-    sources: Sequence[Source], citations: Sequence[Citation], claims: Sequence[Claim], invalid: int, withheld: int
-) -> Reliability:
-    counted = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
-    supported = sum(1 for claim in counted if claim.support == VERDICT_SUPPORTED)
-    by_basis = Counter(claim.basis for claim in counted)
-    return Reliability(
-        sources_used=len({citation.number for citation in citations}) / len(sources) if sources else 0.0,
-        claims_supported=supported / len(counted) if counted else 1.0,
-        claims=len(counted),
-        invalid_citations=invalid,
-        withheld_claims=withheld,
-        claims_quoted=by_basis[BASIS_QUOTED],
-        claims_from_cells=by_basis[BASIS_CELLS],
-        claims_computed=by_basis[BASIS_COMPUTED],
-        claims_read=by_basis[BASIS_READ],
-        claims_unread=sum(claim.reason == CLAIM_REASON_NOT_READ for claim in counted),
-    )
-
-
-def _finish_reason(
-    request: ModelRequest, text: str, finished: Finished, citations: Sequence[Citation], claims: Sequence[Claim]
-) -> FinishReason.ValueType:
-    if finished.stop is Stop.FILTERED or finished.refusal:
-        return FINISH_REASON_REFUSED
-    if finished.stop is Stop.LENGTH:
-        return FINISH_REASON_MAX_TOKENS
-    if request.without_sources:
-        return FINISH_REASON_ANSWERED_WITHOUT_SOURCES
-    stated = [claim for claim in claims if claim.support != VERDICT_NOT_A_CLAIM]
-    if not citations and (not stated or phrases.is_not_found(text)):
-        return FINISH_REASON_NO_RELEVANT_CONTENT
-    if not citations and phrases.is_refusal(text):
-        return FINISH_REASON_REFUSED
-    return FINISH_REASON_ANSWERED if request.sources else FINISH_REASON_ANSWERED_WITHOUT_SOURCES

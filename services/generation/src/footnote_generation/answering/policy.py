@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from footnote_kit.redact import redact
 
-from footnote_generation.answering.markup import Stripper, guarded
+from footnote_generation.answering.markup import guarded
+from footnote_generation.answering.stripping import Stripper
 
 Rule = Callable[[str], tuple[str, str]]
 """Takes a stretch of text, returns it cleaned and what was done, "" if nothing."""

@@ -1,253 +1,40 @@
-"""Operations on documents: upload, replace, get, list, download, delete, and life cycle transitions."""
+"""Operations on documents: get, list, download, delete, and life cycle transitions."""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from uuid import uuid4
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentFile
-from footnote_database.cancel_safe import outcome
-from footnote_kit import transient_errors
 from footnote_kit.access import Access
-from footnote_kit.document_files import newest
-from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFound
+from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page
-from footnote_kit.telemetry import counter, span
-from google.protobuf.struct_pb2 import Struct
-from google.protobuf.timestamp_pb2 import Timestamp
+from footnote_kit.telemetry import counter
 
-from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.model import lifecycle
-from footnote_ingestion.model.files import file_of, moved, with_new_file
-from footnote_ingestion.model.quota import Quota
-from footnote_ingestion.model.repeats import (
-    Outcome,
-    Repeated,
-    Request,
-    RequestKey,
-    check_same,
-    check_transfer,
-    digest,
-    merge,
-)
-from footnote_ingestion.model.values import GRACE_MICROS, ListQuery, Stored, Unfinished, new_key, now_micros
-from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import INTERNAL, PARSER_KILLED, ParseError
-from footnote_ingestion.parsers.sniff import FileType
-from footnote_ingestion.ports import Documents, Files, Readers, Requests
-from footnote_ingestion.worker.wire import Job
+from footnote_ingestion.model.files import file_of, moved
+from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
+from footnote_ingestion.ports import Documents, Files
 
 _log = get_logger("footnote.ingestion")
 
 _MAX_ETAG = 18
 
-# FailureReason -> ErrorReason of the call that detects it.
-_ERROR_REASONS = {
-    "PASSWORD_PROTECTED": "FILE_PASSWORD_PROTECTED",
-    "TOO_LARGE": "FILE_TOO_LARGE",
-    "TIMEOUT": "FILE_TOO_LARGE",
-    "OUT_OF_MEMORY": "FILE_TOO_LARGE",
-    "UNSUPPORTED": "FILE_UNSUPPORTED",
-    "NO_TEXT": "FILE_UNSUPPORTED",
-}
-
-
-@dataclass(frozen=True, slots=True)
-class NewFile:
-    """An uploader's description of a file, with validated names."""
-
-    collection_id: str
-    filename: str
-    tags: tuple[str, ...]
-    metadata: Struct
-    source_type: str
-    expire_time: Timestamp | None
-    allow_duplicate: bool
-    quota: Quota
-    size: int | None = None
-    sha256: str = ""
-    request_id: str = ""
-    about: bytes = b""
-    """The whole description except `request_id`, to tell one request from another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replacement:
-    """The description of a document's new file, with validated names."""
-
-    document_id: str
-    filename: str
-    etag: str
-    quota: Quota
-    request_id: str = ""
-    about: bytes = b""
-    """The whole description except `request_id`, to tell one request from another."""
-
-
-@dataclass(frozen=True, slots=True)
-class Uploaded:
-    """The document, whether it existed before, and whether tags or metadata were added to it."""
-
-    document: Document
-    duplicate: bool = False
-    merged: bool = False
-
-
-def file_error(error: ParseError) -> FootnoteError:
-    """Return a call's error for an unreadable file; its metadata has `failure_reason` and `hint`.
-
-    A file whose parser was killed may be valid: this is Unavailable.
-    """
-    if error.reason == PARSER_KILLED:
-        return transient_errors.unavailable(error.message, transient_errors.PARSER_KILLED)
-    metadata = {"failure_reason": error.reason, "hint": error.hint}
-    if error.reason == INTERNAL:
-        return Internal(error.message, metadata=metadata)
-    reason = _ERROR_REASONS.get(error.reason, "FILE_CORRUPT")
-    return InvalidArgument(error.message, reason=reason, metadata=metadata)
-
 
 class Catalog:
     """Documents with their files: no row refers to a missing file, no file outlives its row for long."""
 
-    def __init__(
-        self,
-        documents: Documents,
-        permissions: Permissions,
-        requests: Requests,
-        files: Files,
-        inspectors: Readers,
-        scratch: Path,
-        max_file_bytes: int,
-        max_documents: int,
-        limits: Limits,
-    ) -> None:
+    def __init__(self, documents: Documents, permissions: Permissions, files: Files, stored_files: StoredFiles) -> None:
         self._documents = documents
         self._permissions = permissions
-        self._requests = requests
         self._files = files
-        self._inspectors = inspectors
-        self._scratch = scratch
-        self._max_file_bytes = max_file_bytes
-        self._max_documents = max_documents
-        self._limits = limits
-
-    async def upload(self, scope: Scope, new: NewFile, parts: AsyncIterator[bytes]) -> Uploaded:
-        """Check and store a file, or return the document with the same bytes, or the first answer to a request."""
-        await self._permissions.to_upload(scope, new.collection_id)
-        if new.size is not None and new.size > self._max_file_bytes:
-            raise spool.too_large(self._max_file_bytes)
-        quota = new.quota
-        if not quota.own:
-            quota = replace(quota, collection_documents=self._max_documents)
-        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            check_transfer(received.size, received.sha256, new.size, new.sha256)
-            if not new.request_id:
-                return await self._take(scope, new, received, quota, None)
-            key = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
-            request = Request(key, digest(new.about, received.sha256))
-            known = await self._requests.find(key)
-            try:
-                if known is None:
-                    return await self._take(scope, new, received, quota, request)
-            except Repeated as faster:
-                known = faster.outcome
-            return await self._again(scope, request, known)
-
-    async def _again(self, scope: Scope, request: Request, known: Outcome) -> Uploaded:
-        """Return the first answer to a request."""
-        check_same(known, request.content)
-        return Uploaded(await self.get(scope, known.document_id), known.duplicate, known.merged)
-
-    async def _take(
-        self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota, request: Request | None
-    ) -> Uploaded:
-        same = await self._documents.precheck(
-            scope.tenant_id, new.collection_id, received.sha256, received.size, quota, new.allow_duplicate
-        )
-        if same is not None:
-            return await self._merged(scope, new, same.document, request)
-        kind = await self._inspect(scope, received.path, new.filename)
-        async with self._stored(scope, received.path) as key:
-            document = _new_document(scope, new, received, kind)
-            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
-            if same is not None:
-                await self._give_up(key)
-                return await self._merged(scope, new, same.document, request)
-        counter("footnote.ingestion.bytes").add(received.size)
-        _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
-        return Uploaded(document)
-
-    async def _merged(self, scope: Scope, new: NewFile, there: Document, request: Request | None) -> Uploaded:
-        """Add a duplicate's tags and metadata to the existing document."""
-
-        def how(before: Stored) -> Stored:
-            document = Document()
-            document.CopyFrom(before.document)
-            merge(document, new.tags, new.metadata)
-            if document == before.document:
-                return before
-            return replace(before, document=document)
-
-        after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
-        return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
-
-    async def replace(self, scope: Scope, new: Replacement, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
-        """Replace a document's file; return the document, and True when the bytes are unchanged."""
-        seen = (await self._permissions.document(scope, new.document_id, Access.WRITE)).document
-        key = RequestKey(scope.tenant_id, scope.user_id, new.request_id) if new.request_id else None
-        known = await self._requests.find(key) if key else None
-        if known is None:
-            lifecycle.check_seen(seen, new.etag, 0)
-        async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
-            request = Request(key, digest(b"replacement " + new.about, received.sha256)) if key else None
-            try:
-                if known is None:
-                    return await self._put(scope, new, seen, received, request)
-            except Repeated as faster:
-                known = faster.outcome
-            check_same(known, request.content if request else "")
-            return await self.get(scope, known.document_id), not known.merged
-
-    async def _put(
-        self, scope: Scope, new: Replacement, seen: Document, received: spool.Received, request: Request | None
-    ) -> tuple[Document, bool]:
-        if received.sha256 == newest(seen).sha256:
-            if request is not None:
-                await self._documents.change(scope.tenant_id, new.document_id, lambda before: before, request=request)
-            return seen, True
-        kind = await self._inspect(scope, received.path, new.filename or newest(seen).filename)
-        old: list[str] = []
-        async with self._stored(scope, received.path) as key:
-
-            def how(before: Stored) -> Stored:
-                document = newest(before.document)
-                lifecycle.check_seen(document, new.etag, 0)
-                file = DocumentFile(
-                    filename=new.filename or document.filename,
-                    mime_type=kind.mime_type,
-                    document_type=kind.document_type,
-                    size_bytes=received.size,
-                    sha256=received.sha256,
-                )
-                after = with_new_file(before, file, key)
-                old.extend(set(before.blob_keys()) - set(after.blob_keys()))
-                return after
-
-            stored = await self._documents.change(scope.tenant_id, new.document_id, how, new.quota, request=request)
-        await self._drop(old)
-        _log.info("document_replaced", document_id=new.document_id, revision=stored.document.revision)
-        return stored.document, False
+        self._stored_files = stored_files
 
     async def get(self, scope: Scope, document_id: str) -> Document:
         """Return a document; raises `NotFound`."""
@@ -308,7 +95,7 @@ class Catalog:
         except NotFound:
             return
         keys = await self._documents.delete(scope.tenant_id, document_id)
-        await self._drop(keys)
+        await self._stored_files.drop(keys)
         if keys:
             _log.info("document_deleted", document_id=document_id)
 
@@ -317,7 +104,7 @@ class Catalog:
         await self._permissions.to_change(scope, document_id)
         released: list[str] = []
         stored = await self._documents.change(scope.tenant_id, document_id, partial(_moved, move, released))
-        await self._drop(released)
+        await self._stored_files.drop(released)
         _note_end(stored.document, move)
         return stored.document
 
@@ -330,7 +117,7 @@ class Catalog:
             if isinstance(found, FootnoteError):
                 outcomes[document_id] = found
                 continue
-            await self._drop(released[document_id])
+            await self._stored_files.drop(released[document_id])
             _note_end(found.document, moves[document_id])
             outcomes[document_id] = found.document
         return outcomes
@@ -363,50 +150,6 @@ class Catalog:
         stored = await self._documents.change(scope.tenant_id, document_id, how)
         return stored.document
 
-    async def _inspect(self, scope: Scope, path: Path, filename: str) -> FileType:
-        """Return the file's type, detected in a worker process; raises the typed error of an unreadable file."""
-        job = Job("inspect", str(path), "", filename, self._limits)
-        with span("ingestion.inspect"):
-            try:
-                return FileType(**json.loads(await self._inspectors.last(job, scope.tenant_id, scope.user_id)))
-            except ParseError as error:
-                raise file_error(error) from error
-
-    @asynccontextmanager
-    async def _stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
-        """Yield the key of a file's stored copy; the copy is deleted unless the block gives it to a document.
-
-        After a cancellation or a lost connection during the commit, the outcome is unknown. The deletion list then
-        decides: the transaction that gives a file to a document takes it off the list.
-        """
-        key = new_key(scope.tenant_id, scope.user_id)
-        await self._documents.doom([key], now_micros() + GRACE_MICROS)
-        try:
-            with span("ingestion.store"):
-                await self._files.put(key, path)
-            yield key
-        except BaseException:
-            await outcome(asyncio.ensure_future(self._give_up(key)))
-            raise
-
-    async def _give_up(self, key: str) -> None:
-        """Delete a file now unless a document has it; if that is unknown, leave it to the sweeper."""
-        try:
-            keys = await self._documents.give_up([key])
-        except FootnoteError as error:
-            _log.warning("files_left_for_later", count=1, reason=error.reason)
-        else:
-            await self._drop(keys)
-
-    async def _drop(self, keys: Sequence[str]) -> None:
-        """Delete files that are on the list now; the sweeper deletes those that the store does not."""
-        try:
-            for key in keys:
-                await self._files.delete(key)
-            await self._documents.deleted(keys)
-        except FootnoteError as error:
-            _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
-
 
 def _moved(move: lifecycle.Move, released: list[str], before: Stored) -> Stored:
     """Return a document after a transition, and add the keys of files that it needs no longer to `released`."""
@@ -425,29 +168,3 @@ def _note_end(document: Document, move: lifecycle.Move) -> None:
         state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
         counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
         _log.info("document_ended", document_id=document.id, revision=document.revision, state=state)
-
-
-def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: FileType) -> Document:
-    document = Document(
-        id=uuid4().hex,
-        collection_id=new.collection_id,
-        tenant_id=scope.tenant_id,
-        owner_id=scope.user_id,
-        filename=new.filename,
-        mime_type=kind.mime_type,
-        document_type=kind.document_type,
-        source_type=new.source_type or "upload",
-        size_bytes=received.size,
-        sha256=received.sha256,
-        state=lifecycle.UPLOADED,
-        revision=1,
-        tags=new.tags,
-        etag="1",
-    )
-    if new.metadata.fields:
-        document.metadata.CopyFrom(new.metadata)
-    document.create_time.FromMicroseconds(now_micros())
-    document.update_time.CopyFrom(document.create_time)
-    if new.expire_time is not None:
-        document.expire_time.CopyFrom(new.expire_time)
-    return document

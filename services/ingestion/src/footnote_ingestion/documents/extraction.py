@@ -23,10 +23,10 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
 
-from footnote_ingestion.documents.catalog import file_error
 from footnote_ingestion.documents.killed_reads import MOST_RETRIES, KilledReads
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.spool import temporary
+from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers import VERSION
 from footnote_ingestion.parsers.base import Limits

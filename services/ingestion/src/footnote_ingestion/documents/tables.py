@@ -11,9 +11,9 @@ from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.telemetry import span
 
-from footnote_ingestion.documents.catalog import file_error
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
+from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import OUT_OF_MEMORY, TIMEOUT, ParseError
 from footnote_ingestion.ports import Readers

@@ -1,0 +1,60 @@
+"""The stored files of documents: none outlives its row for long, and no row refers to a missing one."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_database.cancel_safe import outcome
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import span
+
+from footnote_ingestion.model.values import GRACE_MICROS, new_key, now_micros
+from footnote_ingestion.ports import Documents, Files
+
+_log = get_logger("footnote.ingestion")
+
+
+class StoredFiles:
+    """Stores and deletes files together with the table's deletion list."""
+
+    def __init__(self, documents: Documents, files: Files) -> None:
+        self._documents = documents
+        self._files = files
+
+    @asynccontextmanager
+    async def stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
+        """Yield the key of a file's stored copy; the copy is deleted unless the block gives it to a document.
+
+        After a cancellation or a lost connection during the commit, the outcome is unknown. The deletion list then
+        decides: the transaction that gives a file to a document takes it off the list.
+        """
+        key = new_key(scope.tenant_id, scope.user_id)
+        await self._documents.doom([key], now_micros() + GRACE_MICROS)
+        try:
+            with span("ingestion.store"):
+                await self._files.put(key, path)
+            yield key
+        except BaseException:
+            await outcome(asyncio.ensure_future(self.give_up(key)))
+            raise
+
+    async def give_up(self, key: str) -> None:
+        """Delete a file now unless a document has it; if that is unknown, leave it to the sweeper."""
+        try:
+            keys = await self._documents.give_up([key])
+        except FootnoteError as error:
+            _log.warning("files_left_for_later", count=1, reason=error.reason)
+        else:
+            await self.drop(keys)
+
+    async def drop(self, keys: Sequence[str]) -> None:
+        """Delete files that are on the list now; the sweeper deletes those that the store does not."""
+        try:
+            for key in keys:
+                await self._files.delete(key)
+            await self._documents.deleted(keys)
+        except FootnoteError as error:
+            _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
