@@ -1,7 +1,7 @@
 from footnote.edge.v1.answers_pb2 import AskCompleted
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.answer_pb2 import Answer, Citation, Degradation
-from footnote_cli.render.answer import doubts, footnotes, nearest, notices, summary
+from footnote_cli.render.answer import footnotes, nearest, notices, summary, unsupported_claims
 
 
 def test_a_footnote_names_place_quote_and_verdict() -> None:
@@ -36,12 +36,15 @@ def test_sentences_without_support_are_pointed_out_with_the_reason() -> None:
     answer = Answer(text="It has 140 rooms. Hello.", warnings=["A citation of source 7 was removed"])
     claim = answer.claims.add(support="VERDICT_UNSUPPORTED", reason="CLAIM_REASON_NOT_IN_SOURCE", stated="140")
     claim.span.end = 17
-    assert [line.plain for line in doubts(answer)] == [
+    assert [line.plain for line in unsupported_claims(answer)] == [
         "! unsupported: “It has 140 rooms.”: 140 is not in the source",
         "! A citation of source 7 was removed",
     ]
     claim.explanation = "« 140 » ne se trouve pas dans guide.md."
-    assert next(doubts(answer)).plain == "! unsupported: “It has 140 rooms.”: « 140 » ne se trouve pas dans guide.md."
+    assert (
+        next(unsupported_claims(answer)).plain
+        == "! unsupported: “It has 140 rooms.”: « 140 » ne se trouve pas dans guide.md."
+    )
 
 
 def test_degradations_say_their_effect_first() -> None:

@@ -53,12 +53,12 @@ class Orders:
         })  # fmt: skip
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Orders:
+    def of(cls, message: Mapping[str, Any]) -> Orders:
         """Parse the orders of a line."""
-        known = told["credential"]
-        whole = Whole(STAGES, None if known is None else ServiceCredential.imported(known), told["ports"])
-        target = Target(tuple(told["services"]), uses_store=told["uses_store"])
-        return cls(target, KitSettings(**told["settings"]), Path(told["folder"]), told["port_base"], whole)
+        known = message["credential"]
+        whole = Whole(STAGES, None if known is None else ServiceCredential.imported(known), message["ports"])
+        target = Target(tuple(message["services"]), uses_store=message["uses_store"])
+        return cls(target, KitSettings(**message["settings"]), Path(message["folder"]), message["port_base"], whole)
 
 
 class _Line:
@@ -76,10 +76,10 @@ class _Line:
         pipe = os.fdopen(0, "rb", 0)  # sys.stdin may be None in a forked part
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         while (line := await reader.readline()).endswith(b"\n"):
-            told: dict[str, Any] = json.loads(line)
-            if "stop" in told:
+            message: dict[str, Any] = json.loads(line)
+            if "stop" in message:
                 break
-            self._heard.put_nowait(told)
+            self._heard.put_nowait(message)
         self.over.set()
 
     async def hear(self) -> dict[str, Any]:
@@ -100,9 +100,9 @@ def main() -> None:
     os.dup2(2, 1)  # library output must not mix with our messages
     private.keep()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    told = json.loads(_first_line())
-    _die_with(told["parent"])
-    orders = Orders.of(told)
+    message = json.loads(_first_line())
+    _die_with(message["parent"])
+    orders = Orders.of(message)
     exported = process.configure(orders.settings, orders.target.services)
     asyncio.run(_run(orders, exported, out))
 
@@ -157,9 +157,9 @@ async def _start(supervisor: Supervisor, line: _Line) -> None:
     """Start step by step, in step with all parts."""
     supervisor.bind()
     line.say(addresses=supervisor.addresses)
-    told = await line.hear()
-    supervisor.runtime.addresses.update(told["addresses"])
-    supervisor.runtime.vector_store_uri = told["vector_store_uri"]
+    message = await line.hear()
+    supervisor.runtime.addresses.update(message["addresses"])
+    supervisor.runtime.vector_store_uri = message["vector_store_uri"]
     await supervisor.serve()
     line.say(serving=True)
     await line.hear()

@@ -106,13 +106,13 @@ async def tried(check: Check, target: Target) -> Result:
 
 
 async def run(
-    checks: Iterable[Check], target: Target, told: Callable[[Result], None] = lambda result: None
+    checks: Iterable[Check], target: Target, on_result: Callable[[Result], None] = lambda result: None
 ) -> list[Result]:
     """Make the checks one after another, each in a tenant of its own; `told` is called with each result as it comes."""
     results = []
     for check in checks:
         result = await tried(check, target.anew())
-        told(result)
+        on_result(result)
         results.append(result)
     return results
 

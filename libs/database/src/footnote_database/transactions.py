@@ -27,7 +27,7 @@ from footnote_database.migrations import Newer
 from footnote_database.parts import Parts
 from footnote_database.traits import Traits, Writers
 
-START_PATIENCE = 60.0
+START_WAIT_SECONDS = 60.0
 """Seconds that a starting service waits for its server."""
 _START_PAUSES = Backoff(0.25, 2.0)
 _MIGRATION_SECONDS = 3600.0
@@ -66,7 +66,7 @@ class Database:
         """The kind of database: "sqlite" or "postgresql"."""
         return self.engine.dialect.name
 
-    async def migrate(self, patience: float = 0.0, parts: Parts | None = None) -> None:
+    async def migrate(self, wait_seconds: float = 0.0, parts: Parts | None = None) -> None:
         """Migrate the schema in one transaction, and create the folder of a SQLite file.
 
         Replicas migrate one after the other. An unavailable server is retried for `patience` seconds, because after a
@@ -80,7 +80,7 @@ class Database:
             return
         # Migrations may take long, and so may the wait for another replica's.
         slow = Database(self._url, replace(self._traits, command_seconds=_MIGRATION_SECONDS))
-        ends, failed = time.monotonic() + patience, 0
+        ends, failed = time.monotonic() + wait_seconds, 0
         try:
             while True:
                 try:

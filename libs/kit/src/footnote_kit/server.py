@@ -221,7 +221,7 @@ class ServiceHost:
             lag = loop_lag.watch()
             if data_dir is not None:
                 self._load = LoadFile(data_dir, self.name)
-                lag.told.append(self._load.write)
+                lag.listeners.append(self._load.write)
                 self._lag = lag
         finally:
             call_context.bind_service("")
@@ -262,7 +262,7 @@ class ServiceHost:
         if self._poller is not None and not self._draining:
             loop_lag.unwatch()
             if self._load is not None and self._lag is not None:
-                self._lag.told.remove(self._load.write)
+                self._lag.listeners.remove(self._load.write)
                 self._load.close()
         self._draining = True
         if self._poller is not None:

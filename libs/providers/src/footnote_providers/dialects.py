@@ -140,9 +140,9 @@ def _bounded(dialect: Dialect, asked: object, prompt: int, message: str, found: 
     window, longest = int(found[1] or 0), int(found[2] or found[3] or 0)
     if longest:
         return replace(dialect, longest=longest) if longest < asked else None
-    told = _PROMPT.search(message)
+    reported = _PROMPT.search(message)
     # Without a stated size of the prompt, assume that it is larger than estimated.
-    scale = int(told[1]) * 1.02 / max(1, prompt) if told is not None else dialect.scale * 1.5
+    scale = int(reported[1]) * 1.02 / max(1, prompt) if reported is not None else dialect.scale * 1.5
     learned = replace(dialect, window=window, scale=scale)
     left = window - int(prompt * scale) - _ADDED
     return learned if _LEAST <= left < asked else None  # otherwise a shorter answer would not help

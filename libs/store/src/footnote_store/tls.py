@@ -33,10 +33,11 @@ class Address:
     @property
     def options(self) -> dict[str, Any]:
         """Return pymilvus's connection options; it reads the files itself when it connects."""
-        told = dict(self.said)
-        if _CA in told and _CERT not in told:
-            told["server_pem_path"] = told.pop(_CA)  # its parameter for authorities without a client certificate
-        return told
+        arguments = dict(self.said)
+        if _CA in arguments and _CERT not in arguments:
+            # The client's parameter for authorities without a client certificate.
+            arguments["server_pem_path"] = arguments.pop(_CA)
+        return arguments
 
     def renewed(self) -> bool:
         """Return whether the files were replaced since the last check."""

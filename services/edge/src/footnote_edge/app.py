@@ -254,7 +254,7 @@ def _version() -> str:
         return "0"
 
 
-def kept(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> keeping.StoredData:
     """Return the stored data of this service, below a data folder or at its configured places."""
     settings, folder = Settings(), data_dir / "edge"
     return keeping.StoredData(

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from footnote_database.parts import Parts
-from footnote_database.transactions import START_PATIENCE
+from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import Runtime
@@ -100,7 +100,7 @@ async def build_base(runtime: Runtime, settings: Settings) -> Base:
     stages = connect(runtime.channel)
     folder, installation = runtime.data_dir / "edge", Parts.of(runtime)
     database = Database(settings.sqlalchemy_url(folder))
-    await database.migrate(START_PATIENCE, installation)
+    await database.migrate(START_WAIT_SECONDS, installation)
     bus = ProgressBus()
     operations = OperationTable(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))

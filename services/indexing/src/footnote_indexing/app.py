@@ -12,7 +12,7 @@ from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
-from footnote_database.transactions import START_PATIENCE
+from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment
 from footnote_kit.logs import get_logger
@@ -66,7 +66,7 @@ async def build(runtime: Runtime) -> App:
     folder = runtime.data_dir / "indexing"
     database = Database(settings.database_url, folder)
     parts = Parts.of(runtime)
-    await database.migrate(START_PATIENCE, parts)
+    await database.migrate(START_WAIT_SECONDS, parts)
     cache: EmbeddingCache
     if settings.cache_url:
         from footnote_indexing.adapters.cache_redis import RedisCache  # its library takes a moment to load
@@ -155,7 +155,7 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def kept(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> keeping.StoredData:
     """Return what this service stores, in a data folder or where its settings say; its cache can be refilled."""
     settings, folder = Settings(), data_dir / "indexing"
     cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()

@@ -14,7 +14,7 @@ from footnote_database import keeping
 from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
-from footnote_database.transactions import START_PATIENCE
+from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
@@ -62,7 +62,7 @@ async def build(runtime: Runtime) -> App:
     parts = Parts.of(runtime)
     scratch = await asyncio.to_thread(spool.prepare, folder / "spool")
     files = Blobs.open(settings.blob_url, settings.blob_options, folder / "blobs", scratch)
-    database = await Database.open(settings.database_url, folder, START_PATIENCE, parts)
+    database = await Database.open(settings.database_url, folder, START_WAIT_SECONDS, parts)
     documents = DocumentTable(database)
     try:
         await refuse_missing_files(documents, files, settings.blob_url or str(folder / "blobs"), parts)
@@ -166,7 +166,7 @@ def _say_why_not(warming: asyncio.Task[None]) -> None:
         _log.warning("workers_did_not_start", error=str(error))
 
 
-def kept(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> keeping.StoredData:
     """Return what this service stores, in a data folder or where its settings say."""
     settings, folder = Settings(), data_dir / "ingestion"
     blobs = folder / "blobs"

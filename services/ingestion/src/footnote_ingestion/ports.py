@@ -53,10 +53,10 @@ class Documents(Protocol):
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
         """Return a tenant's totals."""
 
-    async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
+    async def owner_totals(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return one owner's totals."""
 
-    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
+    async def totals_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
         """Return totals per owner, by id."""
 
     async def change(

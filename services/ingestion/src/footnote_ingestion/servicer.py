@@ -272,7 +272,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
 
     async def CountKept(self, request: upkeep.CountKeptRequest, context: Call) -> upkeep.CountKeptResponse:
         """Return storage totals."""
-        counted = await self._counting.kept(request.scope, request.owners, request.after_owner)
+        counted = await self._counting.stored(request.scope, request.owners, request.after_owner)
         return upkeep.CountKeptResponse(
             own=_kept(counted.own),
             tenant=None if counted.tenant is None else _kept(counted.tenant),

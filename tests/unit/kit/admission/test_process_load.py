@@ -100,7 +100,7 @@ async def test_the_worst_of_a_minute_is_forgotten_after_it(monkeypatch: pytest.M
     loop: Any = SimpleNamespace(time=lambda: now, call_at=lambda at, call: SimpleNamespace(cancel=lambda: None))
     lag = loop_lag.LoopLag(loop)
     seen: list[float] = []
-    lag.told.append(lambda one: seen.append(one.worst))
+    lag.listeners.append(lambda one: seen.append(one.worst))
     now += loop_lag.EVERY + 0.5
     lag._look()
     assert lag.worst == pytest.approx(0.5)

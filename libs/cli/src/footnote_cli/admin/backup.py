@@ -112,13 +112,13 @@ async def _rows(where: Places, folder: Path, made: Manifest) -> None:
 
 def _files(where: Places, folder: Path, made: Manifest) -> None:
     """Copy the files that are missing in the backup; they never change."""
-    for service, kept in where.services.items():
-        if kept.files_url:
+    for service, stored in where.services.items():
+        if stored.files_url:
             made.left_out.append(f"the files of {service}, which are in an object store: keep its versions")
-        if kept.files is None:
+        if stored.files is None:
             continue
-        for path in kept.files.rglob("*"):
-            target = folder / FILES / service / path.relative_to(kept.files)
+        for path in stored.files.rglob("*"):
+            target = folder / FILES / service / path.relative_to(stored.files)
             if target.exists() or not path.is_file():
                 continue
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -37,15 +37,15 @@ class _Seen:
 
 async def examine(where: Places) -> AsyncIterator[Finding]:
     """Examine the log of each service that keeps one, if its readable database already has one."""
-    for kept in where.services.values():
-        if kept.log is None:
+    for stored in where.services.values():
+        if stored.log is None:
             continue
-        one = next(database for database in kept.databases if database.name == kept.log.database)
+        one = next(database for database in stored.databases if database.name == stored.log.database)
         with contextlib.suppress(Exception):  # an unreadable or older database has a finding of its own
             if one.file is None:
-                yield _judged(kept.log, "postgresql", await _on_server(one, kept.log))
+                yield _judged(stored.log, "postgresql", await _on_server(one, stored.log))
             elif one.file.exists():
-                yield _judged(kept.log, "sqlite", await asyncio.to_thread(_in_file, str(one.file), kept.log))
+                yield _judged(stored.log, "sqlite", await asyncio.to_thread(_in_file, str(one.file), stored.log))
 
 
 def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:

@@ -121,7 +121,7 @@ def certificates(settings: KitSettings, now: datetime | None = None) -> Iterator
 
 def servers(where: Places) -> Iterator[Finding]:
     """Examine whether further servers in the settings accept connections."""
-    named = [one for kept in where.services.values() for one in kept.servers]
+    named = [one for service in where.services.values() for one in service.servers]
     for purpose, url in named:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 6379

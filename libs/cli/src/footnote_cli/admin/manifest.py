@@ -78,17 +78,17 @@ def write(folder: Path, manifest: Manifest) -> None:
 def read(folder: Path) -> Manifest:
     """Return the manifest of a backup after checking that every file is intact. Raises CommandError."""
     try:
-        told: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        content: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         hint = "Name the folder that `footnote admin backup` made; one that was broken off has no manifest."
         raise CommandError(f"{folder} is no whole backup: its {FILE} cannot be read.", hint) from None
-    made = told.get("format") if isinstance(told, dict) else None
+    made = content.get("format") if isinstance(content, dict) else None
     if isinstance(made, int) and made > FORMAT:
         raise CommandError(
             f"{folder} was made by a later release (format {made}).", "Restore it with that release or a newer one."
         )
     try:
-        manifest = Manifest.model_validate(told)
+        manifest = Manifest.model_validate(content)
     except ValidationError:
         raise CommandError(f"{folder / FILE} is damaged.", "Take another backup.") from None
     for name, expected in manifest.files.items():

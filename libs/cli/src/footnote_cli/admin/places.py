@@ -55,10 +55,12 @@ class Places:
         return self.folder / STORE / VECTORS
 
 
-def kept_by(name: str) -> Callable[[Path], StoredData]:
-    """Return how a service lists its stored data: the function `kept` of its composition module."""
+def stored_by(name: str) -> Callable[[Path], StoredData]:
+    """Return how a service lists its stored data: the function `stored_data` of its composition module."""
     build = found(SERVICES, name)
-    says: Callable[[Path], StoredData] = getattr(sys.modules[build.__module__], "kept", lambda _folder: StoredData())
+    says: Callable[[Path], StoredData] = getattr(
+        sys.modules[build.__module__], "stored_data", lambda _folder: StoredData()
+    )
     return says
 
 
@@ -66,7 +68,7 @@ def places(folder: Path) -> Places:
     """Return the deployment of a folder and this environment; CommandError when a setting is wrong."""
     where = folder.expanduser().resolve()
     try:
-        services = {name: kept_by(name)(where) for name in STAGES}
+        services = {name: stored_by(name)(where) for name in STAGES}
         return Places(where, KitSettings(data_dir=where), services)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc'])) or error.title}: {one['msg']}" for one in error.errors())

@@ -26,7 +26,7 @@ async def restore(source: Path, target: Path) -> Manifest:
     Raises CommandError, FootnoteError.
     """
     private.keep()
-    told = await asyncio.to_thread(manifest.read, source)
+    saved = await asyncio.to_thread(manifest.read, source)
     wanted = empty_folder(target)
     # Filled beside its final place: no database contains a path, and half a folder is never served.
     folder = wanted.with_name(f".{wanted.name}.restoring")
@@ -35,15 +35,15 @@ async def restore(source: Path, target: Path) -> Manifest:
     folder.mkdir(mode=0o700)
     try:
         where = places(folder)
-        for name, one in told.databases.items():
+        for name, one in saved.databases.items():
             check(where, name, one)
-        copies = {(where.database(name).place, one.file): name for name, one in told.databases.items()}
+        copies = {(where.database(name).place, one.file): name for name, one in saved.databases.items()}
         for (_, file), name in copies.items():  # a shared database is filled once
             await asyncio.to_thread(_database, where.database(name), source / file)
-        await asyncio.to_thread(_note_parts, where, told)
+        await asyncio.to_thread(_note_parts, where, saved)
         await asyncio.to_thread(_files, where, source)
-        if told.spaces:
-            await _rows(where, source, told)
+        if saved.spaces:
+            await _rows(where, source, saved)
             if where.vectors.exists():
                 await asyncio.to_thread(where.parts.note, belonging.PART)
         wanted.rmdir()
@@ -51,7 +51,7 @@ async def restore(source: Path, target: Path) -> Manifest:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return told
+    return saved
 
 
 def check(where: Places, name: str, one: Database) -> None:
@@ -93,12 +93,12 @@ def _note_parts(where: Places, made: Manifest) -> None:
 
 
 def _files(where: Places, source: Path) -> None:
-    for service, kept in where.services.items():
-        if kept.files is not None and (source / FILES / service).is_dir():
-            shutil.copytree(source / FILES / service, kept.files, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    for service, stored in where.services.items():
+        if stored.files is not None and (source / FILES / service).is_dir():
+            shutil.copytree(source / FILES / service, stored.files, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
-async def _rows(where: Places, source: Path, told: Manifest) -> None:
+async def _rows(where: Places, source: Path, saved: Manifest) -> None:
     uri = where.settings.vector_store_uri
     engine = None if uri else EmbeddedEngine(where.folder / STORE, compact_after=float("inf"))
     if engine is not None:
@@ -106,10 +106,10 @@ async def _rows(where: Places, source: Path, told: Manifest) -> None:
         uri = await engine.start()
     store = Transfer(uri, "" if engine is not None else where.settings.vector_store_token)
     try:
-        for space in told.spaces:
+        for space in saved.spaces:
             if engine is None and await store.total(space):
                 raise usage_error(f"The vector store already holds rows in {space}.", "Give an empty one.")
-        for space, count in told.spaces.items():
+        for space, count in saved.spaces.items():
             with (source / ROWS / f"{space}.jsonl").open(encoding="utf-8") as lines:
                 for batch in _batched(lines):
                     await store.fill(space, [of_line(line) for line in batch])

@@ -16,8 +16,8 @@ MOST = 500
 
 def examine(where: Places) -> Iterator[Finding]:
     """Decode samples of the databases that are local files; a schema of another release has a finding of its own."""
-    for service, kept in where.services.items():
-        for sample in kept.samples:
+    for service, data in where.services.items():
+        for sample in data.samples:
             file = where.database(sample.database).file
             if file is not None and file.exists():
                 with contextlib.suppress(sqlite3.Error):

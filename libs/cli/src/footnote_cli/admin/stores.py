@@ -59,22 +59,22 @@ def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
 
 def files(where: Places) -> Iterator[Finding]:
     """Examine whether the documents' files exist, if they and the database are on this machine."""
-    for service, kept in where.services.items():
-        file = kept.databases[0].file if kept.databases else None
-        if kept.files is None or not kept.named or file is None or not file.exists():
+    for service, stored in where.services.items():
+        file = stored.databases[0].file if stored.databases else None
+        if stored.files is None or not stored.named or file is None or not file.exists():
             continue
         check, gone, total = f"files of {service}", 0, 0
         try:
             with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
-                for (name,) in connection.execute(kept.named):
+                for (name,) in connection.execute(stored.named):
                     total += 1
-                    gone += not (kept.files / str(name)).is_file()
+                    gone += not (stored.files / str(name)).is_file()
         except sqlite3.Error:
             continue  # the database has a finding of its own
         if gone:
             yield broken(
                 check,
-                f"{gone} of {total} documents lack their file in {kept.files}",
+                f"{gone} of {total} documents lack their file in {stored.files}",
                 "Put back a copy of that folder. Until then these documents are found, and can be neither downloaded "
                 "nor indexed again.",
             )
@@ -151,15 +151,15 @@ async def _collections(store: Transfer, space: str) -> set[str]:
 
 def _known_collections(where: Places) -> set[str] | None:
     """Return the ids of the collections that may have rows; None if that cannot be read here."""
-    for kept in where.services.values():
-        for one in kept.databases if kept.collections else ():
+    for stored in where.services.values():
+        for one in stored.databases if stored.collections else ():
             if one.file is None:
                 return None
             if not one.file.exists():
                 return set()
             try:
                 with contextlib.closing(sqlite3.connect(f"file:{one.file}?mode=ro", uri=True)) as connection:
-                    return {str(row[0]) for row in connection.execute(kept.collections)}
+                    return {str(row[0]) for row in connection.execute(stored.collections)}
             except sqlite3.Error:
                 return None
     return None

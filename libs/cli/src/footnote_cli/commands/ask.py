@@ -215,7 +215,7 @@ def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *
     blocks = [drawing.footnotes(completed.answer.citations, width), drawing.nearest(completed.answer, width)]
     if not quiet:
         blocks += [
-            list(drawing.doubts(completed.answer)),
+            list(drawing.unsupported_claims(completed.answer)),
             list(drawing.notices(completed.degradations)),
             drawing.summary(completed, elapsed),
         ]

@@ -83,7 +83,7 @@ def hang(line: Text, indent: int, width: int) -> Text:
     return result
 
 
-def doubts(answer: Answer) -> Iterator[Text]:
+def unsupported_claims(answer: Answer) -> Iterator[Text]:
     """Yield one line for each statement that is wrong or cites nothing, one for all unread, one for each warning."""
     if unread := answer.reliability.claims_unread:
         what = f"! not confirmed: no model has read {plural(unread, 'statement')} against the sources"

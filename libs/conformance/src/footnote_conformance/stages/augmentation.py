@@ -121,8 +121,8 @@ async def the_budget_is_kept(target: Target) -> None:
         expect(plan.used <= budget, f"of {budget} tokens the sources take {plan.used}")
         words = sum(len(source.text.split()) for source in built.sources)
         expect(words <= budget, f"of {budget} tokens the sources take {words} words, which are as many tokens at least")
-        told = sum(entry.tokens_used for entry in plan.entries)
-        expect(told <= budget, f"of {budget} tokens the entries take {told}")
+        reported = sum(entry.tokens_used for entry in plan.entries)
+        expect(reported <= budget, f"of {budget} tokens the entries take {reported}")
         expect(plan.tokenizer, "the plan does not say what it counted with")
 
 
@@ -137,8 +137,8 @@ async def what_is_dropped_is_named_with_a_reason(target: Target) -> None:
     twin, blank = _hits(1, sentences=6)[0], ScoredChunk(chunk=Chunk(id="blank:000001:0000000", text=" "), score=0.5)
     built = await _built(target, [*hits, twin, blank], 400)
     entries = list(built.token_plan.entries)
-    told, given = sorted(entry.chunk_id for entry in entries), sorted(hit.chunk.id for hit in [*hits, twin, blank])
-    expect(told == given, f"the plan names {len(told)} candidates of {len(given)}: {told}")
+    reported, given = sorted(entry.chunk_id for entry in entries), sorted(hit.chunk.id for hit in [*hits, twin, blank])
+    expect(reported == given, f"the plan names {len(reported)} candidates of {len(given)}: {reported}")
     numbers = {source.chunk_id: source.number for source in built.sources}
     for entry in entries:
         if entry.decision == TOKEN_DECISION_DROPPED:
@@ -243,12 +243,12 @@ async def named_documents_keep_a_source(target: Target) -> None:
 async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts; one not given is filled in, as ResolveSettings says."""
     built = await _built(target, _hits(1), 777)
-    told = built.prompt_settings
-    expect(told.token_budget == 777, f"a token_budget of 777 counted as {told.token_budget}")
-    filled = told.HasField("history_messages") and told.HasField("history_characters")
+    reported = built.prompt_settings
+    expect(reported.token_budget == 777, f"a token_budget of 777 counted as {reported.token_budget}")
+    filled = reported.HasField("history_messages") and reported.HasField("history_characters")
     expect(filled, "history_messages and history_characters were not filled in")
     resolved = (await target.call("ResolveSettings", prompt=PromptSettings(token_budget=777, locale="en"))).prompt
-    expect(resolved == told, f"ResolveSettings says {resolved}, BuildPrompt {told}")
+    expect(resolved == reported, f"ResolveSettings says {resolved}, BuildPrompt {reported}")
 
 
 @SUITE.check(

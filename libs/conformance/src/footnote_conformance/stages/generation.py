@@ -175,8 +175,8 @@ async def sentences_have_verdicts(target: Target) -> None:
     for claim in claims:
         expect(claim.support != VERDICT_UNSPECIFIED, "a sentence was not checked")
         expect(set(claim.sources) <= {1, 2, 3}, f"a sentence rests on sources {list(claim.sources)} of 1, 2, 3")
-    told = completed.answer.reliability
-    expect(0 <= told.claims_supported <= 1 and 0 <= told.sources_used <= 1, f"the reliability is {told}")
+    reported = completed.answer.reliability
+    expect(0 <= reported.claims_supported <= 1 and 0 <= reported.sources_used <= 1, f"the reliability is {reported}")
 
 
 @SUITE.check(
@@ -200,11 +200,11 @@ async def settings_that_counted_are_told(target: Target) -> None:
     """As ResolveSettings fills them in."""
     wanted = GenerationSettings(max_tokens=77)
     _, completed = await _answered(target, settings=wanted)
-    told = completed.settings
-    expect(told.max_tokens == 77, f"max_tokens of 77 counted as {told.max_tokens}")
-    expect(told.HasField("temperature") and told.provider, "provider or temperature were not filled in")
+    reported = completed.settings
+    expect(reported.max_tokens == 77, f"max_tokens of 77 counted as {reported.max_tokens}")
+    expect(reported.HasField("temperature") and reported.provider, "provider or temperature were not filled in")
     resolved = (await target.call("ResolveSettings", generation=wanted)).generation
-    expect(resolved == told, f"ResolveSettings says {resolved}, Generate {told}")
+    expect(resolved == reported, f"ResolveSettings says {resolved}, Generate {reported}")
 
 
 @SUITE.check(

@@ -47,8 +47,8 @@ def _of_collections(suite: Suite) -> None:
             mask = FieldMask(paths=["description"])
             await target.call("UpdateCollection", collection=made.id, resource=wanted, update_mask=mask)
             found = (await target.call("GetCollection", collection=made.id)).collection
-            told = (found.name, found.description)
-            expect(told == ("instruments", "new"), f"name and description are {told}")
+            reported = (found.name, found.description)
+            expect(reported == ("instruments", "new"), f"name and description are {reported}")
 
     @suite.check(
         "Changing embedding or chunking settings does not touch what is indexed until a reindex.",
@@ -104,8 +104,8 @@ def _of_collections(suite: Suite) -> None:
         async with _library(target).collection() as made:
             asked = {"collection_ids": [made.id, "f" * 32]}
             held = (await target.call("AuthorizeCollections", **asked)).collections
-            told = [(one.collection_id, one.may_manage) for one in held]
-            expect(told == [(made.id, True)], f"its owner is told {told}")
+            reported = [(one.collection_id, one.may_manage) for one in held]
+            expect(reported == [(made.id, True)], f"its owner is told {reported}")
             held = (await with_scope(target, "AuthorizeCollections", stranger(target), **asked)).collections
             expect(not held, f"another tenant is told of {len(held)}")
 
@@ -186,8 +186,8 @@ def _of_vectors(suite: Suite) -> None:
         async with _library(target).collection("own", settings=own) as made:
             rows = [VectorRow(id=name, text=TEXTS[name], vector=[1, 0, 0]) for name in sorted(TEXTS, reverse=True)]
             added = await target.call("AddVectors", collection=made.id, rows=rows)
-            told = (added.count, list(added.ids))
-            expect(told == (3, [row.id for row in rows]), f"it says that it added {told}")
+            reported = (added.count, list(added.ids))
+            expect(reported == (3, [row.id for row in rows]), f"it says that it added {reported}")
             again = VectorRow(id="sextant", text="Another text.", vector=[0, 1, 0])
             await target.call("AddVectors", collection=made.id, rows=[again])
             one: dict[str, Any] = {"collection": made.id, "vector_id": "sextant"}
@@ -238,6 +238,6 @@ def _of_providers(suite: Suite) -> None:
         async with library.collection() as made:
             result = await library.index(made, "sextant", TEXTS["sextant"])
             counted = (await target.call("GetIndexStats")).collections
-            told = [(one.documents, one.visible_rows) for one in counted if one.collection_id == made.id]
+            reported = [(one.documents, one.visible_rows) for one in counted if one.collection_id == made.id]
             wanted = [(1, result.chunks_stored)]
-            expect(told == wanted, f"documents and chunks that searches see are {told}, not {wanted}")
+            expect(reported == wanted, f"documents and chunks that searches see are {reported}, not {wanted}")

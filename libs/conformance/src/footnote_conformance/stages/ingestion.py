@@ -73,8 +73,8 @@ async def an_upload_is_a_document(target: Target) -> None:
     async with _library(target).collection() as made:
         document = (await _uploaded(target, made.id, name="../../etc/travel.md", tags=["t"])).document
         digest = hashlib.sha256(_TEXT.encode()).hexdigest()
-        told = (document.filename, document.size_bytes, document.sha256)
-        expect(told == ("travel.md", len(_TEXT.encode()), digest), f"name, size and SHA-256 are {told}")
+        reported = (document.filename, document.size_bytes, document.sha256)
+        expect(reported == ("travel.md", len(_TEXT.encode()), digest), f"name, size and SHA-256 are {reported}")
         state = (document.state, document.revision, document.indexed_revision)
         expect(state == (DOCUMENT_STATE_UPLOADED, 1, 0), f"state and revisions are {state}")
         owner = (document.tenant_id, document.owner_id, document.collection_id)
@@ -116,8 +116,8 @@ async def the_searched_file_is_kept(target: Target) -> None:
         async def has(text: str, **more: int) -> None:
             parts = await target.call("DownloadDocument", document_id=document.id, **more)
             expect(b"".join(part.data for part in parts) == text.encode(), f"{more or 'unset'}: the bytes are others")
-            told, digest = parts[0].file, hashlib.sha256(text.encode()).hexdigest()
-            expect(told.sha256 == digest, f"{more or 'unset'}: the file's SHA-256 is '{told.sha256}'")
+            reported, digest = parts[0].file, hashlib.sha256(text.encode()).hexdigest()
+            expect(reported.sha256 == digest, f"{more or 'unset'}: the file's SHA-256 is '{reported.sha256}'")
 
         async def indexed() -> None:
             await target.call("UpdateDocumentState", document_id=document.id, state=DOCUMENT_STATE_PROCESSING)
@@ -346,8 +346,10 @@ async def replacements_are_revisions(target: Target) -> None:
         for data, unchanged, revision in ((_TEXT, True, 1), ("Another text.\n", False, 2)):
             messages = _messages(target, target.scope, data.encode(), metadata, "ReplaceDocument")
             answer = await target.stage.call("ReplaceDocument", messages)
-            told = (answer.unchanged, answer.document.revision)
-            expect(told == (unchanged, revision), f"unchanged and revision are {told}, not {(unchanged, revision)}")
+            reported = (answer.unchanged, answer.document.revision)
+            expect(
+                reported == (unchanged, revision), f"unchanged and revision are {reported}, not {(unchanged, revision)}"
+            )
         expect(answer.document.state == DOCUMENT_STATE_UPLOADED, f"it is in state {answer.document.state}")
 
 

@@ -253,10 +253,10 @@ async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts."""
     library = _library(target)
     async with library.collection():
-        told = (await _found(target, settings=RetrievalSettings(limit=7))).settings
-        expect(told.limit == 7, f"a limit of 7 counted as {told.limit}")
-        filled = told.HasField("neighbors") and told.HasField("recency_weight") and told.strategy
-        expect(filled, f"not everything is filled in: {told}")
+        reported = (await _found(target, settings=RetrievalSettings(limit=7))).settings
+        expect(reported.limit == 7, f"a limit of 7 counted as {reported.limit}")
+        filled = reported.HasField("neighbors") and reported.HasField("recency_weight") and reported.strategy
+        expect(filled, f"not everything is filled in: {reported}")
 
 
 @SUITE.check(

@@ -26,7 +26,7 @@ class LoopLag:
         """Seconds, an exponential moving average; the last half second weighs most."""
         self.worst = 0.0
         """Seconds, the longest of the last minute."""
-        self.told: list[Callable[[LoopLag], None]] = []
+        self.listeners: list[Callable[[LoopLag], None]] = []
         """Callbacks, run on the loop after each measurement."""
         self._parts = deque([0.0], _PARTS + 1)
         self._turn = loop.time() + WINDOW / _PARTS
@@ -43,7 +43,7 @@ class LoopLag:
             self._turn += WINDOW / _PARTS
         self._parts[-1] = max(self._parts[-1], late)
         self.worst = max(self._parts)
-        for tell in self.told:
+        for tell in self.listeners:
             tell(self)
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)

@@ -10,7 +10,7 @@ from footnote_database import soundness
 from footnote_database.keeping import Library
 from footnote_database.parts import Part, Parts
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
-from footnote_database.transactions import START_PATIENCE
+from footnote_database.transactions import START_WAIT_SECONDS
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
 
@@ -37,7 +37,7 @@ LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate
 class JobLedger:
     """Prepares the database at a URL for dbos, which opens it."""
 
-    patience = START_PATIENCE
+    patience = START_WAIT_SECONDS
     """Seconds for which a start waits for a database server."""
     failures: tuple[type[Exception], ...] = (DBAPIError,)
     """Errors of the driver, which does not say whether they are transient."""

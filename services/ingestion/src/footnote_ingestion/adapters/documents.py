@@ -82,7 +82,7 @@ class DocumentTable:
         async with self._database.read() as connection:
             return await self._used(connection, tenant_id, collection_id)
 
-    async def kept(self, tenant_id: str, owner_id: str) -> StoredTotals:
+    async def owner_totals(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return the totals of one owner in a tenant."""
         mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
         query = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*mine)
@@ -90,7 +90,7 @@ class DocumentTable:
             count, size = (await connection.execute(query)).one()
         return StoredTotals(owner_id, count, int(size))
 
-    async def kept_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
+    async def totals_by_owner(self, tenant_id: str, after: str, most: int) -> list[StoredTotals]:
         """Return the totals per owner, up to a limit, in the order of their ids, after one."""
         # Compare code points, whatever the database's language.
         owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")

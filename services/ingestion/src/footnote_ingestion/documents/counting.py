@@ -30,15 +30,15 @@ class Counting:
     def __init__(self, documents: Documents) -> None:
         self._documents = documents
 
-    async def kept(self, scope: Scope, owners: int, after: str) -> Counted:
+    async def stored(self, scope: Scope, owners: int, after: str) -> Counted:
         """Count; raises PermissionDenied when a caller asks about others without being an administrator."""
         if not 0 <= owners <= MOST_OWNERS:
             raise InvalidArgument.field("owners", f"must be between 0 and {MOST_OWNERS}")
         if owners and not sees_all(scope):
             raise PermissionDenied("What others keep is told to administrators only.")
-        own = await self._documents.kept(scope.tenant_id, scope.user_id)
+        own = await self._documents.owner_totals(scope.tenant_id, scope.user_id)
         if not sees_all(scope):
             return Counted(own, None, [])
         used = await self._documents.used(scope.tenant_id)
-        listed = await self._documents.kept_by_owner(scope.tenant_id, after, owners) if owners else []
+        listed = await self._documents.totals_by_owner(scope.tenant_id, after, owners) if owners else []
         return Counted(own, StoredTotals("", used.tenant_documents, used.tenant_bytes), listed)

@@ -87,8 +87,8 @@ def complete(plan: Plan, findings: Findings) -> None:
     # A list below the limit holds every chunk with a common term, so the others have none.
     lowest_share = min(shares) / 2 if len(shares) >= plan.limit else 0.0
     for candidate in findings.candidates.values():
-        elsewhere = candidate.group.embedding_key in plan.by_words
-        if candidate.dense is None and not elsewhere and not candidate.by_words_only:
+        only_by_words = candidate.group.embedding_key in plan.by_words
+        if candidate.dense is None and not only_by_words and not candidate.by_words_only:
             candidate.dense = lowest_cosine
         candidate.lexical = lowest_share if candidate.lexical is None else candidate.lexical
 

@@ -70,8 +70,8 @@ def _counted(passages: Sequence[str], sought: Occurrences) -> tuple[Scores, Scor
 
 def _worth(times: Scores, lengths: Scores, scores: Scores) -> Scores:
     """Return what one occurrence of each term adds to BM25: the formula solved by least squares."""
-    told = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * lengths)[:, None])
-    worth: Scores = np.maximum(np.linalg.lstsq(told, scores, rcond=1e-6)[0], 0.0)
+    saturated = times * (_K1 + 1) / (times + _K1 * (1 - _B + _B * lengths)[:, None])
+    worth: Scores = np.maximum(np.linalg.lstsq(saturated, scores, rcond=1e-6)[0], 0.0)
     return worth
 
 
