@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from footnote_cli import launches
+from footnote_cli import addresses
 from footnote_cli.addresses import edge_address
 from footnote_cli.errors import CommandError
 
@@ -22,7 +22,7 @@ def write(folder: Path, text: str, mark: str | None = None) -> None:
         one.mkdir(exist_ok=True, mode=0o700)
     for file, content in (
         (folder / "addresses.json", text),
-        (folder / "locks" / "edge.lock", launches.mark() if mark is None else mark),
+        (folder / "locks" / "edge.lock", addresses.mark() if mark is None else mark),
     ):
         file.write_text(content)
         file.chmod(0o600)

@@ -4,9 +4,8 @@ import errno
 import logging
 
 import pytest
-from footnote_kit.logs import configure
+from footnote_kit.logs import SHORTAGE_PAUSE_SECONDS, Shortages, configure
 from footnote_kit.settings import KitSettings
-from footnote_kit.shortage_logs import PAUSE_SECONDS, Shortages
 
 
 def record(error: BaseException) -> logging.LogRecord:
@@ -24,7 +23,7 @@ def test_a_thousand_failures_are_two_lines() -> None:
     assert first.exc_info is None
     assert "ulimit -n" in first.getMessage()
     assert not any(filter.filter(record(full)) for _ in range(1000))
-    now = PAUSE_SECONDS
+    now = SHORTAGE_PAUSE_SECONDS
     later = record(full)
     assert filter.filter(later)
     assert "1000 more such errors" in later.getMessage()

@@ -24,8 +24,7 @@ from footnote_kit.provider_calls import callers_own
 from footnote_providers import registry
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import UNBOUND, Egress, Use
-from footnote_providers.egress.locality import stays_here
-from footnote_providers.egress.policy import Kind, Limits, Policy
+from footnote_providers.egress.policy import Kind, Limits, Policy, stays_here
 
 FREE, KEPT = TextBounds(), TextBounds(local_only=True, because="the collection 'hr'")
 AWAY = Use(Kind.MODEL, "openai", "gpt-5-mini", local=False)

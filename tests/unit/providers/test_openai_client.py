@@ -10,8 +10,8 @@ from contextlib import aclosing
 import pytest
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers.endpoints import SERVICES, endpoint
-from footnote_providers.failures import RetryableFailure
 from footnote_providers.openai_client import ChatPart, ChatRequest, OpenAIClient
+from footnote_providers.resilience import RetryableFailure
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from footnote_cli import launches
+from footnote_cli import addresses
 
 ADDRESSES = "addresses.json"
 
@@ -29,13 +29,13 @@ def locked(data_dir: Path, services: Iterable[str]) -> Iterator[None]:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                owner = launches.pid_of(os.read(descriptor, 64).decode(errors="replace")) or "unknown"
+                owner = addresses.pid_of(os.read(descriptor, 64).decode(errors="replace")) or "unknown"
                 raise FolderInUse(
                     f"{data_dir} is in use: process {owner} serves {service} from it. "
                     "Stop that one, or choose another folder with --data-dir."
                 ) from None
             os.ftruncate(descriptor, 0)
-            os.write(descriptor, launches.mark().encode())
+            os.write(descriptor, addresses.mark().encode())
         yield
     finally:
         for descriptor in held:

@@ -1,10 +1,15 @@
-"""Recognises transient database errors: the database is down, full or locked, or has no free connection."""
+"""Transient database errors: an unavailable, full or locked database, no free connection, and insert conflicts."""
+
+from __future__ import annotations
 
 import sqlite3
+from collections.abc import Awaitable, Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from footnote_kit import transient_errors
 from footnote_kit.errors import Unavailable
-from sqlalchemy.exc import DBAPIError, TimeoutError
+from sqlalchemy.exc import DBAPIError, IntegrityError, TimeoutError
 
 _FULL = {sqlite3.SQLITE_FULL}
 _AWAY = {
@@ -56,3 +61,24 @@ def not_reached() -> NotReached:
 
 
 transient_errors.register(read)
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def retry_on_conflict(change: Callable[P, Awaitable[R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Return a change, a whole transaction, that is retried once after a conflict on an inserted row.
+
+    Between the read and the insert, a concurrent transaction may have inserted the row; the second read sees it. This
+    happens in PostgreSQL; SQLite has one writer.
+    """
+
+    @wraps(change)
+    async def made(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return await change(*args, **kwargs)
+        except IntegrityError:
+            return await change(*args, **kwargs)
+
+    return made

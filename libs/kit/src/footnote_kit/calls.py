@@ -13,12 +13,11 @@ from opentelemetry.trace import Span, SpanKind
 
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
-from footnote_kit.credential import REASON, ServiceCredential
+from footnote_kit.credential import REASON, ServiceCredential, proof
 from footnote_kit.ending import Ending, error_of
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unauthenticated, Unavailable
 from footnote_kit.interceptor import UNTRACED
 from footnote_kit.logs import get_logger
-from footnote_kit.proofs import proof
 from footnote_kit.strangers import REQUEST_ID_KEY
 
 _FOREIGN = "/grpc."

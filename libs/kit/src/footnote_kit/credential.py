@@ -16,8 +16,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 
-from footnote_kit.errors import Unauthenticated
+from footnote_kit import context as call_context
+from footnote_kit.errors import PermissionDenied, Unauthenticated
 
 HEADER = "x-footnote-proof"
 REASON = "SCOPE_INVALID"
@@ -130,3 +132,17 @@ def _derived(secret: str, purpose: str) -> bytes:
 def _mac(key: bytes, head: str, audience: str, method: str) -> str:
     # The line feeds separate the fields unambiguously: stage names and HTTP/2 paths contain none.
     return hmac.digest(key, f"{head}\n{audience}\n{method}".encode(), "sha256").hex()
+
+
+def proof(credential: ServiceCredential, audience: str, method: str, request: Any, timeout: float) -> tuple[str, str]:
+    """Return the header for a call of `method`; `request` is its first request, None when there is none.
+
+    The proof is valid for `timeout` seconds plus MARGIN. Raises PermissionDenied when the request's scope has
+    ROLE_SYSTEM but the caller being served may not act as the system. A caller thus cannot make a service use its own
+    rights.
+    """
+    carries = request is not None and "scope" in request.DESCRIPTOR.fields_by_name and request.HasField("scope")
+    scope = request.scope if carries else None
+    if scope is not None and ROLE_SYSTEM in scope.roles and not call_context.may_act_as_system():
+        raise PermissionDenied("A service's own scope is not used on behalf of a caller")
+    return HEADER, credential.sign(audience, method, scope, timeout + MARGIN)

@@ -1,10 +1,16 @@
-"""Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids of the call."""
+"""Structured logs: JSON lines on stderr, or short lines on a terminal, with the ids of the call.
 
+A shortage of descriptors or memory makes every connection fail alike; it is logged as one sentence now and then.
+"""
+
+import errno
 import io
 import logging
+import os
 import sys
 import textwrap
-from collections.abc import MutableMapping
+import time
+from collections.abc import Callable, MutableMapping
 from typing import Any, TextIO
 
 import structlog
@@ -14,7 +20,6 @@ from footnote_kit.context import current_scope, current_service, request_id
 from footnote_kit.printable import printable, printable_line
 from footnote_kit.redact import redact
 from footnote_kit.settings import KitSettings
-from footnote_kit.shortage_logs import Shortages
 
 
 def _add_call(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
@@ -154,3 +159,50 @@ structlog.configure(
     logger_factory=lambda *_: structlog.WriteLogger(sys.stderr),
     cache_logger_on_first_use=False,
 )
+
+
+SHORTAGE_PAUSE_SECONDS = 60.0
+"""Seconds between two such lines of a process."""
+_SHORTAGES = {
+    errno.EMFILE: "This process has as many files and connections open as it may; raise its limit (ulimit -n)",
+    errno.ENFILE: "This machine has as many files and connections open as it may; raise fs.file-max",
+    errno.ENOMEM: "This machine has no memory left for what this process asks",
+}
+_MOST_CAUSES = 10
+
+
+class Shortages(logging.Filter):
+    """Replaces the traceback of such a record by what to do, and counts the records until the next line."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._next = float("-inf")
+        self._held = 0
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether a record is shown."""
+        error = record.exc_info[1] if record.exc_info else None
+        number = _shortage(error)
+        if number is None:
+            return True
+        now = self._clock()
+        if now < self._next:
+            self._held += 1
+            return False
+        more = f"; {self._held} more such errors since the last line" if self._held else ""
+        record.msg, record.args = f"{_SHORTAGES[number]}: {os.strerror(number)}{more}", ()
+        record.exc_info = record.exc_text = None
+        self._next, self._held = now + SHORTAGE_PAUSE_SECONDS, 0
+        return True
+
+
+def _shortage(error: BaseException | None) -> int | None:
+    """Return the error number of a shortage, which may be the cause of an error."""
+    for _ in range(_MOST_CAUSES):
+        if error is None:
+            return None
+        if isinstance(error, OSError) and error.errno in _SHORTAGES:
+            return error.errno
+        error = error.__cause__ or error.__context__
+    return None

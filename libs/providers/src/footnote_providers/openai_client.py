@@ -20,7 +20,7 @@ from footnote_kit.redact import redact
 
 from footnote_providers.dialects import Dialect, dialect_of, taught
 from footnote_providers.endpoints import Endpoint
-from footnote_providers.failures import RetryableFailure
+from footnote_providers.resilience import RetryableFailure
 
 if TYPE_CHECKING:
     import openai

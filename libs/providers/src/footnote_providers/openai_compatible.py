@@ -9,9 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_providers.base import Health, Vectors, normalized
 from footnote_providers.endpoints import Endpoint
-from footnote_providers.failures import RetryableFailure
 from footnote_providers.openai_client import OpenAIClient
-from footnote_providers.resilience import EndpointLimiter
+from footnote_providers.resilience import EndpointLimiter, RetryableFailure
 
 KNOWN_DIMENSIONS = {
     "text-embedding-3-small": 1536,

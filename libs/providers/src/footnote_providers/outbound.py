@@ -4,7 +4,7 @@ import httpx2
 from footnote_kit.context import request_id
 from openai import DefaultAsyncHttpxClient
 
-from footnote_providers.egress.locality import stays_here
+from footnote_providers.egress.policy import stays_here
 
 REQUEST_ID = "X-Client-Request-Id"
 """The header that carries the request id to the provider's log; OpenAI defines the name."""

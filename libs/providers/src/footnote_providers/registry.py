@@ -17,9 +17,8 @@ from footnote_kit.registration import Registry
 from google.protobuf import json_format
 
 from footnote_providers.base import EmbeddingProvider
-from footnote_providers.egress.egress import Egress, Use
+from footnote_providers.egress.egress import Egress, Use, use
 from footnote_providers.egress.policy import Kind
-from footnote_providers.egress.uses import use
 from footnote_providers.pool import Pool
 from footnote_providers.settings import AUTO, DefaultSettings
 

@@ -1,4 +1,4 @@
-"""Parses a request's filter: typed messages and JSON text produce the same expressions."""
+"""Parses and checks a request's filter: typed messages and JSON text produce the same expressions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from footnote.types.v1 import filter_pb2 as pb
 from footnote_kit.errors import InvalidArgument
 
-from footnote_store.dates import no_date, parse_where
+from footnote_store import expr
 from footnote_store.expr import (
     ALL,
     MAX_DEPTH,
@@ -22,6 +22,7 @@ from footnote_store.expr import (
     Or,
     Scalar,
     check_name,
+    invalid,
     measured,
     scalar_of,
 )
@@ -146,3 +147,27 @@ def _millis(field: str, given: pb.FilterValue, path: str) -> int | float:
     millis = moment.seconds * 1000 + whole
     # Times are stored as whole milliseconds, so the exact position between two does not matter.
     return millis + 0.5 if rest else millis
+
+
+def parse_where(json_text: str) -> Expr:
+    """Parse a filter as `expr.parse_where` does; also raises InvalidArgument for an invalid date."""
+    parsed = expr.parse_where(json_text)
+    _check(parsed)
+    return parsed
+
+
+def _check(part: Expr) -> None:
+    if isinstance(part, And | Or):
+        for child in part.children:
+            _check(child)
+    elif isinstance(part, Compare | In):
+        values = part.values if isinstance(part, In) else (part.value,)
+        if part.field in DATE_COLUMNS and any(to_millis(value) is None for value in values):
+            raise invalid(no_date(part.field))
+    elif not isinstance(part, Exists):
+        _check(part.child)
+
+
+def no_date(field: str) -> str:
+    """Return the message that explains which values a date field accepts."""
+    return f"'{field}' takes dates in ISO 8601, such as \"2026-11-22\", or Unix milliseconds"

@@ -25,7 +25,7 @@ from footnote_text.speaking import locale_of
 
 from footnote_augmentation import budget, neighbours, prompt, select
 from footnote_augmentation import history as window
-from footnote_augmentation.cost import cost
+from footnote_augmentation.budget import cost
 from footnote_augmentation.neutralise import Neutral, neutralise, one_line
 from footnote_augmentation.row_lines import RowLines
 from footnote_augmentation.suspicion import assess

@@ -9,8 +9,7 @@ from contextlib import asynccontextmanager
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_kit.registration import Registry
 from footnote_providers.egress import policy
-from footnote_providers.egress.egress import Egress, Use
-from footnote_providers.egress.uses import use
+from footnote_providers.egress.egress import Egress, Use, use
 from footnote_providers.pool import Pool
 
 from footnote_augmentation.ports import Reranker

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from footnote.types.v1.answer_pb2 import ChatMessage, Source
-from footnote_providers.failures import RetryableFailure as RetryableFailure
+from footnote_providers.resilience import RetryableFailure as RetryableFailure
 from pydantic import BaseModel, ConfigDict, Field
 
 

@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from footnote.types.v1.provider_pb2 import Provider
 from footnote_kit.registration import Registry
 from footnote_providers.egress import policy
-from footnote_providers.egress.egress import Egress, Use
-from footnote_providers.egress.uses import use
+from footnote_providers.egress.egress import Egress, Use, use
 
 from footnote_generation.ports import ModelProvider, SecondOpinion
 from footnote_generation.settings import Settings

@@ -27,16 +27,14 @@ from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database
 from footnote_indexing.adapters.generations import GenerationTable
-from footnote_indexing.adapters.inventory import InventoryTable
+from footnote_indexing.adapters.inventory import InventoryTable, SearchedChunkTable
 from footnote_indexing.adapters.ledger import LedgerTable
 from footnote_indexing.adapters.model_moves import ModelMoveTable
 from footnote_indexing.adapters.purge_list import PurgeTable
 from footnote_indexing.adapters.row_ledger import RowTable
-from footnote_indexing.adapters.searched_chunks import SearchedChunkTable
 from footnote_indexing.adapters.vector_claims import VectorClaimTable
 from footnote_indexing.chunking.cutting import Cutters
-from footnote_indexing.collections.collections import Collections
-from footnote_indexing.collections.hiding import Hiding
+from footnote_indexing.collections.collections import Collections, Hiding
 from footnote_indexing.collections.providers import Providers
 from footnote_indexing.group_servicer import GroupServicer
 from footnote_indexing.ports import EmbeddingCache
@@ -51,10 +49,9 @@ from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.owed_vectors import OwedVectors
 from footnote_indexing.upkeep.recovery import Recovery
 from footnote_indexing.upkeep.sweeper import Sweeper
-from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.messages import Messages
 from footnote_indexing.writing.permitted import Permitted
-from footnote_indexing.writing.store_writer import StoreWriter
+from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")

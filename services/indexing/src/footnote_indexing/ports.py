@@ -259,7 +259,7 @@ class PurgeList(Protocol):
 
 
 class SearchedChunks(Protocol):
-    """Which chunks are searched now; see `adapters.searched_chunks.SearchedChunkTable`."""
+    """Which chunks are searched now; see `adapters.inventory.SearchedChunkTable`."""
 
     async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
         """Return the searched revision of a document, in a collection for which the caller's access was checked."""

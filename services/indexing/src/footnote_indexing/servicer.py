@@ -23,8 +23,7 @@ from footnote_store.filters import parse_filter
 from google.protobuf import json_format
 
 from footnote_indexing.chunking.drafts import settings_digest
-from footnote_indexing.collections.collections import Collections
-from footnote_indexing.collections.hiding import Hiding
+from footnote_indexing.collections.collections import Collections, Hiding
 from footnote_indexing.collections.providers import Providers
 from footnote_indexing.ports import Inventory, VectorClaims
 from footnote_indexing.revisions.chunk_reading import ChunkReading

@@ -21,11 +21,10 @@ from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 
-from footnote_ingestion.adapters.blobs import Blobs
+from footnote_ingestion.adapters.blobs import Blobs, refuse_missing_files
 from footnote_ingestion.adapters.changes import ChangeTable
 from footnote_ingestion.adapters.database import FILE, TRAITS, Database
 from footnote_ingestion.adapters.documents import DocumentTable
-from footnote_ingestion.adapters.missing_files import refuse_missing_files
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.catalog import Catalog

@@ -11,7 +11,7 @@ import pytest
 from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1 import collection_pb2
 from footnote.types.v1.document_pb2 import ChunkingChoice as Why
-from footnote_indexing.chunking import auto
+from footnote_indexing.chunking import drafts
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import Chosen
 from hypothesis import HealthCheck, given
@@ -327,7 +327,7 @@ def test_a_paragraph_cut_in_two_says_its_own_lines() -> None:
 def test_auto_says_what_it_chose_and_why(kinds: list[parsing_pb2.BlockKind.ValueType], expected: Chosen) -> None:
     window = TextWindow()
     blocks = window.place(placed([block(kind, "Some words here.") for kind in kinds]))
-    assert auto.choose(blocks) == expected
+    assert drafts.choose(blocks) == expected
 
 
 def test_semantic_cuts_where_the_subject_changes() -> None:

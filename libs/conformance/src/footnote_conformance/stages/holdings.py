@@ -12,8 +12,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages.asking import refused, stranger, with_scope
+from footnote_conformance.stages.common import walked
 from footnote_conformance.stages.library import TEXTS, Library
-from footnote_conformance.stages.pages import walked
 from footnote_conformance.suite import Suite, expect
 from footnote_conformance.target import Target
 

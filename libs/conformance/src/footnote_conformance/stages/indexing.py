@@ -10,8 +10,8 @@ from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages import common, holdings
 from footnote_conformance.stages.asking import refused, stranger, with_scope
+from footnote_conformance.stages.common import foreign_token, walked
 from footnote_conformance.stages.library import TEXTS, Library, blocks_of
-from footnote_conformance.stages.pages import foreign_token, walked
 from footnote_conformance.suite import Suite, expect
 from footnote_conformance.target import Target
 

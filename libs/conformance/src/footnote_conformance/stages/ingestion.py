@@ -13,8 +13,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from footnote_conformance.refusals import Refusal
 from footnote_conformance.stages import common
 from footnote_conformance.stages.asking import INVALID, refused, stranger, with_scope
+from footnote_conformance.stages.common import foreign_token, walked
 from footnote_conformance.stages.library import Library
-from footnote_conformance.stages.pages import foreign_token, walked
 from footnote_conformance.suite import Suite, expect
 from footnote_conformance.target import Target, request_of
 

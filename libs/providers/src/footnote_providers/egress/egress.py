@@ -10,9 +10,10 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.provider_pb2 import ProviderKind
 from footnote_kit.errors import FailedPrecondition, FootnoteError, PermissionDenied
+from footnote_kit.registration import Registration
+from pydantic import BaseModel
 
-from footnote_providers.egress.locality import stays_here
-from footnote_providers.egress.policy import Allowed, Kind, Limits, Policy, PolicySettings, matches, role_of
+from footnote_providers.egress.policy import Allowed, Kind, Limits, Policy, PolicySettings, matches, role_of, stays_here
 
 REASON = "PROVIDER_NOT_ALLOWED"
 UNBOUND = TextBounds(local_only=True, because="a request that does not say what binds its texts")
@@ -198,3 +199,17 @@ def bounds_of(has: bool, bounds: TextBounds) -> TextBounds:
 def _least(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     names = {name for one in found for name in one}
     return {name: min(one[name] for one in found if name in one) for name in names}
+
+
+def use(kind: Kind, id: str, model: str, registration: Registration[BaseModel, object] | None, egress: Egress) -> Use:
+    """Return the use of a part; an unregistered part counts as remote. The part is neither called nor created."""
+    if registration is None:
+        return Use(kind, id, model, local=False)
+    # Cached, because an address may come from the environment.
+    place = (registration.kind.value, id)
+    local = egress.local.get(place)
+    if local is None:
+        address = registration.address
+        local = registration.local or (address is not None and egress.stays_here(address()))
+        egress.local[place] = local
+    return Use(kind, id, model, local, builtin=registration.builtin)

@@ -1,4 +1,4 @@
-"""The operator's policy as configured: a TOML or JSON file, a few variables, or none."""
+"""The operator's policy as configured, a TOML or JSON file, a few variables, or none; and which addresses are local."""
 
 import tomllib
 from collections.abc import Iterable, Sequence
@@ -6,10 +6,12 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_kit.errors import FailedPrecondition
+from footnote_kit.net import is_loopback
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -184,3 +186,12 @@ def matches(patterns: Iterable[str], provider: str, model: str) -> bool:
 def matches_any(patterns: Iterable[str], names: Sequence[str]) -> bool:
     """Return whether one of the names matches one of the patterns."""
     return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
+
+
+def stays_here(url: str, local_hosts: Sequence[str] = ()) -> bool:
+    """Return whether an HTTP address is on this machine: loopback, or a host that the operator declares local."""
+    try:
+        host = urlsplit(url).hostname or ""
+    except ValueError:
+        return False
+    return bool(host) and (is_loopback(host) or matches_any(local_hosts, [host]))

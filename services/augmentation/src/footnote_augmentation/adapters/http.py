@@ -11,7 +11,7 @@ from footnote_kit.errors import Unavailable
 from footnote_kit.provider_calls import unconfigured
 from footnote_kit.redact import register
 from footnote_kit.registration import Wanted
-from footnote_providers.egress.locality import stays_here
+from footnote_providers.egress.policy import stays_here
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_augmentation.ports import Reranker

@@ -1,4 +1,4 @@
-"""What the store must hold according to the ledger, and where the store was found to differ."""
+"""Which chunks are searched, what the store must hold according to the ledger, and where it was found to differ."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from footnote_providers.own_vectors import brings_own
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.generations import read
-from footnote_indexing.adapters.revision_rows import is_revision, unexpired
+from footnote_indexing.adapters.revision_rows import is_revision, searched, unexpired
 from footnote_indexing.adapters.sharing import visible
 from footnote_indexing.adapters.tables import collections, generations, revisions
-from footnote_indexing.model import CURRENT, Damage, Holding, Indexed, RevisionKey
+from footnote_indexing.model import CURRENT, Damage, Holding, Indexed, RevisionKey, Searched
 
 
 class InventoryTable:
@@ -103,3 +103,44 @@ class InventoryTable:
 def _holding(row: sa.Row[tuple[object, ...]]) -> Holding:
     key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
     return Holding(key, int(row.chunks_expected), int(row.chunks_stored))
+
+
+class SearchedChunkTable:
+    """Answers for what is searched now; revisions being written, replaced or expired are left out."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
+        """Return the searched revision of a document, in a collection for which the caller's access was checked."""
+        columns = (revisions.c.revision, revisions.c.chunks_stored)
+        query = sa.select(*columns).where(
+            revisions.c.collection_id == collection_id,
+            revisions.c.generation == generation,
+            revisions.c.document_id == document_id,
+            *searched(),
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        if row is None:
+            return None
+        return Searched(RevisionKey(collection_id, generation, document_id, row.revision), row.chunks_stored)
+
+    async def collections_with(self, scope: Scope, document_id: str, revision: int) -> list[str]:
+        """Return the ids of the visible collections in which this revision is searched."""
+        current = sa.and_(
+            collections.c.id == revisions.c.collection_id, collections.c.generation == revisions.c.generation
+        )
+        query = (
+            sa.select(revisions.c.collection_id)
+            .join(collections, current)
+            .where(
+                visible(scope),
+                revisions.c.document_id == document_id,
+                revisions.c.revision == revision,
+                *searched(),
+            )
+            .order_by(revisions.c.collection_id)
+        )
+        async with self._database.read() as connection:
+            return [row.collection_id for row in await connection.execute(query)]

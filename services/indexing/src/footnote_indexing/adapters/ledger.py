@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 
 import sqlalchemy as sa
-from footnote_database.insert_conflicts import again_on_conflict
+from footnote_database.failures import retry_on_conflict
 from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -26,7 +26,7 @@ from footnote_indexing.model import CURRENT, RETIRED, WRITING, Entry, Opened, Re
 class LedgerTable(LedgerReading):
     """Moves revisions through WRITING -> CURRENT -> RETIRED."""
 
-    @again_on_conflict
+    @retry_on_conflict
     async def open(self, key: RevisionKey, fingerprint: str, contextual_header: bool) -> Opened:
         """Announce that a revision is being written and hide it; a CURRENT one stays CURRENT.
 
@@ -67,7 +67,7 @@ class LedgerTable(LedgerReading):
                 await connection.execute(sa.update(revisions).where(is_revision(key)).values(values))
             return Opened(before, current)
 
-    @again_on_conflict
+    @retry_on_conflict
     async def open_new(self, fingerprints: Mapping[RevisionKey, str], contextual_header: bool) -> set[RevisionKey]:
         """Announce first revisions of documents in one transaction; return those of documents unknown until now.
 
@@ -138,7 +138,7 @@ class LedgerTable(LedgerReading):
         async with self._database.read() as connection:
             return (await connection.execute(held.limit(1))).first() is None
 
-    @again_on_conflict
+    @retry_on_conflict
     async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         newest = (
@@ -238,7 +238,7 @@ class LedgerTable(LedgerReading):
         async with self._database.write_documents() as connection:
             await connection.execute(sa.update(revisions).where(is_revision(key)).values(chunks_expected=chunks))
 
-    @again_on_conflict
+    @retry_on_conflict
     async def retire_document(
         self, collection_id: str, generation: int, document_id: str, revision: int
     ) -> list[Entry]:
@@ -269,7 +269,7 @@ class LedgerTable(LedgerReading):
                 )
             return [entry_of(row) for row in rows]
 
-    @again_on_conflict
+    @retry_on_conflict
     async def cancel(self, key: RevisionKey) -> list[Entry]:
         """Cancel a revision, begun or not, in every generation; return its entries, for purging.
 

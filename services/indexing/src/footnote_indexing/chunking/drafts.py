@@ -1,9 +1,9 @@
-"""Turns blocks into chunks that are ready to be embedded and stored."""
+"""Turns blocks into chunks that are ready to be embedded and stored, by the collection's strategy or a chosen one."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
@@ -12,7 +12,7 @@ from footnote_store.ids import chunk_id
 from footnote_text import language, tokens
 from footnote_text.lexical import lexical_text
 
-from footnote_indexing.chunking import auto, make_chunker
+from footnote_indexing.chunking import drafts, make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
 from footnote_indexing.chunking.model import UNDECIDED, Chosen, Chunker, Cut, PlacedBlock, SentenceVectors
 
@@ -92,7 +92,7 @@ class Drafter:
         """Choose the chunker and pass it the held-back blocks."""
         strategy, choice = self._chunking.strategy, document_pb2.CHUNKING_CHOICE_CONFIGURED
         if strategy == collection_pb2.CHUNKING_STRATEGY_AUTO:
-            strategy, choice = auto.choose(self._waiting)
+            strategy, choice = drafts.choose(self._waiting)
         self._chunker = make_chunker(strategy, self._chunking, self._sentence_vectors)
         self.chosen = strategy, choice
         self._heading = next((b.text for b in self._waiting if b.is_heading and b.block.level <= 1), "")
@@ -230,3 +230,22 @@ def settings_digest(settings: collection_pb2.CollectionSettings) -> str:
 def _add_settings(digest: hashlib._Hash, settings: collection_pb2.CollectionSettings) -> None:
     digest.update(settings.chunking.SerializeToString(deterministic=True))
     digest.update(settings.embedding.SerializeToString(deterministic=True))
+
+
+def choose(blocks: Sequence[PlacedBlock]) -> Chosen:
+    """Return the strategy for a document that begins with these blocks, and the reason for it."""
+    rows = sum(len(block.text) for block in blocks if block.is_row)
+    characters = sum(len(block.text) for block in blocks)
+    if rows * 2 >= max(characters, 1):
+        return collection_pb2.CHUNKING_STRATEGY_TABLE, document_pb2.CHUNKING_CHOICE_TABLE_FOUND
+    headings = _count(blocks, (parsing_pb2.BLOCK_KIND_HEADING,))
+    if headings >= 2:
+        return collection_pb2.CHUNKING_STRATEGY_HEADING_SECTION, document_pb2.CHUNKING_CHOICE_HEADINGS_FOUND
+    paragraphs = _count(blocks, (parsing_pb2.BLOCK_KIND_PARAGRAPH, parsing_pb2.BLOCK_KIND_LIST_ITEM))
+    if paragraphs >= 2:
+        return collection_pb2.CHUNKING_STRATEGY_PARAGRAPH, document_pb2.CHUNKING_CHOICE_PARAGRAPHS_FOUND
+    return collection_pb2.CHUNKING_STRATEGY_FIXED_WINDOW, document_pb2.CHUNKING_CHOICE_NO_STRUCTURE
+
+
+def _count(blocks: Iterable[PlacedBlock], kinds: tuple[parsing_pb2.BlockKind.ValueType, ...]) -> int:
+    return sum(1 for block in blocks if block.block.kind in kinds)

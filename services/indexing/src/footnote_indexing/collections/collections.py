@@ -1,4 +1,4 @@
-"""Creates, finds, lists, changes and deletes collections."""
+"""Creates, finds, lists, changes, hides and deletes collections."""
 
 import re
 from collections.abc import Sequence
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from footnote.stages.v1 import scope_pb2
+from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import collection_pb2
-from footnote_kit.access import Access, access_of, check, check_create, collection_missing
+from footnote_kit.access import Access, access_of, check, check_create, collection_missing, is_system
 from footnote_kit.collection_settings import resolve
 from footnote_kit.errors import FailedPrecondition, InvalidArgument
 from footnote_kit.paging import Page, fitting
@@ -276,3 +277,25 @@ def _check_texts(collection: collection_pb2.Collection) -> None:
         raise InvalidArgument.field("collection.metadata", "must be at most 64 KiB")
     if collection.visibility not in collection_pb2.Visibility.values():
         raise InvalidArgument.field("collection.visibility", f"has no value {collection.visibility}")
+
+
+class Hiding:
+    """Hides collections and restores them."""
+
+    def __init__(self, table: CollectionRecords, collections: Collections) -> None:
+        self._table = table
+        self._collections = collections
+
+    async def hide(self, scope: Scope, name_or_id: str) -> str:
+        """Hide a collection that the caller may manage and return its id; its name becomes free."""
+        found = (await self._collections.find(scope, name_or_id, Access.MANAGE)).collection
+        await self._table.hide(found)
+        return found.id
+
+    async def restore(self, scope: Scope, collection_id: str) -> str:
+        """Make a collection visible again and return its id; AlreadyExists when another one took its name."""
+        if not is_system(scope):
+            raise collection_missing(collection_id)
+        found = (await self._collections.find(scope, collection_id)).collection
+        await self._table.restore(found)
+        return found.id

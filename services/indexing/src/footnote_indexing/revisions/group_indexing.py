@@ -24,9 +24,8 @@ from footnote_indexing.ports import Ledger, ModelMoves
 from footnote_indexing.revisions.index_document import Result, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
 from footnote_indexing.settings import Settings
-from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.permitted import Permitted, bounds_of
-from footnote_indexing.writing.store_writer import StoreWriter
+from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
 
 

@@ -20,9 +20,8 @@ from footnote_indexing.ports import Generations, Ledger, ModelMoves, WriteEpochs
 from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
-from footnote_indexing.writing.document_locks import DocumentLocks
 from footnote_indexing.writing.permitted import Permitted, bounds_of
-from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizers
 
 _log = get_logger("footnote.indexing")

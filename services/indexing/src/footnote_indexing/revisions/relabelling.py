@@ -13,8 +13,7 @@ from footnote_indexing.collections.collections import Collections
 from footnote_indexing.model import Entry, Generation, RevisionKey
 from footnote_indexing.ports import Generations, Ledger
 from footnote_indexing.revisions.index_document import dated
-from footnote_indexing.writing.document_locks import DocumentLocks
-from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 
 _PAGE = 500
 

@@ -1,4 +1,7 @@
-"""Writes one revision of one document into one generation: embed, store, check, publish."""
+"""Writes one revision of one document into one generation: embed, store, check, publish.
+
+Chunks with a text of the searched revision reuse its vectors.
+"""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -13,11 +16,10 @@ from footnote_providers.base import Vectors
 from footnote_store.connection import StoreFrozen
 from footnote_store.rows import Row
 
-from footnote_indexing.chunking.drafts import Draft
+from footnote_indexing.chunking.drafts import Draft, embedded_text
 from footnote_indexing.chunking.model import Chosen
-from footnote_indexing.model import CURRENT, Generation, Opened, RevisionKey
-from footnote_indexing.ports import Ledger
-from footnote_indexing.revisions.previous import PreviousRevision
+from footnote_indexing.model import CURRENT, Entry, Generation, Opened, RevisionKey
+from footnote_indexing.ports import ChunkStore, Ledger
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer
@@ -220,3 +222,39 @@ def follows_later(generation: Generation, vectorizer: Vectorizer, settings: Sett
 def fingerprint_of(chunk: passage_pb2.Chunk) -> bytes:
     """Return a digest of a whole chunk."""
     return sha256(chunk.SerializeToString(deterministic=True)).digest()
+
+
+_MOST = 200_000
+"""Maximum number of chunks compared; beyond it, only the cache helps."""
+
+
+class PreviousRevision:
+    """Knows which chunk of the previous revision has which text, and fetches vectors on demand."""
+
+    def __init__(self, store: ChunkStore, space: str, entry: Entry, vectorizer: Vectorizer) -> None:
+        self._store = store
+        self._space = space
+        self._key = entry.key
+        self._vectorizer = vectorizer
+        self._with_header = entry.contextual_header
+        self._ids: dict[str, str] = {}
+
+    async def load(self) -> None:
+        """Read the texts; only their keys are kept."""
+        offset = 0
+        while offset < _MOST:
+            chunks = await self._store.query(self._space, revision_expr(self._key), _PAGE, offset)
+            for chunk in chunks:
+                if chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT:
+                    self._ids[self._vectorizer.key(embedded_text(chunk, self._with_header))] = chunk.id
+            if len(chunks) < _PAGE:
+                return
+            offset += _PAGE
+
+    async def vectors(self, keys: Sequence[str]) -> Mapping[str, Vectors]:
+        """Return the vectors of texts that the previous revision shares, by key."""
+        ids = {self._ids[key]: key for key in keys if key in self._ids}
+        if not ids:
+            return {}
+        found = await self._store.vectors(self._space, list(ids))
+        return {ids[chunk]: vector for chunk, vector in found.items() if vector.any()}  # a zero vector is still owed

@@ -15,8 +15,7 @@ from footnote_store.rows import Hit, Row
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.model import Generation, RevisionKey
 from footnote_indexing.ports import Generations, VectorClaims
-from footnote_indexing.writing.document_locks import DocumentLocks
-from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
+from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
 
 _log = get_logger("footnote.indexing.owed")

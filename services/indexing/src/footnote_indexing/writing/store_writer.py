@@ -1,7 +1,8 @@
-"""Writes rows in batches, each with its own retries, and removes them."""
+"""Writes rows in batches, each with its own retries, and removes them; one writer at a time for each document."""
 
 import asyncio
 from collections.abc import Sequence
+from weakref import WeakValueDictionary
 
 from footnote_kit.backoff import Backoff
 from footnote_kit.errors import Unavailable
@@ -81,3 +82,14 @@ class StoreWriter:
     async def purge(self, space: str, key: RevisionKey) -> int:
         """Remove the rows of a revision."""
         return await self.store.delete(space, revision_expr(key))
+
+
+class DocumentLocks:
+    """A lock for each document that is being written."""
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    def of(self, document_id: str) -> asyncio.Lock:
+        """Return the document's lock."""
+        return self._locks.setdefault(document_id, asyncio.Lock())

@@ -1,4 +1,4 @@
-"""Files in an object store: a local folder by default, S3 and similar by URL."""
+"""Files in an object store: a local folder by default, S3 and similar by URL; no start with the files missing."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ from tempfile import NamedTemporaryFile
 
 import obstore
 from footnote_database.cancel_safe import outcome
+from footnote_database.parts import Part, Parts
 from footnote_kit.errors import FailedPrecondition, Unavailable
+from footnote_kit.logs import get_logger
 from obstore.exceptions import BaseError, UnknownConfigurationKeyError
 from obstore.store import LocalStore, ObjectStore, from_url
+
+from footnote_ingestion.adapters.documents import DocumentTable
 
 PART_BYTES = 256 * 1024
 
@@ -137,3 +141,33 @@ def _delete_begun(path: Path) -> None:
             path.with_name(f"{path.name}#{number}").unlink()
         except FileNotFoundError:
             return
+
+
+FILES = Part("files", "the files of documents")
+_SAMPLE = 20
+
+_log = get_logger(__name__)
+
+
+async def refuse_missing_files(documents: DocumentTable, files: Blobs, where: str, parts: Parts) -> None:
+    """Raise FailedPrecondition if documents are known but none of the newest ones has its file.
+
+    If the store does not answer, the service's health check waits for it instead.
+    """
+    keys = await documents.newest_files(_SAMPLE)
+    try:
+        for key in keys:
+            if await files.has(key):
+                return
+    except Unavailable:
+        return
+    if not keys:
+        return
+    if parts.accepts(FILES):
+        _log.warning("missing_part_accepted", part=FILES.name)
+        return
+    raise FailedPrecondition(
+        f"The files of documents are missing in {where}, or it is another installation's: put back a copy of them, "
+        "with the service stopped, or start with --accept files. Without them documents are found, and can be neither "
+        "downloaded nor indexed again."
+    )
