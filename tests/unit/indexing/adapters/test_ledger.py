@@ -94,7 +94,7 @@ async def test_opening_again_resumes_completes_or_refuses(ledger: LedgerTable) -
 async def test_what_was_deleted_or_overtaken_cannot_be_published(ledger: LedgerTable) -> None:
     await ledger.open(key(1), "f", True)
     await ledger.check_wanted(key(1))
-    assert [entry.key for entry in await ledger.retire_document("c", "d", 0)] == [key(1)]
+    assert [entry.key for entry in await ledger.retire_document("c", 1, "d", 0)] == [key(1)]
     with pytest.raises(Aborted):
         await ledger.check_wanted(key(1))
     with pytest.raises(Aborted):
@@ -186,7 +186,7 @@ async def test_a_group_opens_what_is_new_and_publishes_what_is_still_wanted(ledg
     new = await ledger.open_new({key(1, name): "f" for name in names}, True)
     assert new == {key(1, name) for name in names} - {key(1, "known")}
     assert len((await ledger.hidden(PAIR))["c"]) == len(names)
-    await ledger.retire_document("c", "deleted", 0)
+    await ledger.retire_document("c", 1, "deleted", 0)
     await ledger.cancel(key(1, "cancelled"))
     await ledger.open(key(2, "replaced"), "f", True)
     refused = await ledger.publish_new({one: of_group() for one in new})
