@@ -1,17 +1,20 @@
-"""Tells the story of README.md in each language that this machine has the tools for, against one live deployment.
+"""Runs the lines of docs/clients.md as they stand, then the program of each language, against one live deployment.
 
-Prints a line for each: its steps, or why it was skipped. Exits 1 when one failed. Generated code and what the languages
-fetch goes below `build/polyglot`; their package managers need their registries.
+Each language gets an empty folder with the contracts in `protos` and its program's own files, an empty home, and no
+more on the path than its tools and the system's: what the lines do not install is not there. They need the registries
+of their package managers. Prints a line for each language: the steps that its program did, or why it was skipped.
+Exits 1 when one failed. `--home FOLDER` keeps what the package managers fetch for the next run.
 """
 
-import importlib.util
+import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -20,164 +23,148 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from support.deployment import Deployment  # noqa: E402
 
-PROTOS = ROOT / "protos"
+PAGE = ROOT / "docs" / "clients.md"
 STEPS = ["create", "upload", "watch", "search", "ask", "error", "cancel", "delete"]
-SECONDS = 1200
+SECONDS = 1800
+"""For one language: with an empty home each of its packages is fetched and, in Rust, compiled."""
+SYSTEM = "/usr/bin:/bin"
+NETWORK = re.compile(
+    r"(https?|no|all)_proxy|\w*(SSL|CERT|_CA_)\w*|PIP_INDEX_URL|npm_config_registry|GOPROXY|GOSUMDB", re.I
+)
+"""The variables by which a machine says how registries are reached: all that a program inherits of this process."""
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")  # which Maven prints even where it is told not to
 
 
-class Skipped(Exception):
-    """A tool is not there."""
+class Failed(Exception):
+    """A line or the program failed; the message is what it printed last."""
 
 
-class OnlyGenerated(Exception):
-    """The code was generated, and what would compile and run it is not there."""
+@dataclass(frozen=True, slots=True)
+class Language:
+    """How a program is made from the lines of a section."""
+
+    section: str
+    """The heading in docs/clients.md."""
+    tools: tuple[str, ...]
+    """What has to be installed before."""
+    program: str
+    """Builds and runs the program when the section's lines have run; empty where only they are run."""
 
 
-def tool(name: str) -> str:
-    """Return a program's path; Skipped when there is none."""
-    beside = Path(sys.executable).parent / name
-    found = str(beside) if beside.exists() else shutil.which(name)
-    if found is None:
-        raise Skipped(f"{name} is not installed")
-    return found
+LANGUAGES = {
+    "python": Language("Python", ("python3",), "PYTHONPATH=gen python story.py"),
+    "go": Language("Go", ("go", "python3"), "go build -o story . >&2; ./story"),
+    "connect": Language("TypeScript with connect-es", ("node", "npm"), "npx tsc >&2; node out/src/main.js"),
+    "typescript": Language("TypeScript with grpc-js", ("node", "npm"), "npx tsc >&2; node out/src/main.js"),
+    "java": Language("Java", ("javac", "mvn"), "mvn -q -B exec:java"),
+    "rust": Language("Rust", ("cargo", "cc"), "cargo run --quiet"),
+    "csharp": Language("C#", ("protoc",), ""),
+}
 
 
-def run(*command: str, folder: Path, env: Mapping[str, str]) -> str:
-    """Run a program and return what it printed; CalledProcessError with its words when it fails."""
-    done = subprocess.run(
-        command, cwd=folder, env={**os.environ, **env}, capture_output=True, text=True, timeout=SECONDS, check=False
-    )
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
-    return done.stdout
+def lines_of(section: str) -> str:
+    """Return the console blocks of a section of the page, one after the other."""
+    text = re.split(r"^## ", PAGE.read_text(), flags=re.MULTILINE)
+    (found,) = (part for part in text if part.startswith(f"{section}\n"))
+    blocks = re.findall(r"^```console\n(.*?)^```", found, flags=re.DOTALL | re.MULTILINE)
+    assert blocks, f"{section} has no lines"
+    return "".join(blocks)
+
+
+def folder_of(tool: str) -> Path | None:
+    """Return the folder of a program itself, behind the shims of version managers; None when it is not installed."""
+    if tool == "python3":
+        return Path(sys.base_prefix) / "bin"
+    found = shutil.which(tool)
+    if found and tool == "cargo" and (rustup := shutil.which("rustup")):
+        found = subprocess.run([rustup, "which", tool], capture_output=True, text=True, check=True).stdout.strip()
+    return Path(found).parent if found else None
+
+
+def tell(language: Language, folder: Path, home: Path, environment: dict[str, str]) -> str:
+    """Run the section's lines and the program in an empty folder; return what the program printed."""
+    shutil.copytree(ROOT / "protos", folder / "protos")
+    folders = [str(folder_of(tool)) for tool in language.tools]
+    inherited = {name: value for name, value in os.environ.items() if NETWORK.fullmatch(name)}
+    bare = {
+        "PATH": os.pathsep.join(dict.fromkeys([*folders, *SYSTEM.split(":")])),
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+    }
+    script = f"set -e\n{{\n{lines_of(language.section)}}} >&2\n{language.program}\n"
+    with subprocess.Popen(
+        ["/bin/sh", "-c", script], cwd=folder, env={**inherited, **bare, **environment}, text=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    ) as shell:  # fmt: skip
+        try:
+            printed, said = shell.communicate(timeout=SECONDS)
+        except BaseException as error:
+            os.killpg(shell.pid, signal.SIGKILL)
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise Failed(f"It took more than {SECONDS} seconds.") from error
+            raise
+    if shell.returncode:
+        raise Failed(f"{printed[-4000:]}{said[-4000:]}")
+    return printed
+
+
+def outcome(name: str, scratch: Path, home: Path, environment: dict[str, str]) -> tuple[bool, str]:
+    """Run one language; return whether it went well, and the line to print."""
+    language = LANGUAGES[name]
+    if missing := [tool for tool in language.tools if folder_of(tool) is None]:
+        return True, f"skipped: {', '.join(missing)} not installed"
+    folder = scratch / name
+    if (HERE / name).exists():
+        shutil.copytree(HERE / name, folder)
+    try:
+        printed = tell(language, folder, home, environment)
+    except Failed as error:
+        return False, f"FAILED\n{error}"
+    if not language.program:
+        return True, f"generated: {sum(1 for _ in folder.rglob('*.cs'))} files; neither compiled nor run"
+    steps = _COLOURS.sub("", printed).split()
+    return steps == STEPS, f"{'ok' if steps == STEPS else 'FAILED'}: {' '.join(steps)}"
 
 
 def key(data: Path) -> str:
     """Make a key, as an operator does on the deployment's machine."""
-    command = (sys.executable, "-m", "footnote_cli.main", "keys", "create", "polyglot", "--role", "admin")
-    return run(*command, "--data-dir", str(data), folder=data, env={}).strip()
+    command = [sys.executable, "-m", "footnote_cli.main", "keys", "create", "polyglot", "--role", "admin"]
+    return subprocess.check_output([*command, "--data-dir", str(data)], text=True).strip()
 
 
-def go(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate with buf and the two Go plugins, build, run."""
-    compiler, buf = tool("go"), tool("buf")
-    shutil.copytree(HERE / "go", folder)
-    plugins = folder / "bin"
-    env = {**env, "GOBIN": str(plugins), "GOFLAGS": "-mod=mod", "PATH": f"{plugins}{os.pathsep}{os.environ['PATH']}"}
-    run(compiler, "install", "google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.6", folder=folder, env=env)
-    run(compiler, "install", "google.golang.org/grpc/cmd/protoc-gen-go-grpc@v1.5.1", folder=folder, env=env)
-    run(
-        buf,
-        "generate",
-        str(PROTOS),
-        "--template",
-        "buf.gen.yaml",
-        "--path",
-        str(PROTOS / "footnote"),
-        folder=folder,
-        env=env,
-    )
-    run(compiler, "build", "-o", "story", ".", folder=folder, env=env)
-    return run("./story", folder=folder, env=env)
-
-
-def typescript(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate types with proto-loader, compile with tsc, run."""
-    npm, node = tool("npm"), tool("node")
-    shutil.copytree(HERE / "typescript", folder)
-    run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", folder=folder, env=env)
-    env = {**env, "FOOTNOTE_PROTOS": str(PROTOS)}
-    run(npm, "run", "generate", folder=folder, env=env)
-    run(npm, "run", "build", folder=folder, env=env)
-    return run(node, "out/src/main.js", folder=folder, env=env)
-
-
-def connect(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate with buf and protoc-gen-es, both from npm, compile with tsc, run."""
-    npm, node = tool("npm"), tool("node")
-    shutil.copytree(HERE / "connect", folder)
-    run(npm, "install", "--no-package-lock", "--no-audit", "--no-fund", folder=folder, env=env)
-    env = {**env, "FOOTNOTE_PROTOS": str(PROTOS)}
-    run(npm, "run", "generate", folder=folder, env=env)
-    run(npm, "run", "build", folder=folder, env=env)
-    return run(node, "out/src/main.js", folder=folder, env=env)
-
-
-def rust(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate in build.rs with the protoc that a crate brings, build, run."""
-    cargo = tool("cargo")
-    shutil.copytree(HERE / "rust", folder)
-    target = Path(os.environ.get("CARGO_TARGET_DIR", folder / "target"))
-    env = {**env, "FOOTNOTE_PROTOS": str(PROTOS), "CARGO_TARGET_DIR": str(target)}
-    run(cargo, "build", "--quiet", folder=folder, env=env)
-    return run(str(target / "debug" / "polyglot"), folder=folder, env=env)
-
-
-def csharp(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate messages, and services where gRPC's plugin is there; no program is compiled or run."""
-    compiler, plugin = tool("protoc"), shutil.which("grpc_csharp_plugin")
-    folder.mkdir(parents=True)
-    known = Path(importlib.util.find_spec("grpc_tools").origin).parent / "_proto"  # type: ignore[union-attr, arg-type]
-    files = sorted(str(path.relative_to(PROTOS)) for path in PROTOS.rglob("*.proto"))
-    services = ("--grpc_out=.", "--grpc_opt=base_namespace=", f"--plugin=protoc-gen-grpc={plugin}") if plugin else ()
-    options = ("--csharp_out=.", "--csharp_opt=base_namespace=", *services)
-    run(compiler, f"-I{PROTOS}", f"-I{known}", *options, *files, folder=folder, env=env)
-    made = f"{sum(1 for _ in folder.rglob('*.cs'))} files"
-    without = "" if plugin else ", messages without services: grpc_csharp_plugin is not installed"
-    raise OnlyGenerated(f"{made}{without}; neither compiled nor run")
-
-
-def java(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate and compile with Maven, run."""
-    maven = tool("mvn")
-    tool("javac")
-    shutil.copytree(HERE / "java", folder)
-    order = ("-q", "-B", "-Dstyle.color=never", "compile", "exec:java", f"-Dprotos={PROTOS}")
-    return run(maven, *order, folder=folder, env=env)
-
-
-def python(folder: Path, env: Mapping[str, str]) -> str:
-    """Generate with grpcio-tools into a folder of its own, run without this project's packages."""
-    folder.mkdir(parents=True)
-    ours = sorted(str(path.relative_to(PROTOS)) for path in (PROTOS / "footnote").rglob("*.proto"))
-    command = (sys.executable, "-m", "grpc_tools.protoc", f"-I{PROTOS}", "--python_out=.", "--grpc_python_out=.")
-    run(*command, *ours, folder=folder, env=env)
-    return run(sys.executable, str(HERE / "python" / "story.py"), folder=folder, env={**env, "PYTHONPATH": str(folder)})
-
-
-LANGUAGES: dict[str, Callable[[Path, Mapping[str, str]], str]] = {
-    "python": python, "go": go, "typescript": typescript, "connect": connect, "java": java,
-    "rust": rust, "csharp": csharp,
-}  # fmt: skip
-
-
-def main(wanted: list[str]) -> int:
-    """Run the languages named, or all; return how many failed."""
-    failed = 0
-    with tempfile.TemporaryDirectory(prefix="polyglot-") as scratch:
-        deployment = Deployment(Path(scratch), env={"FOOTNOTE_EDGE_AUTH": "keys"})
+def main(arguments: list[str]) -> int:
+    """Run the languages named, or all; return 1 when one failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("language", nargs="*", metavar="LANGUAGE", help=f"of {', '.join(LANGUAGES)}; all by default")
+    parser.add_argument("--home", type=Path, help="the home of the programs; an empty one by default")
+    wanted = parser.parse_args(arguments)
+    if unknown := set(wanted.language) - set(LANGUAGES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    well = True
+    with (
+        tempfile.TemporaryDirectory(prefix="polyglot-") as name,
+        tempfile.TemporaryDirectory(prefix="polyglot-") as data,
+    ):
+        scratch = Path(name)
+        home = (wanted.home or scratch / "home").absolute()
+        home.mkdir(parents=True, exist_ok=True)
+        deployment = Deployment(Path(data), env={"FOOTNOTE_EDGE_AUTH": "keys"})
         deployment.start()
         try:
-            told_programs = {"FOOTNOTE_ADDRESS": deployment.address(), "FOOTNOTE_API_KEY": key(Path(scratch))}
-            for name in wanted or LANGUAGES:
-                try:
-                    printed = LANGUAGES[name](Path(scratch) / name, told_programs)
-                except Skipped as reason:
-                    print(f"{name:<11} skipped: {reason}", flush=True)
-                except OnlyGenerated as made:
-                    print(f"{name:<11} generated: {made}", flush=True)
-                except (RuntimeError, subprocess.TimeoutExpired) as error:
-                    failed += 1
-                    print(f"{name:<11} FAILED\n{error}", flush=True)
-                else:
-                    told = _COLOURS.sub("", printed).split()
-                    failed += told != STEPS
-                    print(f"{name:<11} {'ok' if told == STEPS else 'FAILED'}: {' '.join(told)}", flush=True)
+            environment = {"FOOTNOTE_ADDRESS": deployment.address(), "FOOTNOTE_API_KEY": key(Path(data))}
+            for language in wanted.language or LANGUAGES:
+                good, line = outcome(language, scratch, home, environment)
+                well &= good
+                print(f"{language:<11} {line}", flush=True)
         finally:
             deployment.stop()
-    return int(failed > 0)
+            if home == scratch / "home" and (modules := home / "go").exists():
+                subprocess.run(["chmod", "-R", "u+w", str(modules)], check=False)  # Go makes its cache read-only
+    return 0 if well else 1
 
 
 if __name__ == "__main__":
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # so that what was started is ended, and folders are removed
     sys.exit(main(sys.argv[1:]))

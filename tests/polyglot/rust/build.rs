@@ -1,9 +1,9 @@
-//! Code of the contracts in FOOTNOTE_PROTOS, by the protoc that a crate brings: nothing has to be installed.
-use std::{env, fs, path::PathBuf};
+//! Code of the contracts in `protos`, by the protoc that a crate brings: nothing has to be installed.
+use std::{env, fs, path::Path};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     env::set_var("PROTOC", protoc_bin_vendored::protoc_bin_path()?);
-    let protos = PathBuf::from(env::var("FOOTNOTE_PROTOS").unwrap_or("../../../protos".into()));
+    let protos = Path::new("protos");
     let mut files = Vec::new();
     for entry in fs::read_dir(protos.join("footnote/edge/v1"))? {
         files.push(entry?.path());

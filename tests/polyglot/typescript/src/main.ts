@@ -7,7 +7,7 @@ import type { ProtoGrpcType as Answers } from "../gen/answers.js";
 import type { ProtoGrpcType as Collections } from "../gen/collections.js";
 import type { ProtoGrpcType as Documents } from "../gen/documents.js";
 
-const protos = process.env.FOOTNOTE_PROTOS ?? fileURLToPath(new URL("../../../../../protos", import.meta.url));
+const protos = fileURLToPath(new URL("../../protos", import.meta.url));
 const loaded = loadSync(
   ["footnote/edge/v1/answers.proto", "footnote/edge/v1/collections.proto", "footnote/edge/v1/documents.proto"],
   { includeDirs: [protos], longs: Number, enums: String, defaults: true, oneofs: true },
