@@ -152,7 +152,7 @@ def _of_time(suite: Suite) -> None:
     )
     async def deadlines_end_calls(target: Target) -> None:
         request = target.request(suite.probe)
-        for seconds in (0.0001, 0.001, 0.005, 0.02):
+        for seconds in (0.0001, 0.001, 0.005, 0.02, 0.1):  # before it is sent, on its way, and while it is worked on
             begun = time.monotonic()
             # What this process itself was kept from running, by others on the same machine, is not the stage's doing.
             ours = asyncio.create_task(_slept(seconds))
