@@ -35,7 +35,7 @@ from footnote_edge.asking.question import Tools
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
-from footnote_edge.composition import Rooms, build_rooms
+from footnote_edge.composition import Rooms, build_rooms, end_sources
 from footnote_edge.conversations.feedback import FeedbackBook
 from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.documents.adaptive_polling import AdaptivePolling
@@ -76,7 +76,7 @@ async def build(runtime: Runtime) -> App:
     settings = Settings()
     _known_callers_only(runtime.settings, settings)
     rooms = await build_rooms(runtime, settings)
-    base, gateway, work, library, system = rooms.base, rooms.gateway, rooms.work, rooms.library, rooms.system
+    base, gateway, work, system = rooms.base, rooms.gateway, rooms.work, rooms.system
     database, meter = base.database, gateway.limiting.meter
     if settings.first_key_file is not None:
         await first_key(ApiKeys(KeyTable(database, Journal(database))), settings.first_key_file)
@@ -111,7 +111,8 @@ async def build(runtime: Runtime) -> App:
             web.stop,
             *(one.stop for one in reversed(rounds)),
             work.jobs.close,
-            library.sources.close,
+            end_sources,
+            rooms.library.watching.close,
             meter.rounds.stop,
             meter.flush,
             system.activity.rounds.stop,
@@ -181,7 +182,7 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
         activity=system.activity,
         operators=Operators(settings),
         audit=gateway.recorder,
-        sources=library.sources.service,
+        sources=library.sources,
         about=about(settings, runtime.settings, version),
         version=version,
     )
@@ -207,9 +208,9 @@ def _rounds(rooms: Rooms) -> tuple[PeriodicTasks, ...]:
         every("reconcile", reconciler.look, settings.reconcile_seconds, scope=SYSTEM),
         every("leftovers", leftovers.look, settings.leftovers_seconds, scope=SYSTEM),
         every("memory", Remembering(history.conversations, jobs).look, settings.reconcile_seconds),
-        every("sources", library.sources.schedule.look, settings.source_look_seconds),
-        every("source-watches", library.sources.watching.look, WATCH_LOOK),
-        every("source-keys", library.sources.schedule.rekey, _SWEEP_SECONDS),
+        every("sources", library.schedule.look, settings.source_look_seconds),
+        every("source-watches", library.watching.look, WATCH_LOOK),
+        every("source-keys", library.schedule.rekey, _SWEEP_SECONDS),
         every("backlog", backlog.look, settings.backlog_seconds, scope=SYSTEM),
         *(() if base.database.is_sqlite else system.questions.rounds),  # a SQLite database belongs to one process
     )

@@ -71,7 +71,18 @@ from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
-from footnote_edge.sources.building import SourceParts, build_sources
+from footnote_edge.sources import workflows
+from footnote_edge.sources.documents import DocumentStore
+from footnote_edge.sources.engine import Engine
+from footnote_edge.sources.following import Following
+from footnote_edge.sources.kinds.ours import OURS
+from footnote_edge.sources.opening import Openings
+from footnote_edge.sources.policy import Policy
+from footnote_edge.sources.registry import Kinds
+from footnote_edge.sources.schedule import Schedule
+from footnote_edge.sources.secrets import Vault
+from footnote_edge.sources.service import Sources
+from footnote_edge.sources.watching import Watching
 from footnote_edge.system.activity import Counted
 from footnote_edge.system.trace_questions import TraceQuestions
 from footnote_edge.system.traces import Traces
@@ -220,7 +231,9 @@ class Library:
     documents: Documents
     deleting: Deleting
     operations: Operations
-    sources: SourceParts
+    sources: Sources
+    schedule: Schedule
+    watching: Watching
 
 
 def build_library(base: Base, gateway: Gateway, history: History, work: Working) -> Library:
@@ -234,12 +247,49 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     operations = Operations(
         base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, limiting, bus, settings
     )
-    table = SourceTable(database, bus)
-    sources = build_sources(
-        settings, base.folder, table, ItemTable(database, table), bus, stages, catalog, documents, deleting,
-        base.permissions, base.operations, operations, jobs, request_ids,
+    sources = _sources(base, work, catalog, documents, deleting, operations, request_ids)
+    return Library(catalog, documents, deleting, operations, *sources)
+
+
+def _sources(
+    base: Base,
+    work: Working,
+    catalog: Catalog,
+    documents: Documents,
+    deleting: Deleting,
+    operations: Operations,
+    request_ids: RequestIds,
+) -> tuple[Sources, Schedule, Watching]:
+    """Return the service, the schedule and the watches, with the engine given to the workflows.
+
+    Raises ValueError for invalid settings.
+    """
+    settings, bus, book, jobs = base.settings, base.bus, base.operations, work.jobs
+    call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
+    vault, kinds = Vault.of(settings.source_key, settings.source_key_file), Kinds(OURS)
+    policy = Policy.of(
+        settings.source_hosts, settings.source_private_hosts, settings.source_folders,
+        user_agent=settings.source_user_agent, item_bytes=settings.source_item_bytes, items=settings.source_items,
+        timeout=settings.source_timeout_seconds,
     )  # fmt: skip
-    return Library(catalog, documents, deleting, operations, sources)
+    table = SourceTable(base.database, bus)
+    items = ItemTable(base.database, table)
+    store = DocumentStore(base.stages, documents, deleting, catalog, jobs, bus, call)
+    following = Following(base.stages, items, call, ceiling, poll)
+    openings = Openings(kinds, vault, policy, base.folder / "sources")
+    workflows.activate(Engine(table, items, book, store, following, openings, ceiling))
+    schedule = Schedule(table, book, jobs, vault)
+    watching = Watching(table, book, schedule, openings, settings.source_watches)
+    sources = Sources(
+        table, items, kinds, vault, schedule, book, operations, jobs, catalog, base.permissions, request_ids, bus,
+        settings,
+    )  # fmt: skip
+    return sources, schedule, watching
+
+
+async def end_sources() -> None:
+    """Take the engine of sources from the workflows."""
+    workflows.activate(None)
 
 
 @dataclass(frozen=True, slots=True)
