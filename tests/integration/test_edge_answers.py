@@ -30,7 +30,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote_database.failures import not_reached
 from footnote_edge.adapters.database import MIGRATIONS, Database
 from footnote_edge.app import build
-from footnote_edge.asking import keeping
+from footnote_edge.asking import storing
 from footnote_kit.degradations import word
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound
@@ -201,7 +201,7 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
         return await as_before(*given, **more)
 
     monkeypatch.setattr(write, name, away)
-    monkeypatch.setattr(keeping, "STORE_PATIENCE", 10.0 if comes_back else 0.5)
+    monkeypatch.setattr(storing, "STORE_PATIENCE", 10.0 if comes_back else 0.5)
     done = await answered(edge, way, conversation, first.answer.id)
     assert done.answer.text == first.answer.text
     assert [word(one) for one in done.degradations] == ([] if comes_back else ["ANSWER_NOT_STORED"])

@@ -30,7 +30,6 @@ from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.entitled import Entitled
-from footnote_edge.asking.keeping import Keeper
 from footnote_edge.asking.question import Tools
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
@@ -138,7 +137,10 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
         windows=Windows(base.stages, base.generation_epochs),
         conversations=history.conversations,
         recall=Recall(base.stages, history.conversations),
-        keeper=Keeper(history.conversations, history.answers, work.jobs, history.withholding, history.forgetting),
+        answers=history.answers,
+        jobs=work.jobs,
+        withholding=history.withholding,
+        forgetting=history.forgetting,
         limiting=gateway.limiting,
         settings=settings,
         egress=Egress.load(),

@@ -1,19 +1,19 @@
 """Accepts questions: new, regenerated and edited ones."""
 
 from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import AskRequest, AskResponse
 from footnote.edge.v1.conversations_pb2 import ConversationMessage, EditMessageRequest, RegenerateMessageRequest
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.collection_settings import overlay
-from footnote_kit.errors import InvalidArgument
+from footnote_kit.errors import InvalidArgument, NotFound
 
-from footnote_edge.asking.keeping import events_of
 from footnote_edge.asking.precedence import check_limits
 from footnote_edge.asking.question import EarlierAnswer, Question, Tools
 from footnote_edge.asking.steps import answer
+from footnote_edge.asking.storing import events_of
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.ports import Regeneration
 from footnote_edge.gateway.request_ids import Claim, RequestIds
@@ -97,7 +97,10 @@ class Asker:
 
     async def _first(self, scope: Scope, claim: Claim | None) -> ConversationMessage | None:
         """Return the stored answer of the same call, if any."""
-        return await self._tools.keeper.first(scope, claim.id_of("answer")) if claim is not None else None
+        if claim is not None:
+            with suppress(NotFound):
+                return await self._tools.answers.get(scope, claim.id_of("answer"))
+        return None
 
     async def _answer(
         self,

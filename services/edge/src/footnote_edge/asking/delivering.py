@@ -15,7 +15,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal
 from footnote_kit.origins import leading_to
 
 from footnote_edge.asking.question import Draft, Question, wants_search
-from footnote_edge.asking.storing import complete, store_partial
+from footnote_edge.asking.storing import complete, in_background, store_partial
 from footnote_edge.asking.timings import began
 from footnote_edge.conversations.origins import Origin
 
@@ -46,7 +46,7 @@ async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskRespons
         await store_partial(question, draft, said, error)
         raise
     except (asyncio.CancelledError, GeneratorExit):
-        question.tools.keeper.in_background(store_partial(question, draft, said, None))
+        in_background(question, store_partial(question, draft, said, None))
         raise
     yield question.timings.ended(PIPELINE_STAGE_GENERATION)
     answered.answer.warnings.extend(draft.warnings)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 
 from footnote.edge.v1.conversations_pb2 import Conversation
-from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError
@@ -14,6 +13,7 @@ from opentelemetry import trace
 from footnote_edge.asking import thread as threads
 from footnote_edge.asking.precedence import settings_of
 from footnote_edge.asking.question import Draft, Question, QuestionSettings
+from footnote_edge.asking.storing import in_background, store_question
 from footnote_edge.asking.thread import Past, Thread, still_there
 from footnote_edge.asking.windows import Window
 
@@ -25,7 +25,7 @@ async def open_question(question: Question) -> Draft:
     """
     thread = await _thread(question)
     settings = question.tasks.start(settings_of(question, thread))
-    recording = question.tasks.start(_record(question, thread.conversation, lambda: settings))
+    recording = question.tasks.start(store_question(question, thread, lambda: settings))
     return Draft(thread, settings, recording, question.tasks.start(_window(question, settings)))
 
 
@@ -34,8 +34,7 @@ async def close_question(question: Question, draft: Draft) -> None:
     unrecorded = not draft.recording.done()
     await question.tasks.cancel()
     if unrecorded:
-        recording = _record(question, draft.thread.conversation, lambda: settings_of(question, draft.thread))
-        question.tools.keeper.in_background(recording)
+        in_background(question, store_question(question, draft.thread, lambda: settings_of(question, draft.thread)))
 
 
 async def _thread(question: Question) -> Thread:
@@ -88,16 +87,3 @@ async def _window(question: Question, settings: Awaitable[QuestionSettings]) -> 
         return await question.window(counting.model, counting.bounds)
     except FootnoteError:
         return Window()  # the generation call will report the error
-
-
-async def _record(
-    question: Question, conversation: Conversation | None, settings: Callable[[], Awaitable[QuestionSettings]]
-) -> None:
-    """Store the question in its conversation; a regenerated one is stored already, and changes with its answer."""
-    if question.regeneration is not None:
-        return
-
-    async def bounds() -> TextBounds:
-        return (await settings()).bounds
-
-    await question.tools.keeper.question(question.scope, conversation, question.request, bounds, question.id)

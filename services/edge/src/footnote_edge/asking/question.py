@@ -19,18 +19,20 @@ from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings,
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.asking.entitled import Entitled
-from footnote_edge.asking.keeping import Keeper
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
 from footnote_edge.asking.windows import Window, Windows
 from footnote_edge.collections.bounds import Bounds
+from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
-from footnote_edge.conversations.ports import Regeneration
+from footnote_edge.conversations.ports import Forgetting, Regeneration
+from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.gateway.limiting import Limiting, UsageMeter
 from footnote_edge.gateway.request_ids import Claim
+from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.system.activity import Counted
@@ -47,7 +49,10 @@ class Tools:
     windows: Windows
     conversations: Conversations
     recall: Recall
-    keeper: Keeper
+    answers: Answers
+    jobs: Jobs
+    withholding: Withholding
+    forgetting: Forgetting
     limiting: Limiting
     settings: Settings
     egress: Egress

@@ -1,17 +1,59 @@
-"""Stores the answer of a question, whole or as far as it came."""
+"""Stores a question and its answer, whole or as far as it came; a failure is reported in the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
+from typing import Any, TypeVar
 
-from footnote.edge.v1.answers_pb2 import AskCompleted
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskResponse, SourcesEvent
+from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.generation.v1.generation_service_pb2 import GenerateCompleted
-from footnote.types.v1.answer_pb2 import FINISH_REASON_INTERRUPTED, PIPELINE_STAGE_GENERATION, Answer, FinishReason
-from footnote_kit.errors import FootnoteError, NotFound
+from footnote.stages.v1.text_bounds_pb2 import TextBounds
+from footnote.types.v1.answer_pb2 import (
+    FINISH_REASON_INTERRUPTED,
+    PIPELINE_STAGE_EDGE,
+    PIPELINE_STAGE_GENERATION,
+    Answer,
+    FinishReason,
+)
+from footnote_kit.errors import Aborted, FootnoteError, NotFound
+from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, current_trace_id
 from footnote_kit.timings import duration
 
-from footnote_edge.asking.question import Draft, Question
+from footnote_edge.asking.question import Draft, Question, QuestionSettings
+from footnote_edge.asking.thread import Thread
+from footnote_edge.asking.timings import QuestionTimings
+from footnote_edge.collections.bounds import UNKNOWN
+from footnote_edge.conversations.ports import AlreadyStored
+from footnote_edge.jobs.waiting import until_available
+
+STORE_PATIENCE, _LONGEST_PAUSE = 5.0, 1.0
+"""Retry a failed store for this many seconds, and pause at most this many between tries."""
+T = TypeVar("T")
+
+_log = get_logger(__name__)
+
+
+async def store_question(
+    question: Question, thread: Thread, settings: Callable[[], Awaitable[QuestionSettings]]
+) -> None:
+    """Add the question to its conversation, if any, and only once under its id.
+
+    A regenerated question is there already, and changes with its answer.
+    """
+    conversation, conversations = thread.conversation, question.tools.conversations
+    if conversation is None or question.regeneration is not None:
+        return
+    try:
+        bounds = (await settings()).bounds
+    except FootnoteError:
+        pass  # the error fails the question elsewhere; the user's message is stored all the same
+    else:
+        if _stays(bounds) and not conversation.local_only:
+            await conversations.keep_here(question.scope, conversation.id)
+    await conversations.messages.add_question(question.scope, conversation.id, question.id, question.request)
 
 
 async def complete(question: Question, draft: Draft, answered: GenerateCompleted) -> AskCompleted:
@@ -30,6 +72,9 @@ async def complete(question: Question, draft: Draft, answered: GenerateCompleted
     if timings.first_token is not None:
         completed.time_to_first_token.CopyFrom(duration(timings.first_token))
     if question.replayed is None:
+        completed.answer.id = question.claim.id_of("answer")
+        if draft.thread.conversation is not None:
+            completed.question_id = question.id
         stored = await _store(question, draft, completed)
         if stored is not completed:  # a concurrent repeat of this call has stored its answer first
             return stored
@@ -37,21 +82,6 @@ async def complete(question: Question, draft: Draft, answered: GenerateCompleted
     completed.timings.extend(timings.timings)
     _count(question, draft, answer)
     return completed
-
-
-async def _store(question: Question, draft: Draft, completed: AskCompleted) -> AskCompleted:
-    """Store the answer in its place and return it, or return the one that a repeat of this call stored first."""
-    keeper, conversation, topic = question.tools.keeper, draft.thread.conversation, draft.plan.topic
-    completed.answer.id = question.claim.id_of("answer")
-    if conversation is not None:
-        completed.question_id = question.id
-    if question.regeneration is None:
-        return await keeper.answer(question.scope, conversation, completed, topic, draft.origins, question.timings)
-    bounds = (await draft.settings).bounds
-    return await keeper.replace(
-        question.scope, question.regeneration, question.request, completed, topic, bounds, draft.origins,
-        question.timings,
-    )  # fmt: skip
 
 
 async def store_partial(question: Question, draft: Draft, said: str, error: FootnoteError | None) -> None:
@@ -70,9 +100,113 @@ async def store_partial(question: Question, draft: Draft, said: str, error: Foot
         answer=answer, sources=draft.built.sources, trace_id=current_trace_id(), question_id=question.id
     )
     with suppress(NotFound):  # an origin was deleted: then nothing of the answer is kept
-        await question.tools.keeper.answer(
-            question.scope, conversation, partial, draft.plan.topic, draft.origins, question.timings
+        await _store(question, draft, partial)
+
+
+def in_background(question: Question, work: Coroutine[Any, Any, None]) -> None:
+    """Finish a store after its caller has left; an error is logged."""
+    question.tools.jobs.beside(_logged(work))
+
+
+async def _logged(work: Coroutine[Any, Any, None]) -> None:
+    try:
+        await work
+    except Exception as error:
+        _log.error("left_not_stored", error=type(error).__name__)
+
+
+async def _store(question: Question, draft: Draft, completed: AskCompleted) -> AskCompleted:
+    """Store an answer with its origins under its id, and return it.
+
+    Returns the answer that a repeat of this call has stored under this id first. Raises NotFound when an origin was
+    deleted or is unreadable for the caller: then nothing of the answer is kept. Raises Aborted when a conversation has
+    changed and nothing is left to replace.
+    """
+    tools, scope, timings = question.tools, question.scope, question.timings
+    await tools.withholding.check(scope, draft.origins)
+    message = _message(completed, timings)
+    try:
+        with timings.timed(PIPELINE_STAGE_EDGE, "store"):
+            await _write(question, draft, completed, message)
+    except AlreadyStored:
+        return finished(await tools.answers.get(scope, message.id))
+    except Exception as error:
+        if isinstance(error, Aborted) and question.regeneration is not None:
+            raise
+        _not_stored(completed, timings, error)
+    else:
+        await _check_again(question, draft)
+    return completed
+
+
+async def _write(question: Question, draft: Draft, completed: AskCompleted, message: ConversationMessage) -> None:
+    """Write an answer in its place: that of the messages it replaces, its conversation, or by itself."""
+    tools, scope, topic, origins = question.tools, question.scope, draft.plan.topic, draft.origins
+    conversation, regeneration = draft.thread.conversation, question.regeneration
+    if regeneration is not None:
+        completed.conversation_id = changed = regeneration.conversation_id
+        regenerations, asked = tools.conversations.regenerations, (completed.question_id, question.request)
+        stays = _stays((await draft.settings).bounds)
+        gone = await _patiently(
+            lambda: regenerations.replace(scope, regeneration, asked, message, topic, origins, local_only=stays)
         )
+        tools.jobs.remember(scope, changed, message.id)
+        tools.jobs.leave(scope, changed, gone)
+    elif conversation is not None:
+        completed.conversation_id = extended = conversation.id
+        messages = tools.conversations.messages
+        await _patiently(lambda: messages.add_answer(scope, extended, message, topic, origins))
+        tools.jobs.remember(scope, extended, message.id)
+    else:
+        await _patiently(lambda: tools.answers.keep(scope, message, origins))
+
+
+async def _check_again(question: Question, draft: Draft) -> None:
+    """Raise NotFound and remove the answer if an origin was deleted during the store."""
+    tools = question.tools
+    try:
+        await tools.withholding.check(question.scope, draft.origins)
+    except NotFound:
+        tools.jobs.leave_all(await tools.forgetting.sweep())
+        raise
+
+
+async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
+    """Retry briefly while the database is away: the caller has the words, and would lose the rest."""
+
+    def enough(error: FootnoteError, waited: float) -> None:
+        if waited > STORE_PATIENCE:
+            raise error
+
+    return await until_available(operation, _LONGEST_PAUSE, give_up=enough)
+
+
+def _message(completed: AskCompleted, timings: QuestionTimings) -> ConversationMessage:
+    return ConversationMessage(
+        id=completed.answer.id,
+        text=completed.answer.text,
+        answer=completed.answer,
+        sources=completed.sources,
+        manifest=completed.manifest,
+        trace_id=completed.trace_id,
+        degradations=timings.degradations,
+        question_id=completed.question_id,
+    )
+
+
+def _stays(bounds: TextBounds) -> bool:
+    """Tell whether texts about the collections stay on this machine; false if these could not be looked up."""
+    return bounds.local_only and bounds != UNKNOWN
+
+
+def _not_stored(completed: AskCompleted, timings: QuestionTimings, error: Exception) -> None:
+    """Report that an answer is not stored; the caller keeps what it has received."""
+    _log.error("answer_not_stored", answer_id=completed.answer.id, error=type(error).__name__)
+    timings.degrade(
+        PIPELINE_STAGE_EDGE,
+        "ANSWER_NOT_STORED",
+        "The answer is not kept: it cannot be found by its id, nor in its conversation.",
+    )
 
 
 def _count(question: Question, draft: Draft, answer: Answer) -> None:
@@ -80,3 +214,25 @@ def _count(question: Question, draft: Draft, answer: Answer) -> None:
     counter("footnote.edge.asks").add(1, {"finish_reason": reason})
     if question.replayed is None:
         question.tools.activity.answered(question.scope.tenant_id, answer, bool(draft.found.chunks))
+
+
+def events_of(message: ConversationMessage) -> Iterator[AskResponse]:
+    """Yield the events of a stored answer; its times and its token plan are not stored."""
+    yield AskResponse(sources=SourcesEvent(sources=message.sources))
+    yield AskResponse(text_delta=message.text)
+    for citation in message.answer.citations:
+        yield AskResponse(citation=citation)
+    yield AskResponse(completed=finished(message))
+
+
+def finished(message: ConversationMessage) -> AskCompleted:
+    """Return a stored answer as the last event of a stream."""
+    return AskCompleted(
+        answer=message.answer,
+        sources=message.sources,
+        degradations=message.degradations,
+        manifest=message.manifest,
+        trace_id=message.trace_id,
+        conversation_id=message.conversation_id,
+        question_id=message.question_id,
+    )
