@@ -14,6 +14,7 @@ from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_generation.app import build
+from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
@@ -122,7 +123,11 @@ async def test_what_is_no_quotation_is_asked_in_one_call_and_the_others_in_none(
 ) -> None:
     said = f"Visitors may not smoke [1]. {PARAPHRASE} Visitors may smoke [1]. People went home that spring [1][2]."
     plays(model, said, lambda body: verdicts())
-    await ask(stub)
+    with telemetry.span("test"):
+        trace_id = int(telemetry.current_trace_id(), 16)
+        await ask(stub)
+    names = [span.name for span in telemetry.ring.spans(trace_id, SCOPE.tenant_id)]
+    assert names.count("read statements") == 1
     asked = payload(model.seen[1].body)
     assert [one["text"].replace(" .", ".") for one in asked["statements"]] == [
         "The workers left the building on 3 May 2021.",

@@ -130,6 +130,39 @@ async def test_prompts_and_answers_are_on_spans_only_where_that_is_switched_on(
         assert (secret in spans) == wanted
 
 
+async def test_each_attempt_is_a_span_of_the_chat(model: ModelServer, stub: GenerationServiceStub) -> None:
+    model.script([Fail(503, {"retry-after-ms": "5"})], [Say(["Employees receive 25 days [2]."]), Finish()])
+    with telemetry.span("test"):
+        trace_id = int(telemetry.current_trace_id(), 16)
+        await collect(stub)
+    recorded = telemetry.ring.spans(trace_id, SCOPE.tenant_id)
+    [chat] = [span for span in recorded if span.name.startswith("chat ")]
+    attempts = sorted((span for span in recorded if span.name.startswith("attempt ")), key=lambda span: span.name)
+    assert [span.status.is_ok for span in attempts] == [False, True]
+    for number, span in enumerate(attempts, 1):
+        assert span.parent is not None
+        assert span.parent.span_id == chat.context.span_id
+        assert span.attributes is not None
+        assert (span.attributes["footnote.attempt"], span.attributes["gen_ai.operation.name"]) == (number, "chat")
+    # What follows the answer is no part of its last attempt.
+    assert not {span.context.span_id for span in attempts} & {span.parent.span_id for span in recorded if span.parent}
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+async def test_a_provider_is_sent_the_trace_only_where_the_operator_allows_it(
+    model: ModelServer, stub: GenerationServiceStub, allowed: bool
+) -> None:
+    model.script([Say(["Employees receive 25 days [2]."]), Finish()])
+    telemetry.trace_providers(allowed)
+    try:
+        with telemetry.span("test"):
+            trace_id = telemetry.current_trace_id()
+            await collect(stub)
+    finally:
+        telemetry.trace_providers(False)
+    assert (trace_id in model.seen[0].traceparent) == bool(model.seen[0].traceparent) == allowed
+
+
 async def test_model_that_dies_midway_gives_the_partial_text_then_a_typed_error(
     model: ModelServer, stub: GenerationServiceStub
 ) -> None:

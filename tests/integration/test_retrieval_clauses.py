@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -11,11 +12,14 @@ import structlog
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import ChunkingStrategy, EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.testing import SCOPE
 from footnote_providers.e5 import files
 from footnote_retrieval import search
 from footnote_retrieval.adapters import embedding
+from footnote_store import connection
+from footnote_store.store import VectorStore
 from support.chunks import make_chunk
 from support.engine import running_engine
 from support.library import Library, open_library
@@ -122,6 +126,33 @@ async def test_fields_by_their_names_and_those_that_nobody_has(library: Library)
     assert await found({"metadata.year": 1999}) == ([], [])
     assert await found({"yaer": 2023}) == ([], ["FILTER_FIELD_UNKNOWN"])
     assert await found({"yaer": {"$ne": 2023}}) == (["alpha one", "alpha two"], ["FILTER_FIELD_UNKNOWN"])
+
+
+async def test_the_embedding_of_a_question_is_a_span_of_its_provider_and_model(library: Library) -> None:
+    await library.add(await library.add_collection("one"), chunks_of(["the crane lifts"], "d1"))
+    with telemetry.span("test"):
+        trace_id = int(telemetry.current_trace_id(), 16)
+        await retrieve(library, "which crane lifts", settings=RetrievalSettings(strategy=HYBRID))
+    [made] = [one for one in telemetry.ring.spans(trace_id, SCOPE.tenant_id) if one.name.startswith("embeddings")]
+    assert made.attributes is not None
+    assert made.attributes["gen_ai.operation.name"] == "embeddings"
+    assert made.attributes["gen_ai.provider.name"] == "builtin"
+    assert made.attributes["gen_ai.request.model"]
+
+
+async def test_a_health_check_of_the_store_is_no_trace_of_its_own(uri: str) -> None:
+    store = VectorStore(uri)
+    begun: list[str] = []
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(connection, "span", lambda name, *_, **__: begun.append(name) or nullcontext())
+            await store.health()
+            assert begun == []
+            with telemetry.span("test"):
+                await store.health()
+            assert begun == ["milvus health"]
+    finally:
+        await store.close()
 
 
 async def test_a_search_logs_its_scores_and_a_vector_used_again(

@@ -83,6 +83,7 @@ class Seen:
     body: dict[str, Any]
     authorization: str
     request_id: str = ""
+    traceparent: str = ""
     started: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
     closed_at: float = 0.0
@@ -142,6 +143,7 @@ class _Chat:
             await request.json(),
             request.headers.get("authorization", ""),
             request.headers.get("x-client-request-id", ""),
+            request.headers.get("traceparent", ""),
         )
         self._server.seen.append(seen)
         self._server.arrived.set()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import numpy as np
 import pytest
 from footnote.types.v1 import collection_pb2
-from footnote_kit import transient_errors
+from footnote_kit import telemetry, transient_errors
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider
@@ -75,6 +75,15 @@ async def test_two_failures_are_survived_and_three_are_not(
     assert caught.value.reason == "PROVIDER_FAILED"
     assert "sk-very-secret" not in caught.value.message
     assert len(server.batches) == 6
+
+
+async def test_each_attempt_is_a_span(provider: EmbeddingProvider, server: ms.ModelServer) -> None:
+    server.fail_with(ms.broken(503), times=1)
+    with telemetry.span("test"):
+        trace_id = int(telemetry.current_trace_id(), 16)
+        await provider.embed_documents(TEXTS)
+    spans = [one for one in telemetry.ring.spans(trace_id, "") if one.name.startswith("attempt ")]
+    assert [(one.name, one.status.is_ok) for one in spans] == [("attempt 1", False), ("attempt 2", True)]
 
 
 async def test_the_provider_s_own_words_are_kept(provider: EmbeddingProvider, server: ms.ModelServer) -> None:

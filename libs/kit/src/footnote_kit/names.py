@@ -26,6 +26,7 @@ RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
 DB_COLLECTION = "db.collection.name"
+ATTEMPT = "footnote.attempt"  # the number of a try, from 1
 GEN_AI_OPERATION = "gen_ai.operation.name"
 GEN_AI_PROVIDER = "gen_ai.provider.name"
 GEN_AI_REQUEST_MODEL = "gen_ai.request.model"

@@ -69,6 +69,7 @@ class ProcessTelemetry:
         self.metrics_address = ""
         telemetry.ring.keep = settings.keep_traces
         telemetry.capture_content(settings.capture_content)
+        telemetry.trace_providers(settings.trace_providers)
         if protocol := _wanted("TRACES"):
             processor = BatchSpanProcessor(_span_exporter(protocol))
             telemetry.processors().add_span_processor(processor)

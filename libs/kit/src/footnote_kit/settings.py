@@ -112,6 +112,9 @@ class KitSettings(BaseSettings):
     slow_call_seconds: float = Field(default=10.0, gt=0, description="Calls that take longer are logged as rpc_slow")
     keep_traces: int = Field(default=200, ge=0, description="Traces kept in memory for each tenant")
     capture_content: bool = Field(default=False, description="Record texts of documents and prompts in spans")
+    trace_providers: bool = Field(
+        default=False, description="Send the trace's id to providers (traceparent), so that their spans join it"
+    )
     metrics_port: int | None = Field(default=None, ge=0, le=65535, description="Serve Prometheus metrics on this port")
 
     @model_validator(mode="after")

@@ -24,6 +24,7 @@ MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
 _instance = uuid4().hex  # identifies the replica: replicas with the same id would overwrite each other's metrics
 _capture = False
+_provider_traces = False
 ring = TraceRing()
 _processors = CleaningProcessors(ring)
 _tracers: dict[str, Tracer] = {}
@@ -86,6 +87,38 @@ def span(
         # Not detached by its token, which is valid in one task only: an abandoned stream is closed in another.
         otel_context.attach(before)
         current.end()
+
+
+@contextmanager
+def side_span(name: str, attributes: Mapping[str, AttributeValue] | None = None) -> Iterator[Span]:
+    """Record a block as a span of a remote call that is not current inside the block.
+
+    For generators: what their consumer does between two values does not become a part of the span.
+    """
+    found = tracer().start_span(name, kind=SpanKind.CLIENT, attributes=dict(attributes or {}))
+    try:
+        yield found
+    except BaseException as error:
+        mark_failed(found, error)
+        raise
+    finally:
+        found.end()
+
+
+def in_trace() -> bool:
+    """Tell whether the running code belongs to a span."""
+    return trace.get_current_span().get_span_context().is_valid
+
+
+def trace_providers(wanted: bool) -> None:
+    """Turn the sending of trace ids to providers on or off for this process; it is off by default."""
+    global _provider_traces
+    _provider_traces = wanted
+
+
+def provider_traceparent() -> str:
+    """Return the current span as a W3C traceparent for a provider; "" unless the deployment enables that."""
+    return current_traceparent() if _provider_traces else ""
 
 
 def capture_content(wanted: bool) -> None:

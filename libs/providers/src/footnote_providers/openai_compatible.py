@@ -1,10 +1,13 @@
 """Embeddings over OpenAI's HTTP API: OpenAI, Ollama, Gemini, vLLM, text-embeddings-inference and similar services."""
 
 from collections.abc import Sequence
+from itertools import count
 
 import numpy as np
-from footnote_kit import transient_errors
+from footnote_kit import names, transient_errors
 from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.telemetry import span
+from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ConfigDict, Field
 
 from footnote_providers.base import Health, Vectors, normalized
@@ -99,14 +102,17 @@ class OpenAICompatibleEmbeddings:
         if not texts:
             return np.zeros((0, self._dimensions), dtype=np.float32)
         try:
-            return await self._gate.call(lambda: self._attempt(texts))
+            tries = count(1)
+            return await self._gate.call(lambda: self._attempt(texts, next(tries)))
         except Unavailable as error:
             if error.metadata.get("status") in _NOT_LET_IN:
                 error.metadata.setdefault(transient_errors.WAITING, transient_errors.PROVIDER_REFUSED)
             raise
 
-    async def _attempt(self, texts: list[str]) -> Vectors:
-        rows = await self._client.embed(texts, self.model, self._ask_for_dimensions)
+    async def _attempt(self, texts: list[str], number: int) -> Vectors:
+        attributes = {names.GEN_AI_OPERATION: "embeddings", names.GEN_AI_REQUEST_MODEL: self.model}
+        with span(f"attempt {number}", {**attributes, names.ATTEMPT: number}, SpanKind.CLIENT):
+            rows = await self._client.embed(texts, self.model, self._ask_for_dimensions)
         lengths = {len(row) for row in rows}
         expected = self._dimensions or next(iter(lengths))
         if lengths != {expected}:

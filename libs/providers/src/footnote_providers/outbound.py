@@ -2,6 +2,7 @@
 
 import httpx2
 from footnote_kit.context import request_id
+from footnote_kit.telemetry import provider_traceparent
 from openai import DefaultAsyncHttpxClient
 
 from footnote_providers.egress.policy import stays_here
@@ -11,9 +12,11 @@ REQUEST_ID = "X-Client-Request-Id"
 
 
 async def _marked(request: httpx2.Request) -> None:
-    """Add the id of the call being served to a request."""
+    """Add the id of the call being served to a request, and its trace where the deployment sends that."""
     if known := request_id():
         request.headers[REQUEST_ID] = known
+    if traced := provider_traceparent():
+        request.headers["traceparent"] = traced
 
 
 def http_client(base_url: str) -> DefaultAsyncHttpxClient:

@@ -10,13 +10,13 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import grpc
 from footnote_kit import names
 from footnote_kit.errors import FootnoteError, Unavailable
-from footnote_kit.telemetry import histogram, span
+from footnote_kit.telemetry import histogram, in_trace, span
 from opentelemetry.trace import SpanKind
 from pymilvus import AsyncMilvusClient
 from pymilvus.exceptions import MilvusException
@@ -151,7 +151,9 @@ class Connection:
         task = asyncio.current_task()
         cancels = task.cancelling() if task else 0
         watch = _FreezeWatch(self._answers)
-        with span(label, attributes, kind=SpanKind.CLIENT):
+        # The health checks of readiness belong to no call: each would be a trace of its own.
+        traced = in_trace() or operation != "health"
+        with span(label, attributes, kind=SpanKind.CLIENT) if traced else nullcontext():
             try:
                 async with asyncio.timeout(timeout) as limit:
                     with watch.over(limit):

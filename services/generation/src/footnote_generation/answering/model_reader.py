@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
+from footnote_kit import names
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
+from footnote_kit.telemetry import span
 from footnote_text import tokens
 
 from footnote_generation.answering import billing
@@ -170,16 +172,22 @@ class ModelReader:
         length = 0
         patience = RetryPolicy(first_token=self._budget.seconds, between_tokens=self._budget.seconds, attempts=1)
         finished: Finished | None = None
+        attributes = {
+            names.GEN_AI_OPERATION: "chat",
+            names.GEN_AI_PROVIDER: self._provider.id,
+            names.GEN_AI_REQUEST_MODEL: self._model or self._provider.default_model,
+        }
         try:
-            async with aclosing(patient_stream(self._provider, request, patience)) as stream:
-                async for event in stream:
-                    if isinstance(event, Words):
-                        words.append(event.text)
-                        length += len(event.text)
-                        if length > _MOST_ANSWER:
-                            break
-                    else:
-                        finished = event
+            with span("read statements", attributes):
+                async with aclosing(patient_stream(self._provider, request, patience)) as stream:
+                    async for event in stream:
+                        if isinstance(event, Words):
+                            words.append(event.text)
+                            length += len(event.text)
+                            if length > _MOST_ANSWER:
+                                break
+                        else:
+                            finished = event
         except FootnoteError as error:
             if not words and not isinstance(error, DeadlineExceeded):
                 self._add(Usage(prompt_tokens=-asked))  # the call was refused

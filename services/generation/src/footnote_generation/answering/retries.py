@@ -7,8 +7,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass
 
+from footnote_kit import names
 from footnote_kit.backoff import Backoff, no_sooner
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
+from footnote_kit.telemetry import side_span
 
 from footnote_generation.answering.arrivals import Arrivals
 from footnote_generation.ports import (
@@ -58,10 +60,11 @@ async def patient_events(
     for attempt in range(1, patience.attempts + 1):
         started = False
         try:
-            async with aclosing(_limited(provider, request, patience)) as stream:
-                async for event in stream:
-                    started = started or not isinstance(event, Thought)
-                    yield event
+            with side_span(f"attempt {attempt}", _attributes(provider, request, attempt)):
+                async with aclosing(_limited(provider, request, patience)) as stream:
+                    async for event in stream:
+                        started = started or not isinstance(event, Thought)
+                        yield event
             return
         except RetryableFailure as error:
             if started:
@@ -72,6 +75,15 @@ async def patient_events(
             if attempt == patience.attempts or out_of_time or too_long:
                 raise _failed(provider, f"failed after {attempt} attempts: {error.message}", error) from error
             await asyncio.sleep(wait)
+
+
+def _attributes(provider: ModelProvider, request: ModelRequest, attempt: int) -> dict[str, str | int]:
+    return {
+        names.GEN_AI_OPERATION: "chat",
+        names.GEN_AI_PROVIDER: provider.id,
+        names.GEN_AI_REQUEST_MODEL: request.model or provider.default_model,
+        names.ATTEMPT: attempt,
+    }
 
 
 async def _limited(

@@ -10,8 +10,10 @@ from cachetools import LRUCache
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit import names
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import span
 from footnote_providers import registry
 from footnote_providers.automatic import choose
 from footnote_providers.base import HoldsItsWeight, KnowsItsCosines, WeighsQuestions
@@ -44,7 +46,13 @@ class ProviderEmbedder:
             _log.info("query_vector_reused", of="an earlier question", provider=chosen.provider)
             return known
         async with registry.lease(chosen, self._defaults) as provider:
-            vector = await provider.embed_query(text)
+            attributes = {
+                names.GEN_AI_OPERATION: "embeddings",
+                names.GEN_AI_PROVIDER: chosen.provider,
+                names.GEN_AI_REQUEST_MODEL: chosen.model,
+            }
+            with span(f"embeddings {chosen.model}", attributes):
+                vector = await provider.embed_query(text)
             weight = provider.recommended_dense_weight
             if isinstance(provider, WeighsQuestions):
                 weight = provider.dense_weight_for(text)
