@@ -492,6 +492,26 @@ def test_ask_reads_the_question_from_standard_input(
     assert edge.requests[0].question == "How many days\nof leave?"
 
 
+@pytest.mark.full
+def test_a_pipe_whose_reader_is_gone_ends_the_command_well(address: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "footnote_cli.main", "ask", "q", "--address", address]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, timeout=120)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.full
+def test_the_question_comes_through_a_real_pipe(address: str, edge: ScriptedEdge) -> None:
+    command = [sys.executable, "-m", "footnote_cli.main", "ask", "-", "--quiet", "--address", address]
+    done = subprocess.run(command, input="How many days\nof leave?\n", capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert edge.requests[0].question.split() == ["How", "many", "days", "of", "leave?"]
+
+
 def test_a_reader_that_goes_is_no_failure() -> None:
     with pytest.raises(BrokenPipeError):
         SafeConsole(file=_Gone()).print("word " * 10)
