@@ -179,3 +179,54 @@ def test_labels_with_their_values_head_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("header", [["Line", "12:30", "14:45"], ["Item", "Cost", "Notes: see below"], ["", "2023"]])
 def test_times_and_a_single_colon_make_no_form(header: list[str]) -> None:
     assert not is_form([header])
+
+
+def test_a_name_over_all_groups_is_their_group_where_its_line_spares_the_names(tmp_path: Path) -> None:
+    table = [["Ages", "Rate", "Count", "Rate", "Count"]] + [[*row, "12"] for row in BODY]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.line(50, 55, 540, 55)
+        middle(pdf, 370, 66, "Origin")
+        pdf.line(90, 70, 540, 70)
+        middle(pdf, 290, 84, "Northern")
+        middle(pdf, 490, 84, "Southern")
+        pdf.line(200, 88, 345, 88)
+        pdf.line(390, 88, 540, 88)
+        columns(pdf, table, ends=(260, 340, 460, 540))
+        pdf.line(50, 104, 540, 104)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Ages: Wages; Origin › Northern › Rate: 1,250; Origin › Northern › Count: 1,310; "
+        "Origin › Southern › Rate: 940; Origin › Southern › Count: 12"
+    )
+
+
+def test_a_title_above_a_whole_line_or_a_note_in_brackets_heads_no_column(tmp_path: Path) -> None:
+    table = [["State", "2013-14", "2014-15", "2015-16"], *BODY]
+
+    def draw(pdf: FPDF) -> None:
+        pdf.text(110, 66, "through the year 2021")
+        pdf.line(50, 70, 550, 70)
+        middle(pdf, 430, 84, "Projected")
+        pdf.line(305, 88, 550, 88)
+        columns(pdf, table)
+        pdf.line(50, 104, 550, 104)
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "State: Wages; Projected › 2013-14: 1,250; Projected › 2014-15: 1,310; Projected › 2015-16: 940"
+    )
+
+    def noted(pdf: FPDF) -> None:
+        pdf.text(110, 68, "through the year 2021")
+        middle(pdf, 300, 84, "[In thousands]")
+        columns(pdf, [["State", "Pupils", "Schools", "Staff"], *BODY])
+
+    assert rows(read(tmp_path, noted))[0] == "State: Wages; Pupils: 1,250; Schools: 1,310; Staff: 940"
+
+
+def test_names_with_colons_over_figures_in_all_cells_are_headers(tmp_path: Path) -> None:
+    head = ["", "Begun: May 2009", "Later: May 2010", "FY 2011"]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, [head, *BODY])))
+    assert found[0] == "Wages; Begun: May 2009: 1,250; Later: May 2010: 1,310; FY 2011: 940"
+    forms = [BODY[0], ["Rent", "310", "", "288"], BODY[2]]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, [head, *forms])))[0] == "Wages; 1,250; 1,310; 940"

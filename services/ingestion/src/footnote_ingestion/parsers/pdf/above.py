@@ -99,7 +99,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         if is_caption(line.text) or line.size > 1.35 * size:
             break
         short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
-        noted = line.text.startswith("(") and line.text.endswith(")")  # "(in thousands, except for shares)"
+        noted = line.text[:1] + line.text[-1:] in ("()", "[]")  # "(in thousands, except for shares)"
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
         if not short and not noted and not inner and _is_prose(line, words):
             break
@@ -107,7 +107,9 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
             break
         if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
-        several = next((one for one in heads if _names_several(one, found, words)), None)
+        several = next(
+            (one for one in heads if _names_several(one, found, words) or _is_over_part(one, rules, start, size)), None
+        )
         if several and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (start, right), size):
             break
         count += line.bottom > last
@@ -174,9 +176,23 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
         else:
             begun.append(rule)
         whole = min(rule.end, sides[1]) - max(rule.start, sides[0]) > 0.9 * width
-        if whole and not any(abs(rule.at - one) < 0.4 * size for one in found):
+        if (
+            whole
+            and rule.start < sides[0] + _ASIDE * size
+            and not any(abs(rule.at - one) < 0.4 * size for one in found)
+        ):
             found.append(rule.at)
     return len(found)
+
+
+def _is_over_part(line: Line, rules: Rulings, start: float, size: float) -> bool:
+    """Tell whether a line is drawn under words, as under a group's name: wider than they, not over the rows' names."""
+    return any(
+        line.bottom - 0.8 * size < rule.at < line.bottom + 0.45 * size
+        and start + _ASIDE * size < rule.start < line.left - size
+        and rule.end > line.right + size
+        for rule in rules.across
+    )
 
 
 def _names_several(line: Line, found: Sequence[Line], words: Words) -> bool:

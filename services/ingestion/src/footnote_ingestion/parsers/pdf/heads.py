@@ -76,7 +76,13 @@ def header_names(
             over = [piece for piece in over if piece not in right]
         if over and _is_title(over[0], named, size):
             break
-        if len(pieces) == 1 and _is_apart(pieces[0], used, named, start, size):
+        if len(pieces) == 1 and over_all and not _is_note(cell_of(pieces[0].words).text):
+            break  # the title above "(in thousands)"
+        if (
+            len(pieces) == 1
+            and not _is_over_line(pieces[0], named, rules.across, start, size)
+            and _is_apart(pieces[0], used, named, start, size)
+        ):
             if _is_note(text := cell_of(pieces[0].words).text):
                 over_all.insert(0, text)
                 used.insert(0, row)
@@ -116,8 +122,19 @@ def header_names(
 
 
 def _is_note(text: str) -> bool:
-    """Tell whether words stand in brackets: "(in thousands)", "(unaudited)"."""
-    return text.startswith("(") and text.endswith(")")
+    """Tell whether words stand in brackets: "(in thousands)", "[unaudited]"."""
+    return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
+
+
+def _is_over_line(piece: Piece, columns: Columns, across: Sequence[Rule], start: float, size: float) -> bool:
+    """Tell whether a line is drawn under words alone in a row, over several columns but not over the rows' names."""
+    low = piece.bottom
+    for rule in across:
+        if low - 0.8 * size <= rule.at <= low + 0.45 * size and rule.start > start + 2 * size:
+            under = sum(rule.start - 3 <= (one + other) / 2 <= rule.end + 3 for one, other in columns)
+            if under > 1 and rule.start < piece.left and rule.end > piece.right:
+                return True
+    return False
 
 
 def _over_several(row: Sequence[Word], columns: Columns) -> bool:

@@ -122,6 +122,12 @@ def _may_hold_table(lines: Sequence[Line]) -> bool:
     return count + len(seeds.beside(lines)) >= 2
 
 
+def _is_full(grid: Grid) -> bool:
+    """Tell whether each column has a header, and each of several rows a figure in it: no form is filled like that."""
+    cells = [cell.text for row in grid.rows for cell in row.cells[1:]]
+    return len(grid.rows) > 2 and all(grid.headers[1:]) and all(any(map(str.isdigit, text)) for text in cells)
+
+
 class TableWriter:
     """Writes tables; one that goes on on the next page keeps its number and its headers."""
 
@@ -137,7 +143,9 @@ class TableWriter:
         rows = [row for row in grid.rows if not row.lines <= apart]
         if not rows:
             return
-        if is_form([grid.headers]):  # labels with values head nothing, and are read as what stands above
+        if is_form([grid.headers]) and not _is_full(
+            grid
+        ):  # labels with values head nothing, and are read as what stands above
             said_above = "; ".join(dict.fromkeys(filter(None, grid.headers)))
             grid = replace(grid, headers=["" for _ in grid.headers], lead=[*grid.lead, said_above])
         headers = grid.headers
