@@ -76,3 +76,38 @@ def test_the_cell_of_another_row_is_not(source: Source, statement: str) -> None:
 def test_the_built_in_answerer_gives_the_cell_asked_for(source: Source) -> None:
     (text, number), *_ = draft("What is the stock of the tall lamp?", [source]).sentences
     assert (text, number) == ("Lamp; tall — Stock: 150", 1)
+
+
+def of_rows(tmp_path: Path, text: str, size: int = 1000) -> list[Source]:
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    blocks: list[parsing_pb2.Block] = []
+    CsvParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    settings = collection_pb2.CollectionSettings()
+    settings.chunking.strategy, settings.chunking.size = collection_pb2.CHUNKING_STRATEGY_TABLE, size
+    drafter = Drafter(stored_document_pb2.Document(id="d", revision=1), settings, lambda texts: [])  # type: ignore[arg-type,return-value]
+    drafts = drafter.feed(blocks) + drafter.finish(parsing_pb2.ParsedMetadata())
+    return [of(passage_pb2.Chunk.FromString(one.chunk.SerializeToString())) for one in drafts]
+
+
+def test_names_that_all_rows_share_and_codes_need_not_be_said(tmp_path: Path) -> None:
+    (found,) = of_rows(tmp_path, "State,Code,Place,Cast\nKansas,7,Mill,12\nKansas,8,Hill,14\nKansas,9,Weir,31\n")
+    assert cited(found, "Cast of Mill is 12 [1].").support == VERDICT_SUPPORTED
+    assert cited(found, "Cast of Mill, Kansas is 12 [1].").support == VERDICT_SUPPORTED
+    assert cited(found, "Cast of Mill is 14 [1].").support != VERDICT_SUPPORTED
+    assert cited(found, "Cast of Kansas is 12 [1].").support != VERDICT_SUPPORTED
+
+
+def test_a_part_of_a_wide_row_knows_the_name_of_its_row(tmp_path: Path) -> None:
+    width = 500
+    head = ",".join(["Town", *(f"Count of sort {at}" for at in range(100, 100 + width))])
+    body = [
+        ",".join([name, *(str(start + at) for at in range(width))]) for name, start in (("Ghent", 1000), ("Mons", 5000))
+    ]
+    parts = of_rows(tmp_path, "\n".join([head, *body]) + "\n", 200)
+    (part,) = (one for one in parts if "1355" in one.text)
+    assert "Ghent" not in part.text
+    citation = cited(part, "The count of sort 455 of Ghent is 1355 [1].")
+    assert (citation.support, list(citation.cell.row_headers)) == (VERDICT_SUPPORTED, ["Ghent"])
+    assert cited(part, "The count of sort 455 of Mons is 1355 [1].").support != VERDICT_SUPPORTED
+    assert cited(part, "The count of sort 455 of Ghent is 1354 [1].").support != VERDICT_SUPPORTED

@@ -62,8 +62,27 @@ class Cells:
     def of(cls, source: Source, language: str, decimal: str) -> Cells:
         """Return the cells of a source."""
         rows = tables.rows(source)
-        found = [value for row in rows for value in _values(row, _named(row), decimal)]
+        alike = _alike(rows)
+        found = [value for row in rows for value in _values(row, _named(row), alike, decimal)]
         return cls(tuple(found), language, decimal)
+
+
+def _alike(rows: Sequence[tables.Row]) -> frozenset[tuple[int, int]]:
+    """Return the naming columns (table, column) with one text in all of several rows: they tell no row apart."""
+    texts: dict[tuple[int, int], list[str]] = {}
+    for row in rows:
+        for cell in row.cells:
+            if cell.names_row:
+                texts.setdefault((cell.message.table, cell.column), []).append(cell.text)
+    return frozenset(place for place, found in texts.items() if len(found) > 1 and len(set(found)) == 1)
+
+
+def _needed(named: Sequence[tables.Cell], alike: frozenset[tuple[int, int]]) -> list[tables.Cell]:
+    """Return the cells that a statement has to name: not what all rows share, nor codes beside a name in words."""
+    some = [cell for cell in named if cell.text.strip()]
+    words = [cell for cell in some if cell.number is None]
+    telling = [cell for cell in words or some if (cell.message.table, cell.column) not in alike]
+    return telling or words[-1:] or some
 
 
 def _named(row: tables.Row) -> list[tables.Cell]:
@@ -75,16 +94,23 @@ def _named(row: tables.Row) -> list[tables.Cell]:
     return [first] if first.number is None else []
 
 
-def _values(row: tables.Row, named: Sequence[tables.Cell], decimal: str) -> Iterator[_Value]:
+def _values(
+    row: tables.Row, named: Sequence[tables.Cell], alike: frozenset[tuple[int, int]], decimal: str
+) -> Iterator[_Value]:
     columns = [column.headers[-1] if column.headers else "" for column in row.table.columns]
-    names = [_ways(cell.text, decimal) for cell in named if cell.text.strip()]
+    needed_cells = _needed(named, alike)
+    names = [_ways(cell.text, decimal) for cell in needed_cells]
+    others = [cell.text for cell in named if cell not in needed_cells]
+    sections = list(row.sections)
+    if not named and sections and any(column.names_rows for column in row.table.columns):
+        names = [_ways(sections.pop(), decimal)]  # the row's name is in another part of it
     if not names:
         return
     for cell in row.cells:
         if cell in named or not cell.text.strip():
             continue
         needed = list(names)
-        more = [folded(tokens(text, decimal)) for text in (*row.sections, *cell.headers[:-1], row.table.name)]
+        more = [folded(tokens(text, decimal)) for text in (*others, *sections, *cell.headers[:-1], row.table.name)]
         if cell.header and len(columns) == len(named) + 1:
             more += _ways(cell.header, decimal)[:1]  # the value can be of no other column
         elif cell.header:

@@ -148,15 +148,34 @@ def _tell_tables(part: PlacedBlock, anchors: Sequence[locator_pb2.Anchor], table
     if not any(anchor.HasField("cell") for anchor in anchors):
         return
     shown = part.table
-    if part.block.table_part.rows:
+    names = _names_outside(part) if len(part.text) < len(part.block.text) else []
+    if part.block.table_part.rows or names:
         shown = table_pb2.Table()
         shown.CopyFrom(part.table)
         shown.rows.extend(part.block.table_part.rows)
+        if names and not shown.rows:
+            shown.rows.add(number=next(anchor.cell.row for anchor in anchors if anchor.HasField("cell")))
+        for row in shown.rows:
+            row.headers.extend(names)
     (index,) = cells.appended(tables, [shown])
     if index:
         for anchor in anchors:
             if anchor.HasField("cell"):
                 anchor.cell.table = index
+
+
+def _names_outside(part: PlacedBlock) -> list[str]:
+    """Return the cells that name a row cut apart, where they are in another part of it."""
+    columns = part.table.columns if part.table is not None else ()
+    last = part.offset + len(part.text)
+    return [
+        part.block.text[one.span.start : one.span.end]
+        for one in part.block.anchors
+        if one.HasField("cell")
+        and 0 < one.cell.column <= len(columns)
+        and columns[one.cell.column - 1].names_rows
+        and not part.offset <= one.span.start < last
+    ]
 
 
 def _clipped_anchors(part: PlacedBlock, origin: int) -> list[locator_pb2.Anchor]:

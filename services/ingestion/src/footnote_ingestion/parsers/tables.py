@@ -139,7 +139,7 @@ def naming_columns(rows: Sequence[Sequence[str]]) -> frozenset[int]:
         figures = sum(looks_numeric(text) and not looks_like_year(text) and not is_range(text) for text in texts)
         if column and figures * 2 > len(texts) and (named or len(set(seen)) == len(seen)):
             return frozenset(range(column))
-        named = named or figures * 2 <= len(texts)
+        named = named or (figures * 2 <= len(texts) and len(set(texts)) > 1) or len(texts) == 1
         above = ""
         for at, text in enumerate(texts):  # an empty cell goes on naming what the cell above it names
             above = text or above
