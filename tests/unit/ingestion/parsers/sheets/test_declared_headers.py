@@ -17,6 +17,7 @@ from footnote_ingestion.parsers.sheets.parser import WorkbookParser
 from footnote_ingestion.parsers.sheets.xls import XlsCells
 from footnote_text.tables import Row, rows
 from openpyxl.styles import Alignment
+from openpyxl.worksheet.table import Table
 from support.opendocument import spreadsheet
 
 # Made with xlwt: groups centred across two cells each above names, and two frozen rows.
@@ -153,3 +154,28 @@ def test_built_in_names_of_xls_say_repeated_rows_and_filters() -> None:
     ]  # fmt: skip
     said = cells._said(sheet)
     assert (said.repeated, said.headers_end, said.frozen) == (1, {1}, 1)
+
+
+def test_names_go_on_below_a_frozen_row_and_a_pane_may_keep_rows_of_data(tmp_path: Path) -> None:
+    grid: list[list[Any]] = [["Code", "Place", "For mayor", "For mayor"], [None, None, "Ann", "Bea"],
+                             [1, "Mill", 12, 14], [2, "Hill", 15, 9], [3, "Weir", 4, 8]]  # fmt: skip
+    for rows_kept in ("A2", "A4"):
+        book = filled(grid)
+        book.active.freeze_panes = rows_kept
+        book.save(tmp_path / "a.xlsx")
+        assert paths(kept(tmp_path / "a.xlsx"))["D4"] == ("For mayor", "Bea")
+
+
+def test_titles_merged_over_names_and_values_and_merged_remarks_are_no_groups(tmp_path: Path) -> None:
+    book = filled([["Abstract of votes", None, None, "The county", None], ["Name", "East", "West", "Total", "Won"],
+                   ["Ann", 12, 14, 26, "x"], ["Bea", 3, 4, 7, None], ["Cem", 5, 6, 11, None]])  # fmt: skip
+    book.active.merge_cells("A1:C1")
+    book.active.merge_cells("D1:E1")
+    book.save(tmp_path / "a.xlsx")
+    assert paths(kept(tmp_path / "a.xlsx"))["D4"] == ("Total",)
+    book = filled([["or", "merging", None, None, "cells"], ["Name", "Work", "Age", "Town", "Died"],
+                   ["Ann", "cook", 12, "Mons", 2016], ["Bea", "smith", 14, "Ghent", 2017]])  # fmt: skip
+    book.active.merge_cells("B1:D1")
+    book.active.add_table(Table(displayName="People", ref="A2:E4"))
+    book.save(tmp_path / "b.xlsx")
+    assert paths(kept(tmp_path / "b.xlsx"))["C3"] == ("Age",)

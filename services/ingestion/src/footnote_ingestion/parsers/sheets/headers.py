@@ -44,7 +44,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
         known_last = None  # what is declared is a title
     if known_last is None and not figures:
         return _by_words(rows, own)
-    body = _first_of_body(own, figures) if known_last is None else known_last + 1
+    body = _first_of_body(own, figures) if known_last is None else _declared_body(own, figures, known_last)
     if not body or body > len(own):
         return None
     last = body - 1
@@ -54,7 +54,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     while last > 0 and _is_numbering(own[last]):
         last -= 1
     if known_last is not None:
-        named = filled_cells(rows[last]) > 1
+        named = filled_cells(rows[min(last, known_last)]) > 1
     else:
         named = _is_names(own[last], rows[last], figures) or (
             # Columns of names have their header one row below the others.
@@ -98,14 +98,17 @@ def _columns_of_figures(own: Grid) -> frozenset[int]:
 def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
     """Return the first row with figures in columns of figures, or after a complete header of years."""
     years_above: Sequence[str] = ()
+    begun = False
     for at, row in enumerate(own):
         kinds = {column: kind_of(row[column]) for column in figures if column < len(row)}
         numbers = [column for column, kind in kinds.items() if kind == "n"]
         years = [column for column, kind in kinds.items() if kind == "y"]
         texts = [column for column, kind in kinds.items() if kind == "t"]
         below = own[at + 1 :]
-        if years_above and row[0] and years_above[0] and not _tells_apart(years_above, row, texts):
-            return at  # the column of names has its header already, and this is a name
+        if years_above and row[0] and not _tells_apart(years_above, row, texts):
+            if begun or years_above[0]:
+                return at  # the column of names has its header already, and this is a name
+            begun = filled_cells(row) == 1
         if _is_numbering(row) and at and below:
             continue
         if numbers and below and _is_series_of_names(own, at, numbers):
@@ -119,6 +122,20 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
         if count > len(texts) or (count and count == len(texts) and at > 0):
             return at
     return None
+
+
+def _declared_body(own: Grid, figures: frozenset[int], known_last: int) -> int:
+    """Return where the body begins of a declared header: names may go on below it, a pane may keep rows."""
+    found = _first_of_body(own, figures)
+    if found and found <= known_last and filled_cells(own[found - 1]) > 1:
+        return found
+    at = known_last + 1
+    while at < len(own) and own[known_last][0] and not own[at][0]:
+        kinds = {column: kind_of(text) for column, text in enumerate(own[at]) if text}
+        if not kinds or any(kind != "t" or column not in figures for column, kind in kinds.items()):
+            break
+        at += 1
+    return at
 
 
 def _tells_apart(years: Sequence[str], row: Sequence[str], texts: Sequence[int]) -> bool:
@@ -190,6 +207,10 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
     """Return whether a row above header rows belongs to the header: it names columns or groups, and is no title."""
     row, mine = rows[at], own[at]
     filled = [column for column, text in enumerate(mine) if text]
+    if mine[0] and any(
+        column and row[column] == mine[0] and not mine[column] for column in figures if column < len(row)
+    ):
+        return False  # merged over names and values: a title
     if not filled:
         return any(row)
     if any(len(mine[column]) > _LONGEST_GROUP or kind_of(mine[column]) == "n" for column in filled):

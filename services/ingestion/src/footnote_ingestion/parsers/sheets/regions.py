@@ -94,4 +94,4 @@ def _groups(above: Row, start: int, end: int) -> Sequence[str]:
     for at in range(start, min(end, len(values))):
         if at in covered or (at + 1 < len(values) and at + 1 in covered and values[at + 1] == values[at]):
             names[at - start] = values[at]
-    return names
+    return names if all(names[1:]) else [""] * (end - start)  # else some are merged by chance, as in remarks
