@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
+from footnote_edge import composition
 from footnote_edge.app import build
-from footnote_edge.sources import building, transfer
+from footnote_edge.sources import transfer
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.ports import (
     Item,
@@ -101,7 +102,7 @@ async def edge(
     def opened(opening: Opening) -> Any:
         return Scripted(origin)
 
-    monkeypatch.setattr(building, "OURS", (SourceKind("scripted", "Scripted", NoSettings, opened),))
+    monkeypatch.setattr(composition, "OURS", (SourceKind("scripted", "Scripted", NoSettings, opened),))
     monkeypatch.setattr(transfer, "RETRIES", Backoff(0.01, 0.01))
     for name, value in {"WATCH_POLL": "0.1", "RETRY_CEILING": "0.2", "SOURCE_LOOK": "600"}.items():
         monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", value)
