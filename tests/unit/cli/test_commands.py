@@ -23,6 +23,7 @@ from footnote.types.v1.collection_pb2 import (
 )
 from footnote_cli.console import SafeConsole
 from footnote_cli.errors import explain
+from footnote_cli.folder import locked, publish, withdraw
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
 from footnote_kit.edge import EdgeStub
@@ -122,6 +123,24 @@ def test_nobody_there_is_a_sentence_with_what_to_do(footnote: Footnote) -> None:
     result = footnote("health", "--address", f"127.0.0.1:{port}")
     assert result.exit_code == 1
     assert result.stderr.strip() == f"No server at 127.0.0.1:{port}. Start one with: footnote serve all"
+
+
+def test_a_server_that_is_still_starting_is_said_to_be(
+    footnote: Footnote, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_DATA_DIR", str(tmp_path))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    address = f"127.0.0.1:{port}"
+    with locked(tmp_path, ["edge"]):
+        told = footnote("health", "--address", address).stderr.strip()
+        assert told == "The server is still starting. Repeat the command in some seconds."
+        publish(tmp_path, {"edge": "127.0.0.1:7100"})
+        assert "No server at" in footnote("health", "--address", address).stderr
+        withdraw(tmp_path, {"edge": "127.0.0.1:7100"})
+    # A lock whose holder has died is no server.
+    (tmp_path / "locks" / "edge.lock").write_text("999999999 1")
+    assert "No server at" in footnote("health", "--address", address).stderr
 
 
 def test_errors_are_json_where_json_was_asked_for(footnote: Footnote) -> None:

@@ -16,6 +16,7 @@ ADDRESS_VARIABLE = "FOOTNOTE_EDGE_ADDRESS"
 DATA_DIR_VARIABLE = "FOOTNOTE_DATA_DIR"
 DEFAULT_DATA_DIR = "footnote-data"
 ADDRESSES_FILE = "addresses.json"
+_MARK = 64  # maximum characters of a lock's mark
 _MOST = 64 * 1024  # maximum characters of an address file
 _ADDRESS = re.compile(r"(?<![^\s/])(?:(https?://)?[^\s/]+:(\d{1,5})|(unix|dns|ipv4|ipv6):\S++)")
 
@@ -41,6 +42,19 @@ def edge_address(given: str | None = None) -> str:
             stderr=True,
         )
         return DEFAULT_ADDRESS
+
+
+def is_starting() -> bool:
+    """Tell whether a process of this user holds the data folder for edge and has not written its address yet."""
+    folder = Path(os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
+    try:
+        if not lives((folder / "locks" / "edge.lock").read_text(encoding="ascii", errors="replace")[:_MARK]):
+            return False
+        return written_address(folder) is None
+    except _Distrusted:  # the file of an earlier run
+        return True
+    except OSError:
+        return False
 
 
 def check_address(text: str) -> str:

@@ -15,8 +15,9 @@ from footnote_kit.edge import EdgeStub
 from google.protobuf.message import Message
 from rich.console import Console
 
+from footnote_cli.addresses import is_starting
 from footnote_cli.console import make_console
-from footnote_cli.errors import explain_failure
+from footnote_cli.errors import CommandError, explain_failure
 from footnote_cli.telemetry import CommandTrace
 
 # A user at a terminal sees a failure at once, and repeats the command.
@@ -58,7 +59,7 @@ class Session:
         try:
             return await method(request, timeout=self.connection.timeout or timeout)
         except FootnoteError as failure:
-            raise explain_failure(failure) from failure
+            raise _explained(failure) from failure
 
     async def stream(
         self, method: Callable[..., Any], request: Any, *, timeout: float = STREAM_TIMEOUT
@@ -69,7 +70,15 @@ class Session:
                 async for item in items:
                     yield item
             except FootnoteError as failure:
-                raise explain_failure(failure) from failure
+                raise _explained(failure) from failure
+
+
+def _explained(failure: FootnoteError) -> CommandError:
+    """Return a failure in words; a server that was not reached may still be starting from this folder."""
+    error = explain_failure(failure)
+    if not failure.reason and failure.message.startswith("No server at") and is_starting():
+        return CommandError("The server is still starting.", "Repeat the command in some seconds.", code=error.code)
+    return error
 
 
 @asynccontextmanager
