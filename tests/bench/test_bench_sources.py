@@ -102,7 +102,7 @@ class Meter:
         return {"seconds": seconds, "processor_s": processor, "tokens": now[2] - was[2], **self._place.cost()}
 
     async def _now(self) -> tuple[float, float, int]:
-        usage = await self._client.stub.GetUsage(GetUsageRequest())
+        usage = await self._client.stub.GetUsage(GetUsageRequest(), timeout=120)
         return time.monotonic(), processor_seconds(self._running), usage.own.tokens_today
 
 

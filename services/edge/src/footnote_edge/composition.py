@@ -75,7 +75,7 @@ from footnote_edge.sources import workflows
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
 from footnote_edge.sources.following import Following
-from footnote_edge.sources.kinds.ours import OURS
+from footnote_edge.sources.kinds.built_in import BUILT_IN
 from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.registry import Kinds
@@ -266,7 +266,7 @@ def _sources(
     """
     settings, bus, book, jobs = base.settings, base.bus, base.operations, work.jobs
     call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
-    vault, kinds = Vault.of(settings.source_key, settings.source_key_file), Kinds(OURS)
+    vault, kinds = Vault.of(settings.source_key, settings.source_key_file), Kinds(BUILT_IN)
     policy = Policy.of(
         settings.source_hosts, settings.source_private_hosts, settings.source_folders,
         user_agent=settings.source_user_agent, item_bytes=settings.source_item_bytes, items=settings.source_items,

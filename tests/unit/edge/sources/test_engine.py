@@ -102,7 +102,7 @@ async def edge(
     def opened(opening: Opening) -> Any:
         return Scripted(origin)
 
-    monkeypatch.setattr(composition, "OURS", (SourceKind("scripted", "Scripted", NoSettings, opened),))
+    monkeypatch.setattr(composition, "BUILT_IN", (SourceKind("scripted", "Scripted", NoSettings, opened),))
     monkeypatch.setattr(transfer, "RETRIES", Backoff(0.01, 0.01))
     for name, value in {"WATCH_POLL": "0.1", "RETRY_CEILING": "0.2", "SOURCE_LOOK": "600"}.items():
         monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", value)

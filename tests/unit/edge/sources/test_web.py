@@ -173,7 +173,7 @@ async def test_a_busy_site_is_left_alone(web: Site, tmp_path: Path) -> None:
     web.replies["/docs/"] = Reply(raw=busy)
     assert set(await items(web, tmp_path)) == {"/docs/"}
     web.replies["/docs/"] = Reply(status=429, headers={"retry-after": "3600"})
-    with pytest.raises(SourceAway, match="alone"):
+    with pytest.raises(SourceAway, match="asks for a pause"):
         await items(web, tmp_path)
 
 

@@ -27,8 +27,8 @@ from footnote_edge.jobs.ports import StoredOperation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.sources.stored import (
     COMPLETE,
+    LISTING,
     LONGEST_WAIT,
-    ON_ITS_WAY,
     PARTIAL,
     Outcome,
     StoredSource,
@@ -197,7 +197,7 @@ class SourceTable:
             if row is None:
                 raise Superseded
             if row.run_id != run_id:
-                row.run_id, row.run_cursor, row.run_listed = run_id, "", ON_ITS_WAY
+                row.run_id, row.run_cursor, row.run_listed = run_id, "", LISTING
             row.run_token = token
         return record(StoredSource, row)
 

@@ -48,7 +48,7 @@ from footnote_edge.sources.ports import (
 from footnote_edge.sources.recovery import recover_uploads
 from footnote_edge.sources.stored import (
     COMPLETE,
-    ON_ITS_WAY,
+    LISTING,
     Holder,
     ItemBook,
     Outcome,
@@ -140,7 +140,7 @@ class Engine:
             complete = source.run_listed == COMPLETE
             if operation.failed_only:
                 complete = False
-            elif source.run_listed == ON_ITS_WAY:
+            elif source.run_listed == LISTING:
                 error, complete = await self._list(source, holder, operation, connection, folder)
             await self._recover(scope, source, holder)
             await self._items.take_up_again(holder, datetime.now(UTC))

@@ -17,8 +17,8 @@ ENTRY_POINT_GROUP = "footnote.sources"
 class Kinds(Mapping[str, SourceKind]):
     """The kinds of sources; packages cannot replace the built-in ones."""
 
-    def __init__(self, ours: tuple[SourceKind, ...]) -> None:
-        self._all = {kind.id: kind for kind in ours}
+    def __init__(self, built_in: tuple[SourceKind, ...]) -> None:
+        self._all = {kind.id: kind for kind in built_in}
         self._all |= plugins.installed(ENTRY_POINT_GROUP, SourceKind, lambda kind: kind.id, self._all)
 
     def __getitem__(self, kind_id: str) -> SourceKind:

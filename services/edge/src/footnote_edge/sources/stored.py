@@ -25,7 +25,7 @@ PENDING, IN_STEP, FAILED, SKIPPED = (
     SOURCE_ITEM_STATE_PENDING, SOURCE_ITEM_STATE_IN_STEP, SOURCE_ITEM_STATE_FAILED, SOURCE_ITEM_STATE_SKIPPED,
 )  # fmt: skip
 
-ON_ITS_WAY, COMPLETE, PARTIAL = 0, 1, 2
+LISTING, COMPLETE, PARTIAL = 0, 1, 2
 """State of a run's listing; after a PARTIAL one nothing is deleted."""
 
 LONGEST_WAIT = timedelta(days=32)
@@ -64,7 +64,7 @@ class StoredSource:
     run_id: str = ""
     run_token: str = ""
     run_cursor: str = ""
-    run_listed: int = ON_ITS_WAY
+    run_listed: int = LISTING
 
 
 @dataclass(slots=True)

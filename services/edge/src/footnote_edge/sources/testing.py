@@ -1,4 +1,4 @@
-"""The conformance suite of kinds of sources: what the engine relies on, for ours and for those of other packages.
+"""The conformance suite of kinds of sources: what the engine relies on, for kinds of every package.
 
 Write an `Origin` that makes, changes and deletes items where your kind reads them, and run every check:
 

@@ -90,7 +90,7 @@ class BucketConnection:
                 named = [one for one in found if self._wanted(str(one["path"]), int(one["size"]))]
                 yield Page([self._item(one) for one in named], cursor=last)
         except (BaseError, OSError) as error:
-            raise _told(error) from None
+            raise _failure(error) from None
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield an object's bytes."""
@@ -101,7 +101,7 @@ class BucketConnection:
         except (NotFoundError, FileNotFoundError):
             raise ItemGone from None
         except (BaseError, OSError) as error:
-            raise _told(error) from None
+            raise _failure(error) from None
 
     async def close(self) -> None:
         """Nothing to close."""
@@ -182,7 +182,7 @@ class BucketConnection:
             raise SourceRefused(f"The operator does not allow sources to reach the endpoint {host[:100]}.")
 
 
-def _told(error: Exception) -> Exception:
+def _failure(error: Exception) -> Exception:
     if isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError):
         return SourceRefused("The bucket refuses the credentials, or has none of this name.")
     if isinstance(error, NotFoundError | FileNotFoundError):

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import Field, field_validator
 
 from footnote_edge.sources.kinds.settings import Selecting
-from footnote_edge.sources.kinds.web_asking import Asking
 from footnote_edge.sources.kinds.web_pages import Pages
+from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import Client, checked, normal
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import (
@@ -60,12 +60,12 @@ class FeedConnection:
         self._opening = opening
         self._client = Client(opening.policy)
         self._reader = Reader()
-        self._asking = Asking(self._client, opening.policy, self._settings.delay)
-        self._pages = Pages(self._asking, self._reader, opening.policy, ())
+        self._requests = SiteRequests(self._client, opening.policy, self._settings.delay)
+        self._pages = Pages(self._requests, self._reader, opening.policy, ())
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the entries of the feed."""
-        await self._asking.begin(self._settings.url)
+        await self._requests.begin(self._settings.url)
         entries = await self._entries()
         items = [self._item(entry) for entry in entries if self._wanted(entry)]
         yield Page(items, keeps_others=self._settings.keep)
@@ -112,7 +112,7 @@ class FeedConnection:
                 cached = {}
         same = {name: str(value) for name, value in cached.get("conditions", {}).items() if value}
         try:
-            async with self._asking.ask(self._settings.url, same) as answer:
+            async with self._requests.ask(self._settings.url, same) as answer:
                 head = answer.head
                 if head.status == 304 and same:
                     entries: Entries = cached["entries"]

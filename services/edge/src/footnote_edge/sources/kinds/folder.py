@@ -104,7 +104,7 @@ class FolderConnection:
         """Open a file below the folder, one path component after the other, without following links."""
         parts = path.split("/")
         if any(part in ("", ".", "..") for part in parts):
-            raise ItemFailed("ADDRESS", "It is no file of the folder.", permanent=True)
+            raise ItemFailed("ADDRESS", "It is not a file in the folder.", permanent=True)
         folder = os.open(_root(self._opening), _DIRECTORY)
         try:
             for part in parts[:-1]:
@@ -120,7 +120,7 @@ class FolderConnection:
             os.close(folder)
         if not stat.S_ISREG(os.fstat(file).st_mode):
             os.close(file)
-            raise ItemFailed("UNSUPPORTED", "It is no ordinary file.", permanent=True)
+            raise ItemFailed("UNSUPPORTED", "It is not a regular file.", permanent=True)
         return file
 
 

@@ -77,7 +77,7 @@ class MailboxConnection:
             raise SourceRefused("The operator does not allow sources to read this mailbox.")
         found = path.is_dir() if self._settings.format == "maildir" else path.is_file()
         if not found:
-            raise SourceAway("The mailbox is not there.")
+            raise SourceAway("The mailbox does not exist.")
         if self._settings.format == "maildir" and not (path / "cur").is_dir():
             raise SourceRefused("The folder is no Maildir: it has no folder 'cur'.")
         return path

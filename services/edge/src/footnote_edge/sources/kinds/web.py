@@ -6,9 +6,9 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from footnote_edge.sources.kinds.settings import Selecting
-from footnote_edge.sources.kinds.web_asking import Asking
 from footnote_edge.sources.kinds.web_crawl import Crawl
 from footnote_edge.sources.kinds.web_pages import Pages
+from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.kinds.web_sitemaps import Sitemaps
 from footnote_edge.sources.net.client import Client, checked, normal
 from footnote_edge.sources.ports import (
@@ -58,23 +58,23 @@ class WebConnection:
         self._opening = opening
         self._client = Client(opening.policy)
         self._reader = Reader()
-        self._asking = Asking(self._client, opening.policy, self._settings.delay)
-        self._pages = Pages(self._asking, self._reader, opening.policy, self._settings.languages)
+        self._requests = SiteRequests(self._client, opening.policy, self._settings.delay)
+        self._pages = Pages(self._requests, self._reader, opening.policy, self._settings.languages)
 
     async def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
         """Yield the pages, with one request each; unchanged pages are not transferred."""
         settings = self._settings
-        await self._asking.begin(settings.url)
+        await self._requests.begin(settings.url)
         if settings.mode == "sitemap":
-            listing: AsyncIterator[Page] = Sitemaps(self._asking, self._reader, self._pages, settings).list(known)
+            listing: AsyncIterator[Page] = Sitemaps(self._requests, self._reader, self._pages, settings).list(known)
         else:
-            listing = Crawl(self._asking, self._pages, settings).list(known)
+            listing = Crawl(self._requests, self._pages, settings).list(known)
         async for page in listing:
             yield page
 
     async def fetch(self, item: Item) -> AsyncIterator[bytes]:
         """Yield the main text of a page, or the bytes of a file on the site."""
-        await self._asking.begin(self._settings.url)
+        await self._requests.begin(self._settings.url)
         try:
             if item.memo.get("file"):
                 async for part in self._pages.file(item):

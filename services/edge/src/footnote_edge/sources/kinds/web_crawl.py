@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from footnote_edge.sources.kinds.web_asking import Asking
 from footnote_edge.sources.kinds.web_pages import Found, Pages
+from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import LONGEST_ID, Item, ItemFailed, Known, Page, Remember, SourceAway, SourceRefused
 
@@ -96,8 +96,8 @@ class Gathered:
 class Crawl:
     """Follows links from one address."""
 
-    def __init__(self, asking: Asking, pages: Pages, limits: Limits) -> None:
-        self._asking = asking
+    def __init__(self, requests: SiteRequests, pages: Pages, limits: Limits) -> None:
+        self._requests = requests
         self._pages = pages
         self._limits = limits
         parts = urlsplit(limits.url)
@@ -129,7 +129,7 @@ class Crawl:
                     gathered.partial = gathered.partial or f"{url[:200]} has more links than are read."
                 self._take(gathered, found, url)
                 if url == start and found.item is None and not found.left_out and not links:
-                    raise SourceAway("The page where it begins is not there.")
+                    raise SourceAway("The start page does not exist.")
             except SourceAway as error:
                 away += 1
                 if url == start or away >= _MOST_AWAY:
@@ -170,7 +170,7 @@ class Crawl:
         """Return a page's links from its last read; without them the pages behind it would be missed."""
         links: Any = before.memo.get("links") if before is not None else None
         if links is None:
-            gathered.partial = gathered.partial or "A page could not be read, so that what it leads to is not known."
+            gathered.partial = gathered.partial or "A page could not be read, so its links are unknown."
             return ()
         return tuple(links)
 

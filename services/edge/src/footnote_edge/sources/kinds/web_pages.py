@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from footnote_edge.sources.kinds.settings import file_name
-from footnote_edge.sources.kinds.web_asking import Asking
+from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import Answer, Head, normal
 from footnote_edge.sources.policy import Policy
 from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceAway
@@ -51,8 +51,8 @@ class Found:
 class Pages:
     """Reads the addresses of one site."""
 
-    def __init__(self, asking: Asking, reader: Reader, policy: Policy, languages: tuple[str, ...]) -> None:
-        self._asking = asking
+    def __init__(self, requests: SiteRequests, reader: Reader, policy: Policy, languages: tuple[str, ...]) -> None:
+        self._requests = requests
         self._reader = reader
         self._policy = policy
         self._languages = tuple(one.lower() for one in languages)
@@ -66,7 +66,7 @@ class Pages:
             if memo.get(key) and memo.get("links") is not None
         }
         accepted = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
-        async with self._asking.ask(url, {**accepted, **conditions}) as answer:
+        async with self._requests.ask(url, {**accepted, **conditions}) as answer:
             head = answer.head
             if head.status == 304 and known is not None and conditions:
                 return known_item(url, known)
@@ -84,7 +84,7 @@ class Pages:
 
     async def file(self, item: Item) -> AsyncIterator[bytes]:
         """Yield the bytes of a file; raises ItemGone."""
-        async with self._asking.ask(str(item.memo.get("url") or item.id)) as answer:
+        async with self._requests.ask(str(item.memo.get("url") or item.id)) as answer:
             if answer.head.status in GONE:
                 raise ItemGone
             if answer.head.status != 200:

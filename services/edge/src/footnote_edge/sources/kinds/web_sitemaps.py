@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from urllib.parse import urljoin, urlsplit
 
-from footnote_edge.sources.kinds.web_asking import Asking
 from footnote_edge.sources.kinds.web_crawl import Gathered, Limits
 from footnote_edge.sources.kinds.web_pages import Pages, known_item
+from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import joined, normal
 from footnote_edge.sources.patterns import wanted
 from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceAway, SourceRefused
@@ -27,8 +27,8 @@ Named = tuple[list[tuple[str, str]], list[str]]
 class Sitemaps:
     """Lists pages of sitemaps."""
 
-    def __init__(self, asking: Asking, reader: Reader, pages: Pages, limits: Limits) -> None:
-        self._asking = asking
+    def __init__(self, requests: SiteRequests, reader: Reader, pages: Pages, limits: Limits) -> None:
+        self._requests = requests
         self._reader = reader
         self._pages = pages
         self._limits = limits
@@ -100,14 +100,14 @@ class Sitemaps:
         return named
 
     async def _announced(self, url: str) -> Sequence[str]:
-        rules = await self._asking.rules(url)
+        rules = await self._requests.rules(url)
         origin = urlsplit(url)[:2]
         named = [normal(one) for one in rules.sitemaps]
         own = [one for one in dict.fromkeys(named) if urlsplit(one)[:2] == origin]
         return own or [urljoin(url, "/sitemap.xml")]
 
     async def _read(self, url: str) -> Named:
-        async with self._asking.ask(url) as answer:
+        async with self._requests.ask(url) as answer:
             if answer.head.status != 200:
                 raise SourceAway(f"The sitemap is not there: status {answer.head.status}.")
             xml = await answer.read(SITEMAP_BYTES)

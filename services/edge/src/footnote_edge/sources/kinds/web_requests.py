@@ -21,7 +21,7 @@ _MOST_HOSTS = 20
 _BUSY = (429, 503)
 
 
-class Asking:
+class SiteRequests:
     """Requests of one run, to the hosts of its pages."""
 
     def __init__(self, client: Client, policy: Policy, delay: float) -> None:
@@ -44,7 +44,7 @@ class Asking:
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
         if rules.forbidden:
-            raise SourceAway("The site's robots.txt cannot be read, so that nothing of it may be.")
+            raise SourceAway("The site's robots.txt cannot be read: until it can, the site is not read either.")
         return rules
 
     async def rules(self, url: str) -> Robots:
@@ -76,19 +76,19 @@ class Asking:
                 return
             pause = retry_after(answer.head.headers)
         if pause is None or pause > LONGEST_PAUSE:
-            raise SourceAway("The site has too much to do, and asks to be left alone.")
+            raise SourceAway("The site is overloaded and asks for a pause.")
         await asyncio.sleep(pause)
         async with self._client.follow(url, headers, allow=self._check) as answer:
             if answer.head.status in _BUSY:
-                raise SourceAway("The site has too much to do, and asks to be left alone.")
+                raise SourceAway("The site is overloaded and asks for a pause.")
             yield answer
 
     async def _check(self, url: str) -> None:
         if not await self.allowed(url):
-            raise ItemFailed("ROBOTS", "The site's robots.txt forbids to read it.", permanent=True)
+            raise ItemFailed("ROBOTS", "The site's robots.txt forbids reading it.", permanent=True)
 
     async def _wait(self, url: str) -> None:
-        """Wait for this request's turn: the pause after the last one is ours, or robots.txt's."""
+        """Wait for this request's turn: the longer pause of the settings and of robots.txt."""
         async with self._turn:
             delay = max(self._delay, (await self.rules(url)).delay)
             now = time.monotonic()

@@ -8,4 +8,4 @@ from footnote_edge.sources.kinds.imap import IMAP
 from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.kinds.web import WEB
 
-OURS = (WEB, GIT, BUCKET, FOLDER, MAILBOX, IMAP, FEED)
+BUILT_IN = (WEB, GIT, BUCKET, FOLDER, MAILBOX, IMAP, FEED)
