@@ -1,6 +1,8 @@
 """Write-ahead logs damaged after a kill: the start says what would be lost, and own vectors come back once accepted."""
 
 import asyncio
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,12 @@ def test_a_damaged_log_is_said_and_own_vectors_are_listed_again(tmp_path: Path) 
         name = asyncio.run(add_rows(running))
         running.kill()
         flip(tmp_path / "indexing" / "indexing.db-wal")
+        doctor = [sys.executable, "-m", "footnote_cli.main", "admin", "doctor", "--data-dir", str(tmp_path)]
+        backup = [*doctor[:-3], "backup", str(tmp_path / "backup"), "--data-dir", str(tmp_path)]
+        for command in (doctor, backup):
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+            assert done.returncode != 0
+            assert "write-ahead log of the indexing database" in " ".join((done.stdout + done.stderr).split())
         for _ in range(2):
             running.spawn("all")
             assert running.processes.pop("all").wait(PATIENCE) != 0

@@ -230,9 +230,9 @@ async def test_a_cancelled_reading_frees_its_worker(client: Client, tmp_path: Pa
 
 async def test_files_of_a_crash_are_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file stored by a process that died before its row was written is deleted later."""
-    from footnote_ingestion.documents import catalog
+    from footnote_ingestion.documents import stored_files
 
-    monkeypatch.setattr(catalog, "GRACE_MICROS", 0)
+    monkeypatch.setattr(stored_files, "GRACE_MICROS", 0)
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "3600")
     async with serve_app(build, data_dir=tmp_path) as served:
         client = Client(served)

@@ -27,6 +27,11 @@ for step in sys.argv[3].split():
     if kind == "commit":
         for number in range(int(count)):
             connection.execute("INSERT INTO facts VALUES (?, ?)", (number, f"Fact {number}. " * 100))
+    elif kind == "together":
+        connection.execute("BEGIN")
+        for number in range(int(count)):
+            connection.execute("INSERT INTO facts VALUES (?, ?)", (number, f"Fact {number}. " * 300))
+        connection.execute("COMMIT")
     elif kind == "rollback":
         connection.execute("PRAGMA cache_size=5")
         connection.execute("BEGIN")
@@ -77,7 +82,7 @@ def test_what_sqlite_would_drop_is_said(tmp_path: Path, seed: int, index: str) -
     path = killed(tmp_path, "commit:80")
     chance = random.Random(seed)
     # Without the index, damage in the last commit is the same as a commit that a power cut tore.
-    end = log_of(path).stat().st_size - (0 if index == "with its index" else 3 * FRAME)
+    end = log_of(path).stat().st_size - (0 if index == "with its index" else 8 * FRAME)
     if index != "with its index":
         path.with_name(path.name + "-shm").unlink()
     flip(path, *(chance.randrange(32 * 8, end * 8) for _ in range(chance.choice([1, 64]))))
@@ -138,6 +143,23 @@ def test_a_torn_end_is_no_damage(tmp_path: Path) -> None:
         assert lost_commits(path) is None, cut
     log_of(path).write_bytes(content[:-4000] + bytes(4000))
     assert lost_commits(path) is None
+
+
+def test_a_hole_in_the_last_transaction_is_a_torn_end(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:30 together:40")
+    path.with_name(path.name + "-shm").unlink()
+    flip(path, 8 * (log_of(path).stat().st_size - 3 * FRAME - 1000))
+    assert lost_commits(path) is None, "a power cut may leave the end of a transaction without its middle"
+
+
+def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:50")
+    flip(path, 8 * (32 + 10 * FRAME + 200))
+    with pytest.raises(sqlite3.OperationalError, match="log is damaged"), soundness.read_only(path):
+        pass
+    assert lost_commits(path) is not None
+    with pytest.raises(FailedPrecondition, match="start with --accept facts"):
+        soundness.check_log(path, "facts")
 
 
 def test_no_log_and_what_is_none_are_sound(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_store.loading import Loading
 
 
@@ -15,22 +15,29 @@ class Engine:
         self.is_there = True
         self.may_load = asyncio.Event()
         self.loaded: list[str] = []
+        self.broken = ""
+        """A space that cannot be loaded."""
 
     async def health(self, timeout: float = 3.0) -> dict[str, Any]:
         if not self.is_there:
             raise Unavailable("the vector store is not reached")
         return {"healthy": True}
 
+    async def ensure_space(self, dimensions: int, variant: int = 0, timeout: float = 30.0) -> str:
+        return f"chunks_1_{dimensions}"
+
     async def ids(self, space: str, expr: str, limit: int, timeout: float = 10.0) -> list[str]:
         await self.may_load.wait()
         if not self.is_there:
             raise Unavailable("the vector store is not reached")
+        if space == self.broken:
+            raise InvalidArgument("holds vectors of other dimensions", reason="DIMENSION_MISMATCH")
         self.loaded.append(space)
         return []
 
 
-async def spaces() -> set[str]:
-    return {"chunks_1_384", "chunks_1_8"}
+async def spaces() -> set[tuple[int, int]]:
+    return {(384, 0), (8, 0)}
 
 
 @pytest.fixture
@@ -48,7 +55,7 @@ async def test_ready_waits_until_every_space_is_loaded(engine: Engine, loading: 
     assert await loading.reason() == "the vector store loads its rows (0 of 2 spaces are loaded)"
     engine.may_load.set()
     assert await loading.reason() is None
-    assert engine.loaded == ["chunks_1_384", "chunks_1_8"]
+    assert engine.loaded == ["chunks_1_8", "chunks_1_384"]
     assert await loading.reason() is None
     assert len(engine.loaded) == 2, "once is enough"
 
@@ -72,11 +79,18 @@ async def test_a_store_that_goes_while_it_loads_is_asked_again(engine: Engine, l
     assert await loading.reason() is None
 
 
+async def test_a_space_that_cannot_be_loaded_keeps_no_other_waiting(engine: Engine, loading: Loading) -> None:
+    engine.may_load.set()
+    engine.broken = "chunks_1_8"
+    assert await loading.reason() is None
+    assert engine.loaded == ["chunks_1_384"]
+
+
 async def test_an_error_of_ours_is_raised_and_tried_again(engine: Engine) -> None:
     engine.may_load.set()
     answers = [ValueError("a bug"), None]
 
-    async def listed() -> set[str]:
+    async def listed() -> set[tuple[int, int]]:
         if (error := answers.pop(0)) is not None:
             raise error
         return await spaces()

@@ -61,13 +61,15 @@ def lost_commits(database: Path) -> LostCommits | None:
         with log.open("rb") as now:
             if now.read(_HEADER) != content[:_HEADER]:
                 return None
-    except FileNotFoundError:
-        return None
+    except OSError:
+        return None  # none there, or none that this user may read, which SQLite reports itself
     sound = next((number for number, frame in enumerate(frames) if not frame.follows), len(frames))
     read = max((number + 1 for number in range(sound) if frames[number].commits), default=0)
     committed, salts = indexed
     if committed < read or salts != content[16:24]:  # an index from before a power cut, or of an earlier log
-        committed = max((number + 1 for number in range(sound + 1, len(frames)) if _ends(frames, number)), default=read)
+        # The first commit behind the failing frame ends its own transaction, which a power cut may have torn.
+        torn = next((number for number in range(sound, len(frames)) if frames[number].commits), len(frames))
+        committed = max((number + 1 for number in range(torn + 1, len(frames)) if _ends(frames, number)), default=read)
     if committed <= read:
         return None
     return LostCommits(max(1, sum(frame.commits for frame in frames[read:committed])), until)

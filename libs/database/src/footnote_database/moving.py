@@ -6,7 +6,6 @@ The copy is complete or absent. An interrupted copy leaves empty tables behind, 
 import contextlib
 import hashlib
 import json
-import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ import sqlalchemy as sa
 from footnote_kit.errors import FailedPrecondition
 from sqlalchemy.exc import DBAPIError
 
+from footnote_database import soundness
 from footnote_database.zero_bytes import shown
 
 _BATCH = 500
@@ -116,7 +116,7 @@ def _in_file(part: Part) -> set[str]:
     """Return the names of a file's tables: migrations leave some that this release no longer reads."""
     if not part.file.exists():
         return set()
-    with contextlib.closing(sqlite3.connect(f"file:{part.file}?mode=ro", uri=True)) as connection:
+    with soundness.read_only(part.file) as connection:
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {str(name) for (name,) in found if not str(name).startswith("sqlite_")}
 

@@ -17,6 +17,22 @@ _log = get_logger(__name__)
 _BROKEN = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
+def read_only(path: Path) -> contextlib.closing[sqlite3.Connection]:
+    """Open a SQLite file for reading, for a block; raises sqlite3.Error.
+
+    A damaged write-ahead log is refused here too: a first connection would drop what the next start has to report.
+    """
+    if lost_commits(path) is not None:
+        raise sqlite3.OperationalError("the write-ahead log is damaged")
+    return contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True))
+
+
+def check_log(path: Path, name: str) -> None:
+    """Raise FailedPrecondition for a damaged write-ahead log; changes nothing."""
+    if (lost := lost_commits(path)) is not None:
+        raise damaged_log(path, name, lost)
+
+
 def check_file(path: Path, name: str, *, accepted: bool = False) -> None:
     """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
 

@@ -189,6 +189,8 @@ class Connection:
         except (MilvusException, grpc.RpcError) as error:
             # The embedded engine does not know the call, and says so. A broken connection fails the call by itself.
             return "DEADLINE_EXCEEDED" not in str(error) and "too long" not in str(error).lower()
+        except Exception:  # a connection that is closed at this moment: the call fails by itself
+            return True
         return True
 
     def _translate(self, operation: str, error: MilvusException) -> FootnoteError:
@@ -234,8 +236,9 @@ class _FreezeWatch:
         while answers:
             await asyncio.sleep(_SLOW_SECONDS)
             answers = await self._answers()
-        self.frozen = True
-        limit.reschedule(asyncio.get_running_loop().time())
+        if not limit.expired():
+            self.frozen = True
+            limit.reschedule(asyncio.get_running_loop().time())
 
 
 def _unavailable(message: str) -> Unavailable:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from footnote_kit.errors import Unavailable
+from footnote_kit.errors import FootnoteError, Unavailable
+from footnote_kit.logs import get_logger
 
 from footnote_store.compiler import quote
 from footnote_store.ports import Store
@@ -17,12 +18,14 @@ from footnote_store.ports import Store
 _SECONDS = 120.0
 _LOOK_SECONDS = 0.2
 
+_log = get_logger(__name__)
+
 
 class Loading:
     """Reads from every space that searches use, once after each start of the store."""
 
-    def __init__(self, store: Store, spaces: Callable[[], Awaitable[set[str]]]) -> None:
-        """`spaces` returns the names of the spaces that searches use; a space made later is loaded from the start."""
+    def __init__(self, store: Store, spaces: Callable[[], Awaitable[set[tuple[int, int]]]]) -> None:
+        """`spaces` returns dimensions and variant of what searches use; a space made later is loaded from the start."""
         self._store = store
         self._spaces = spaces
         self._progress = ""
@@ -55,6 +58,12 @@ class Loading:
     async def _load(self) -> None:
         self._progress = "the vector store loads its rows"
         spaces = sorted(await self._spaces())
-        for number, space in enumerate(spaces):
+        for number, (dimensions, variant) in enumerate(spaces):
             self._progress = f"the vector store loads its rows ({number} of {len(spaces)} spaces are loaded)"
-            await self._store.ids(space, f"id == {quote('')}", 1, timeout=_SECONDS)
+            try:
+                space = await self._store.ensure_space(dimensions, variant)
+                await self._store.ids(space, f"id == {quote('')}", 1, timeout=_SECONDS)
+            except FootnoteError as error:
+                await self._store.health()  # where the store is away, the next check begins again
+                # Searches of this space say what is wrong with it; those of others need not wait.
+                _log.warning("space_not_loaded", dimensions=dimensions, variant=variant, error=error.message)

@@ -120,8 +120,8 @@ async def build(runtime: Runtime) -> App:
 
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")
 
-    async def spaces() -> set[str]:
-        return {await writer.ensure(generation) for generation in await generations.searched()}
+    async def spaces() -> set[tuple[int, int]]:
+        return {(one.embedding.dimensions, one.variant) for one in await generations.searched()}
 
     loading = Loading(store, spaces)
 

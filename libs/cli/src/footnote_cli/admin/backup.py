@@ -72,6 +72,7 @@ def _database(one: StoredDatabase, where: Places, folder: Path, made: Manifest) 
         made.left_out.append(f"the {one.name} database: there is none yet")
         return
     target = f"{DATABASES}/{one.name}.db"
+    soundness.check_log(one.file, one.name)
     try:
         snapshots.copy_file(one.file, folder / target)
         soundness.check_file(folder / target, one.name)

@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
-import sqlite3
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from footnote_database import soundness
 from footnote_database.engine import server
 from footnote_database.keeping import AppendOnly, StoredDatabase
 from sqlalchemy import text
@@ -45,7 +46,7 @@ async def examine(where: Places) -> AsyncIterator[Finding]:
             if one.file is None:
                 yield _judged(stored.log, "postgresql", await _on_server(one, stored.log))
             elif one.file.exists():
-                yield _judged(stored.log, "sqlite", await asyncio.to_thread(_in_file, str(one.file), stored.log))
+                yield _judged(stored.log, "sqlite", await asyncio.to_thread(_in_file, one.file, stored.log))
 
 
 def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:
@@ -66,8 +67,8 @@ def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:
     return ok(check, f"{seen.rows} rows, append-only, kept {log.days:g} days")
 
 
-def _in_file(file: str, log: AppendOnly) -> _Seen:
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+def _in_file(file: Path, log: AppendOnly) -> _Seen:
+    with soundness.read_only(file) as connection:
         found = connection.execute(_TRIGGERS["sqlite"], {"table": log.table})
         triggers = frozenset(str(name) for (name,) in found)
         rows, oldest = connection.execute(_counts(log)).fetchone()

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+from footnote_database import soundness
 from footnote_database.keeping import Sample
 
 from footnote_cli.admin.findings import Finding, ok, warning
@@ -26,7 +27,7 @@ def examine(where: Places) -> Iterator[Finding]:
 
 def _examine(service: str, sample: Sample, file: Path) -> Iterator[Finding]:
     check, unread, total = f"{sample.name} of {service}", 0, 0
-    with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+    with soundness.read_only(file) as connection:
         for row in connection.execute(f"{sample.query} LIMIT {MOST}"):
             total += 1
             try:

@@ -1,7 +1,6 @@
 """Examines a deployment's data: each database, and whether the vector store is intact and its own."""
 
 import asyncio
-import contextlib
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -65,7 +64,7 @@ def files(where: Places) -> Iterator[Finding]:
             continue
         check, gone, total = f"files of {service}", 0, 0
         try:
-            with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+            with soundness.read_only(file) as connection:
                 for (name,) in connection.execute(stored.named):
                     total += 1
                     gone += not (stored.files / str(name)).is_file()
@@ -102,7 +101,7 @@ def engine(where: Places) -> Iterator[Finding]:
     elif not engine_answers(where.folder):
         # While the engine runs, no other process may even read its file.
         try:
-            with contextlib.closing(sqlite3.connect(f"file:{where.vectors}?mode=ro", uri=True)) as connection:
+            with soundness.read_only(where.vectors) as connection:
                 whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
         except sqlite3.Error:
             whole = False
@@ -158,7 +157,7 @@ def _known_collections(where: Places) -> set[str] | None:
             if not one.file.exists():
                 return set()
             try:
-                with contextlib.closing(sqlite3.connect(f"file:{one.file}?mode=ro", uri=True)) as connection:
+                with soundness.read_only(one.file) as connection:
                     return {str(row[0]) for row in connection.execute(stored.collections)}
             except sqlite3.Error:
                 return None

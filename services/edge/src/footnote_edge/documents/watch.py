@@ -19,6 +19,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError, NotFound
+from footnote_kit.logs import get_logger
 from footnote_kit.paging import micros, position_of, position_token
 from google.protobuf.timestamp_pb2 import Timestamp
 
@@ -32,6 +33,7 @@ from footnote_edge.documents.public import document_of
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 
+_log = get_logger(__name__)
 ROUNDS_PER_SECOND = 20.0
 """Updates per second for all watches of one key together; with many watches each gets fewer."""
 
@@ -86,7 +88,7 @@ class Watch:
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
         document = Document()
-        due, pace = self._polling.begin(), RemainingTime()
+        due, pace, missing = self._polling.begin(), RemainingTime(), 0
         with self._bus.watching(document_id) as watcher:
             while time.monotonic() < end:
                 try:
@@ -101,7 +103,7 @@ class Watch:
                     return
                 progress = progress_of(self._bus, document)
                 if document.state == DOCUMENT_STATE_INDEXED:
-                    missing = await self._missing_of(scope, document, watcher.news_at, known=until_vectors)
+                    missing = await self._missing_of(scope, document, watcher.news_at, missing, known=until_vectors)
                     set_missing(progress, missing, pace)
                 now = _mark(document, progress)
                 if now != seen:
@@ -126,7 +128,7 @@ class Watch:
         if resume_token:
             (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
         teller = _Teller(self._bus)
-        teller.missing = await self._missing.of(scope, collection_id)
+        await self._count(scope, collection_id, teller)
         due = self._polling.begin()
         with self._bus.watching(collection_id) as watcher:
             told = 0
@@ -158,8 +160,8 @@ class Watch:
                     looked_for_idle = False
                     await self._next(watcher, end)
                 changes = await self._look(scope, collection_id, since, watcher, due)
-                if teller.lacking:
-                    teller.missing = await self._missing.of(scope, collection_id, since=watcher.news_at)
+                if teller.lacking and time.monotonic() - teller.counted >= self._poll / 2:
+                    await self._count(scope, collection_id, teller, watcher.news_at)
                 since = changes.until
                 token = position_token(scope, bound, (since,))
                 teller.collection = await self._names.one(scope, collection_id)
@@ -206,17 +208,28 @@ class Watch:
         rest = end - time.monotonic()
         await watcher.pause(min(pause, max(rest, 0.0)), min(max(self._poll - pause, 0.0), max(rest - pause, 0.0)))
 
-    async def _missing_of(self, scope: Scope, document: Document, since: float, *, known: bool) -> int:
-        """Return how many vectors a searched document lacks; a failing count is 0 unless it must be `known`."""
+    async def _count(self, scope: Scope, collection_id: str, teller: "_Teller", since: float = 0.0) -> None:
+        """Count the vectors that documents lack; the latest count stands while indexing is away."""
+        try:
+            teller.missing = await self._missing.of(scope, collection_id, since=since)
+        except FootnoteError as error:
+            _log.info("missing_vectors_not_counted", collection_id=collection_id, reason=error.reason)
+        teller.counted = time.monotonic()
+
+    async def _missing_of(self, scope: Scope, document: Document, since: float, last: int, *, known: bool) -> int:
+        """Return how many vectors a searched document lacks.
+
+        Where that cannot be counted, it is the `last` count; with none, 0, or the error if it must be `known`.
+        """
         ended = self._bus.ended(document.id)
         if ended is not None and not ended.chunks_without_vector:
             return 0
         try:
             found = await self._missing.of(scope, document.collection_id, document.id, since)
         except FootnoteError:
-            if known:
+            if known and not last:
                 raise
-            return 0
+            return last
         return found.get(document.id, 0)
 
 
@@ -231,6 +244,8 @@ class _Teller:
         self.at_work: set[str] = set()
         self.missing: Mapping[str, int] = {}
         """Number of vectors that documents lack, by their id, at the latest count."""
+        self.counted = 0.0
+        """When they were counted, in seconds of the monotonic clock."""
         self.lacking: dict[str, RemainingTime] = {}
         """Documents that were reported with vectors missing, by id."""
         self.collection = ""

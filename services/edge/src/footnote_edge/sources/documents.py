@@ -136,13 +136,13 @@ class DocumentStore:
             return await self._of_source(scope, source, None)
 
     async def _of_source(self, scope: Scope, source: StoredSource, since: int | None) -> dict[str, list[Document]]:
-        found: dict[str, list[Document]] = {}
+        found: dict[str, dict[str, Document]] = {}  # a document that changes meanwhile is listed twice
         async for part in self._feed.parts(scope, source.collection_id, since, self._timeout):
             for document in part.documents:
                 origin = origin_of(document.metadata)
                 if origin is not None and origin.source_id == source.id:
-                    found.setdefault(origin.item, []).append(document)
-        return found
+                    found.setdefault(origin.item, {})[document.id] = document
+        return {item: list(documents.values()) for item, documents in found.items()}
 
     async def resume(self, document: Document) -> None:
         """Enqueue the job of a document whose upload was interrupted before its job began."""

@@ -9,7 +9,7 @@ import contextlib
 import json
 import shutil
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from footnote.edge.v1.operations_pb2 import (
 )
 from footnote.edge.v1.sources_pb2 import SOURCE_STATE_AWAY, SOURCE_STATE_IN_STEP, SOURCE_STATE_PARTIAL
 from footnote.stages.v1.scope_pb2 import Scope
-from footnote_kit.errors import FailedPrecondition, FootnoteError, Unavailable
+from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
 from footnote_kit.telemetry import counter
@@ -292,7 +292,8 @@ class Engine:
         except Superseded:
             return await self._end(operation, OPERATION_STATE_SUCCEEDED)
         holder = Holder(source.id, operation_id, source.run_token)
-        await self._recover(scope, source, holder)
+        with suppress(NotFound):  # the collection is deleted with its documents
+            await self._recover(scope, source, holder)
         tally = Tally(total=sum((await self._left(holder, every=True)).values()))
         while rows := await self._items.all(source.id, "", _BATCH):
             await self._delete(scope, holder, rows)

@@ -149,7 +149,11 @@ class Watching:
     async def _works(self, one: _Watched) -> bool:
         if one.watch is None:
             return time.monotonic() - one.opened < _AGAIN
-        return await asyncio.to_thread(one.watch.works)
+        try:
+            return await asyncio.to_thread(one.watch.works)
+        except Exception as error:  # whatever the kind of source does, the watches of others go on
+            _log.warning("source_watch_failed", error=type(error).__name__)
+            return False
 
     async def _open(self, row: StoredSource) -> None:
         one = self._watched[row.id] = _Watched(row.etag, opened=time.monotonic())
@@ -160,6 +164,8 @@ class Watching:
                 one.changed()  # what changed before the watch began, it cannot know
         except (SourceAway, SourceRefused, FootnoteError) as error:
             _log.info("source_not_watched", source_id=row.id, reason=str(error))
+        except Exception as error:
+            _log.warning("source_not_watched", source_id=row.id, reason=type(error).__name__)
 
     async def _end(self, source_id: str) -> None:
         one = self._watched.pop(source_id)

@@ -245,7 +245,7 @@ class LedgerTable(LedgerReading):
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
 
         The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
-        is not known yet gets an entry in `generation`, so that a group under way does not begin it.
+        is not known yet gets an entry of revision 0 in `generation`, so that a group under way does not begin it.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
         if revision:
@@ -253,7 +253,7 @@ class LedgerTable(LedgerReading):
         async with self._database.write() as connection:
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             if not rows and not revision:
-                values = key_values(RevisionKey(collection_id, generation, document_id, 1)) | {
+                values = key_values(RevisionKey(collection_id, generation, document_id, 0)) | {
                     "state": RETIRED, "fingerprint": "", "contextual_header": False, "updated_at": now_ms(),
                     "purge_at": now_ms() + WRITER_TIMEOUT_MS,
                 }  # fmt: skip
@@ -261,7 +261,7 @@ class LedgerTable(LedgerReading):
             for row in rows:
                 entry = entry_of(row)
                 written = entry.state == WRITING or row.vectors_owed or (row.claimed_until or 0) > now_ms()
-                purge_at = now_ms() + (WRITER_TIMEOUT_MS if written else 1000)
+                purge_at = max(now_ms() + (WRITER_TIMEOUT_MS if written else 1000), row.purge_at or 0)
                 await connection.execute(
                     sa.update(revisions)
                     .where(is_revision(entry.key))

@@ -22,7 +22,9 @@ class LedgerReading:
         if not pairs:
             return result
         query = sa.select(revisions.c.collection_id, revisions.c.document_id, revisions.c.revision).where(
-            sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs), revisions.c.state != CURRENT
+            sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+            revisions.c.state != CURRENT,
+            revisions.c.revision > 0,  # 0 stands for a document that was deleted before it was known, without rows
         )
         async with self._database.read() as connection:
             for collection_id, document_id, revision in await connection.execute(query):
