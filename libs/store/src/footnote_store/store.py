@@ -50,9 +50,9 @@ _MAX_WINDOW = 16_384
 class VectorStore(Connection):
     """Chunks and messages in a vector database.
 
-    `uri` is "http://host:port". Every method takes `timeout` in seconds and raises Unavailable with reason
-    STORE_UNAVAILABLE when the store does not respond in time. Connections open at the first call and again after a
-    break, so a store may be down at the start and come back.
+    `uri` is "http://host:port", "https://…" (see `tls`), or "unix:<path>" of the embedded engine. Every method takes
+    `timeout` in seconds and raises Unavailable with reason STORE_UNAVAILABLE when the store does not respond in time.
+    Connections open at the first call and again after a break, so a store may be down at the start and come back.
     """
 
     def __init__(self, uri: str, token: str = "") -> None:

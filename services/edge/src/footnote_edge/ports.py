@@ -1,4 +1,4 @@
-"""The other stages, as their contracts' stubs; calls raise FootnoteError. Rooms of edge have ports of their own."""
+"""The other stages, as their contracts' stubs; calls raise FootnoteError. Edge's packages have their own ports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns rows into records: dataclasses of the rooms, whose fields are named as the columns."""
+"""Turns rows into records: dataclasses of edge's packages, whose fields are named as the columns."""
 
 from dataclasses import fields
 from datetime import datetime

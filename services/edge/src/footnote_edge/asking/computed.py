@@ -34,7 +34,7 @@ def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
 
 
 def begins_with_table(chunks: Sequence[ScoredChunk]) -> bool:
-    """Tell whether the best passage is of a table: then a model is asked for a statement whatever the words."""
+    """Tell whether the best passage is from a table: then a model may write a query, whatever the question's words."""
     return bool(chunks) and bool(chunks[0].chunk.tables)
 
 
@@ -46,7 +46,7 @@ def answer_of(
     added: list[Source] = []
     by_document = {one.chunk.document_id: one.chunk for one in reversed(chunks)}
     places: list[tuple[int, Citation]] = []
-    # The cells give the number; whether the number is what was asked, a statement with doubts leaves open.
+    # The cells confirm the number. With doubts it is open whether the query is what the question asks for.
     verdict, score = (VERDICT_NOT_CONFIRMED, 0.5) if computed.doubts else (VERDICT_SUPPORTED, 1.0)
     for cells in computed.cells:
         chunk = by_document[cells.document_id]

@@ -1,4 +1,4 @@
-"""Recalls the earlier conversations that the question's model may read."""
+"""Recalls the earlier conversations that the question's model may read; `recall.py` searches them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REFUSED = "Earlier conversations whose collections do not allow this model were
 
 
 async def remember(question: Question, draft: Draft) -> Draft:
-    """Wait for memory; begin its search now where a rewriting has held it up and did not come."""
+    """Wait for memory; start its search now if it was waiting for a rewritten question that did not come."""
     question.manifest.planned(draft.plan, "" if draft.text == question.text else draft.text)
     remembered = await (draft.recalling or question.tasks.start(recall_memory(question, draft)))
     question.manifest.remembered(remembered.memory)

@@ -1,7 +1,7 @@
-"""The way of a question as one list of named steps, each from draft to draft, run in this order.
+"""Answers a question in one list of named steps, each from draft to draft, run in this order.
 
-A question is opened (`opening.py`), prepared by the steps below, and answered (`delivering.py`). Before the model is
-asked, every failure of a stage degrades the answer and is reported in it (EDG-5); a failed generation fails the call.
+`opening.py` opens a question, the steps below prepare its answer, and `delivering.py` streams it. Until the model is
+called, a failure of a stage degrades the answer and is reported in it; a failed generation fails the call.
 """
 
 from __future__ import annotations

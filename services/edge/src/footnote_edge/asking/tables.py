@@ -1,4 +1,4 @@
-"""Answers a question from the tables of its passages, where they give the answer."""
+"""Computes a question's answer from the tables of its passages, if they give one."""
 
 from __future__ import annotations
 
@@ -28,15 +28,16 @@ _log = get_logger(__name__)
 _COMPUTE_SECONDS = 15.0
 _WRITE_SECONDS = 20.0
 _WRITINGS = 2
-"""Statements that a model writes for one question: the first, and one repair."""
+"""Queries that a model writes for one question: the first, and one repair."""
 _MOST_COMPUTED = 2000
 """Maximum characters of a question that is computed from tables."""
 
 
 async def compute(question: Question, draft: Draft) -> Draft:
-    """Compute the answer from tables. Where they give none, passages answer the question.
+    """Compute the answer from tables; without one, the passages answer the question.
 
-    The words of a question ask for tables; for any other, a model may write a statement where the best passage is one.
+    Tables are tried if the question's words ask for a computation, or if a model answers and the best passage is from a
+    table.
     """
     by_model = bool((await draft.window).total) and computed.begins_with_table(draft.found.chunks)
     if not (draft.plan.table_words or by_model):
@@ -58,11 +59,11 @@ async def compute(question: Question, draft: Draft) -> Draft:
 
 
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation, Usage]:
-    """Return what the found documents' tables give, and what a model's part in it cost.
+    """Return what the found documents' tables give, and the usage of the model calls for it.
 
-    The words of the question are read first. Where they do not tell, the answering model, if there is one, writes a
-    statement, and repairs it once. Empty where nothing is computed. A third-party stage may have no tables, or write
-    no statements; that is no degradation.
+    First ingestion derives a query from the question's words. If it finds none, the answering model, if there is one,
+    writes a query and repairs it once. The computation is empty if all fail. A third-party stage may have no tables, or
+    write no queries; that is no degradation.
     """
     usage = Usage()
     documents = computed.documents_of(draft.found.chunks)

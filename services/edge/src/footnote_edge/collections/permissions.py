@@ -1,6 +1,6 @@
-"""Access checks: every handler calls them before it acts, although the stages check again.
+"""Access checks on collections and documents, before edge acts on them; the stages check again.
 
-Jobs run under the service's own account; for them this is the only check.
+Jobs run under the service's own account, so for them the check before they are enqueued is the only one.
 """
 
 from collections.abc import Awaitable, Callable, Iterable

@@ -1,7 +1,7 @@
 """Processes several small documents together: one call per stage, one transaction per ledger.
 
-This is the fast way of documents that go well. Every other document is left to a job of its own (`processing.py`),
-which waits, retries and records failures. Both ways may meet at one document: each step of either may be repeated.
+This is the fast path for documents without problems. Every other document gets a job of its own (`processing.py`),
+which waits, retries and records failures. Both may process the same document, since each of their steps is idempotent.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -33,12 +33,12 @@ from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 MOST_DOCUMENTS, MOST_BYTES = 64, 4 * 2**20
-"""Documents of a group, and their bytes."""
+"""Maximum number of documents in a group, and of their bytes."""
 GROUP_SECONDS = 120.0
-"""Longest parsing and indexing of a group; after that, its documents are processed one by one."""
+"""Time limit for parsing and indexing a group; after that, its documents are processed one by one."""
 SMALL_BYTES = 64 * 1024
 SMALL_TYPES = frozenset({"txt", "md", "html", "csv", "eml"})
-"""Files that take a parser a few milliseconds: no other document of the group waits for them."""
+"""Files that a parser reads in a few milliseconds, so that the rest of the group hardly waits for them."""
 
 _log = get_logger(__name__)
 
@@ -49,7 +49,7 @@ def is_small(document: Document) -> bool:
 
 
 class GroupProcessor:
-    """Takes groups of one user and one collection."""
+    """Processes groups of one user and one collection."""
 
     def __init__(
         self, stages: Stages, bus: ProgressBus, meter: Meter, shares: Shares, processor: Processor, settings: Settings
@@ -63,9 +63,9 @@ class GroupProcessor:
         self._call_timeout = settings.call_timeout_seconds
 
     async def process(self, scope: Scope, group: Sequence[Document]) -> list[Document]:
-        """Process documents of one collection, uploaded and not begun; return those that need a job of their own.
+        """Process uploaded documents of one collection; return those that need a job of their own.
 
-        Raises a FootnoteError when a stage refuses or breaks off the whole group, NotOffered when it knows no groups.
+        Raises a FootnoteError when a stage refuses or fails the whole group, NotOffered when it lacks groups.
         """
         seconds = min(MOST_COUNTED, TURN_SECONDS * len(group))
         await self._shares.job_turn(scope.tenant_id, scope.user_id, seconds)
@@ -86,7 +86,7 @@ class GroupProcessor:
     async def _index(
         self, scope: Scope, documents: Sequence[Document]
     ) -> dict[str, ingestion.UpdateDocumentStateRequest]:
-        """Parse and index documents; return the final moves of those that are searched now, by id."""
+        """Parse and index documents; return the final moves of those that searches now find, by id."""
         if not documents:
             return {}
         sent: list[int] = []
@@ -138,7 +138,7 @@ class GroupProcessor:
     async def _finish(
         self, scope: Scope, begun: dict[str, Document], moves: dict[str, ingestion.UpdateDocumentStateRequest]
     ) -> None:
-        """Record the ends of documents; one that was changed or deleted meanwhile ends as its own job would end it."""
+        """Record the final states; a document changed or deleted meanwhile is finished by `Processor.finish`."""
         if not moves:
             return
         ended = await until_available(lambda: self._move_all(scope, list(moves.values())), self._ceiling)

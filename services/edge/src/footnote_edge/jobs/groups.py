@@ -1,7 +1,7 @@
-"""Takes up small documents in groups: all that wait when a place is free, and never waits for more.
+"""Processes small documents in groups: a free slot takes all that wait at that moment, and never waits for more.
 
-What is waiting here is not recorded: a document's own record in ingestion says that it is uploaded and not indexed, and
-after a crash the reconciler takes up every such document. Only where one process does all jobs.
+The queue here is not stored. Ingestion's record of a document says that it is uploaded and not indexed, and after a
+crash the reconciler enqueues every such document. Groups are used only if one process runs all jobs.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS, Grou
 from footnote_edge.jobs.processing import job_of
 
 MOST_WAITING = 8192
-"""Documents that wait here; further ones get a job of their own."""
+"""Maximum number of waiting documents; further ones get a job of their own."""
 AT_ONCE = 2
-"""Groups of one user and collection at once: one is parsed while the other is indexed. More would be smaller ones."""
+"""Concurrent groups of one user and collection: one is parsed while the other is indexed. More would be smaller."""
 
 _log = get_logger(__name__)
 
@@ -40,7 +40,7 @@ class _Key(NamedTuple):
 
 
 class Groups:
-    """Documents that wait for a group; `alone` gives a document a job of its own."""
+    """Queues documents by user and collection, and processes them in groups; `alone` gives one a job of its own."""
 
     def __init__(
         self, processor: GroupProcessor, slots: FairSlots, alone: Callable[[Document], Awaitable[object]]
@@ -57,7 +57,7 @@ class Groups:
         self._closing = False
 
     def takes(self, document: Document) -> bool:
-        """Tell whether a document may go in a group: a small one, new, while few wait."""
+        """Tell whether a document may go into a group: it is new and small, and the queue is not full."""
         return (
             self._offered
             and document.state == DOCUMENT_STATE_UPLOADED
@@ -67,7 +67,7 @@ class Groups:
         )
 
     def add(self, document: Document, traceparent: str) -> None:
-        """Take a document; does nothing for one that is here already."""
+        """Queue a document, unless it is queued already."""
         if self._closing or (job := job_of(document)) in self._held:
             return
         self._held[job] = datetime.now(UTC)
@@ -80,18 +80,18 @@ class Groups:
         return job in self._held
 
     def oldest(self) -> datetime | None:
-        """Return when the document that has been here the longest came; None if there is none."""
+        """Return when the oldest document here was queued; None if there is none."""
         return next(iter(self._held.values()), None)
 
     async def close(self) -> None:
-        """Stop; documents that wait are taken up at the next start."""
+        """Stop; the reconciler enqueues the waiting documents at the next start."""
         self._closing = True
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _want(self, key: _Key) -> None:
-        """Wait for a place for the next group, unless one is waited for, or enough groups are under way."""
+        """Wait for a slot for the next group, unless a task does so already, or enough groups are running."""
         if self._closing or key in self._wanted or key not in self._waiting or self._running[key] >= AT_ONCE:
             return
         self._wanted.add(key)
@@ -122,11 +122,11 @@ class Groups:
         for document in documents:
             try:
                 await self._alone(document)
-            except Exception as error:  # the reconciler makes up for it
+            except Exception as error:  # the reconciler enqueues it later
                 _log.warning("document_not_begun", document_id=document.id, error=type(error).__name__)
 
     def _take(self, key: _Key) -> list[tuple[Document, str]]:
-        """Return the documents of the next group, at least one, in the order of their arrival."""
+        """Return the documents of the next group, at least one, in order of arrival."""
         line, size = self._waiting[key], 0
         taken: list[tuple[Document, str]] = []
         while line and len(taken) < MOST_DOCUMENTS and size + line[0][0].size_bytes <= MOST_BYTES:
@@ -137,7 +137,7 @@ class Groups:
         return taken
 
     async def _process(self, scope: Scope, group: list[tuple[Document, str]]) -> list[Document]:
-        """Process a group; return the documents that need a job of their own: all of them when the group broke off."""
+        """Process a group; return the documents that need a job of their own: all of them if the group failed."""
         documents = [document for document, _ in group]
         links = tuple(link for _, origin in group if origin and (link := remote_context(origin)) is not None)
         with span("process documents", {names.TENANT_ID: scope.tenant_id}, links=links):

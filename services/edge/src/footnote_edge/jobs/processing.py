@@ -1,6 +1,6 @@
 """Processes one document from stored bytes to searchable chunks: begin, index, finish; each idempotent.
 
-This module does not know how jobs are stored; `jobs.py` makes the three steps durable.
+This module does not know how jobs are stored; `workflows.py` runs the three steps as one durable workflow.
 """
 
 import asyncio
@@ -61,7 +61,7 @@ LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
 STALL_SECONDS = 120.0
 """Seconds of silence after which a stage counts as hung; it normally reports progress several times a second."""
 TURN_SECONDS = 0.2
-"""Seconds that a part of a document counts in its tenant's share of this process."""
+"""Seconds of use that each batch of a document's blocks adds to its tenant's share of this process."""
 
 MOST_SAID = 500
 """Characters of a failing service's message that waiting documents keep."""

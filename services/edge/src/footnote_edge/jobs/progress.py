@@ -11,7 +11,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import PROGRESS_PHASE_INDEXING, Progress
 
 MOST_ENDED = 4096
-"""Documents whose last counts are remembered after their processing has ended."""
+"""Maximum number of ended documents whose last counts are kept."""
 
 _COUNTS = ("blocks_parsed", "chunks_total", "chunks_embedded", "chunks_stored")
 
@@ -78,7 +78,7 @@ class RemainingTime:
         self._first = self._last = 0
 
     def note(self, progress: Progress, done: int, total: int) -> None:
-        """Write the time to `total` into `progress`; unset until the work has moved, or after it began again."""
+        """Set the remaining time to `total` in `progress`; unset at the start, and after a restart of the work."""
         now = time.monotonic()
         if not self._began or done < self._last:
             self._began, self._first = now, done
@@ -90,10 +90,10 @@ class RemainingTime:
 
 
 class Reading:
-    """Progress of one reading of a file and of what indexing makes of it.
+    """Progress of one document through parsing and indexing.
 
-    Phases follow each other: PARSING until the file is read, then INDEXING. Counts never fall, also where a reading
-    begins again after a wait, except pages while scans are recognised.
+    The phase is PARSING until the file is parsed, then INDEXING. Counts never fall, even if parsing starts over after a
+    wait; only pages may, during OCR.
     """
 
     def __init__(self, progress: Progress) -> None:
@@ -107,17 +107,17 @@ class Reading:
         self._pace.note(self.progress, read, total)
 
     def blocks(self, number: int) -> None:
-        """Note that so many more blocks were read."""
+        """Add to the number of parsed blocks."""
         self._blocks += number
         self.progress.blocks_parsed = max(self.progress.blocks_parsed, self._blocks)
 
     def read(self) -> None:
-        """Note that the file was read to its end."""
+        """Note the end of parsing."""
         self.progress.phase = PROGRESS_PHASE_INDEXING
         self.progress.ClearField("remaining")
 
     def indexed(self, update: Progress) -> None:
-        """Take what indexing has done so far; it knows of the blocks only as they reach it."""
+        """Merge indexing's progress; its counts may lag behind, so the higher one is kept."""
         for name in _COUNTS:
             setattr(self.progress, name, max(getattr(self.progress, name), getattr(update, name)))
         if self.progress.phase == PROGRESS_PHASE_INDEXING:
@@ -126,7 +126,7 @@ class Reading:
                 self.progress.remaining.CopyFrom(update.remaining)
 
     def done(self, result: IndexResult) -> None:
-        """Take the counts that indexing ended with."""
+        """Set the final counts from indexing's result."""
         progress, stored = self.progress, result.chunks_stored
         progress.chunks_total, progress.chunks_stored = result.chunks_expected, stored
         progress.chunks_without_vector = result.chunks_without_vector
@@ -135,7 +135,7 @@ class Reading:
 
 
 class ProgressBus:
-    """Latest progress per document in progress here; bounded by the number of documents in progress and of watches."""
+    """Delivers progress and states of documents to the watches of this process."""
 
     def __init__(self) -> None:
         self._latest: dict[str, Progress] = {}
@@ -177,7 +177,7 @@ class ProgressBus:
         return self._latest.get(document_id)
 
     def ended(self, document_id: str) -> Progress | None:
-        """Return the last counts of a document whose processing ended in this process not long ago, else None."""
+        """Return the last counts of a document whose processing recently ended in this process, else None."""
         return self._ended.get(document_id)
 
     def watches(self, key: str) -> int:

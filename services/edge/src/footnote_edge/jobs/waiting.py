@@ -1,4 +1,4 @@
-"""Retries transient errors: an unavailable stage is no failure, the call repeats until it answers."""
+"""Retries transient errors: an unavailable stage is no failure; the call is retried until the stage answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

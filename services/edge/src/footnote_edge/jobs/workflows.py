@@ -62,7 +62,7 @@ class Work:
         self.deletion = deletion
         self.putting_off = putting_off
         self.take_up: Callable[[Document], Awaitable[object]] | None = None
-        """Enqueues a document without a job; set by the ledger."""
+        """Enqueues a document without a job; set by `Jobs`."""
         self.retry_ceiling = retry_ceiling
         """Longest pause between two attempts at an unavailable service, in seconds."""
         self.slots = FairSlots(places)

@@ -1,4 +1,4 @@
-"""What the system room needs of its stores: counts of activity, and the exchange of traces between replicas."""
+"""What `system` needs of its stores: counts of activity, and the exchange of traces between replicas."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime

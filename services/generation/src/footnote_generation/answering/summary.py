@@ -1,4 +1,4 @@
-"""Sums an answer up: how it ended, how reliable it is, and what was left out."""
+"""Summarises an answer: how it ended, how reliable it is, and what was left out."""
 
 from __future__ import annotations
 

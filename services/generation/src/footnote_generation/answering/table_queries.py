@@ -1,6 +1,6 @@
 """Has a model write the SELECT that answers a question from tables, and repair it once.
 
-What it writes is a proposal: ingestion holds it to what may run, and computes it again.
+The query is a proposal: ingestion checks whether it may run, and computes it twice.
 """
 
 from __future__ import annotations

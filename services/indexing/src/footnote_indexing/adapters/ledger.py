@@ -69,9 +69,9 @@ class LedgerTable(LedgerReading):
 
     @retry_on_conflict
     async def open_new(self, fingerprints: Mapping[RevisionKey, str], contextual_header: bool) -> set[RevisionKey]:
-        """Announce first revisions of documents in one transaction; return those of documents unknown until now.
+        """Announce first revisions of documents in one transaction; return those whose documents were unknown.
 
-        The keys are of one collection and generation. The others need `open`, which looks at what is there.
+        All keys have the same collection and generation. Known documents need `open`, which considers their revisions.
         """
         async with self._database.write_documents() as connection:
             ids = [key.document_id for key in fingerprints]
@@ -91,10 +91,10 @@ class LedgerTable(LedgerReading):
         return new
 
     async def publish_new(self, outcomes: Mapping[RevisionKey, Mapping[str, object]]) -> dict[RevisionKey, Aborted]:
-        """Make revisions announced by `open_new` the searched ones, in one transaction; return the refusals.
+        """Publish revisions announced by `open_new`, in one transaction; return the refusals.
 
-        Refused are those of a document that was deleted, replaced or cancelled meanwhile. The outcomes are columns'
-        values. Raises Unavailable when the collection began to move to another model.
+        A document that was deleted, replaced or cancelled meanwhile is refused. `outcomes` are values by column. Raises
+        Unavailable when the collection began to move to another model.
         """
         first = next(iter(outcomes))
         refused: dict[RevisionKey, Aborted] = {}
@@ -177,12 +177,11 @@ class LedgerTable(LedgerReading):
     ) -> None:
         """Make a revision the searched one, and retire the one before, atomically.
 
-        At most `owed` rows get their vectors later. `written` are the generations that the document goes into besides
-        the key's.
+        At most `owed` rows get their vectors later. `written` are the generations that the document was written into.
 
-        Raises Aborted when the document or its collection was deleted, or the revision superseded, while it was
-        written. Raises Unavailable when the collection began to move to another model meanwhile: the document would be
-        missing there.
+        Raises Aborted when the document or its collection was deleted, or the revision superseded, during the write.
+        Raises Unavailable when the collection began to move to another model meanwhile: the document would be missing
+        from the new generation.
         """
         async with self._database.write_documents() as connection:
             await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
@@ -204,7 +203,7 @@ class LedgerTable(LedgerReading):
         grace_ms: int,
         owed: int = 0,
     ) -> None:
-        """Do the same as `publish` inside an open transaction."""
+        """Publish inside an open transaction, without the check for a move to another model."""
         now = now_ms()
         done = await connection.execute(
             sa.update(revisions)

@@ -1,4 +1,4 @@
-"""Indexes several small new documents of one collection together: two transactions, and few calls of the store."""
+"""Indexes several small new documents of one collection together, in two transactions and few store calls."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -61,7 +61,7 @@ class _Cut:
 
 
 class GroupIndexing:
-    """Takes groups of documents that the ledger does not know yet; all others need `Indexing.index`."""
+    """Indexes groups of documents that the ledger does not know yet; all others need `Indexing.index`."""
 
     def __init__(
         self,
@@ -86,10 +86,11 @@ class GroupIndexing:
         self._settings = settings
 
     async def index(self, scope: scope_pb2.Scope, members: Sequence[Member]) -> list[Result | FootnoteError]:
-        """Index the documents of a group; return a result, or the error of one that failed alone, for each in order.
+        """Index the documents of a group; return for each, in order, its result or its own error.
 
-        An error of all of them is raised: FailedPrecondition for a collection that needs `Indexing.index`, Unavailable
-        for a store or a provider. What was written stays invisible, and `Indexing.index` continues it.
+        Raises the errors that concern all of them: FailedPrecondition for a collection that needs `Indexing.index`,
+        Unavailable for a store or a provider. Rows written until then stay invisible, and `Indexing.index` continues
+        from them.
         """
         found = await self._collections.find(scope, members[0].document.collection_id, Access.WRITE)
         generation = await self._generation(found)

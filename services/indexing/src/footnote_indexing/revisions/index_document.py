@@ -1,4 +1,4 @@
-"""Takes one revision of a document from its blocks to being searched."""
+"""Indexes one revision of a document: cuts its blocks, writes the chunks, publishes the revision."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,7 @@
-"""The whole indexing stage: adds documents to collections and removes them."""
+"""Adds documents to collections, removes them, and resolves collections for searches.
+
+`index_document` indexes one revision.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -51,7 +54,7 @@ class Stats:
 
 
 class Indexing:
-    """Documents and collections, with all their writes to the store."""
+    """Operations that change what searches find: documents and collections, with their rows in the store."""
 
     def __init__(
         self,
@@ -100,8 +103,8 @@ class Indexing:
             writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
         first = await self._vectorizers.get(targets[0].embedding)
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
-        # The engine makes two rows of one id written twice at the same moment. So a second attempt waits, and finds the
-        # work done.
+        # Two writers that insert one id at the same moment leave two rows in the engine. So a second attempt waits, and
+        # then finds the revision published.
         async with self._locks.of(document.id):
             async for event in running.run(parts):
                 if isinstance(event, Result) and len(targets) > 1:

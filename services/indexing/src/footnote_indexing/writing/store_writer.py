@@ -40,9 +40,8 @@ class StoreWriter:
     async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
         """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
 
-        A store that stands still is not tried again here: each attempt would take as long to notice it.
-
-        `new` means that none of the rows was ever written: the first attempt need not look for them.
+        `new` means that none of the rows was ever written, so that the first attempt inserts without a lookup. A store
+        that hangs is not retried: each attempt would take as long to notice it.
         """
         for attempt in range(1, self._attempts + 1):
             put = self.store.insert if new and attempt == 1 else self.store.upsert

@@ -1,7 +1,7 @@
-"""Compares a statement that a model wrote with the question: what either says and the other does not.
+"""Compares a query that a model wrote with the question: what one of them says and the other does not.
 
-Where nothing is left over on either side the statement may be taken for what was asked. Everything else is a doubt, and
-is told with the answer.
+If each says all that the other says, the query counts as what was asked. Every difference is a doubt, which the answer
+reports.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Answers a question from tables: finds the one form and table that it fits, computes it, and computes it again.
+"""Answers a question from tables: finds the one form and table that it fits, and computes the answer twice.
 
-The first time the engine computes from what is kept, the second time plain additions from the cells of the file, read
-again. Only where both agree the answer is confirmed.
+The engine computes it from the kept tables. Plain Python computes it again from the cells of the file, parsed again.
+The answer is confirmed only if both agree.
 """
 
 from __future__ import annotations

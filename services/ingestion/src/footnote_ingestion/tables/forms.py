@@ -1,7 +1,7 @@
-"""Reads a question as a form over tables: every word of it must be accounted for, else it is not understood.
+"""Matches a question to a form over tables; a question with an unexplained word matches none.
 
-A word is one of the locale's words of forms, of a column's headers, of a value in a column, of the table's name or its
-file's, a number, or a word that adds nothing. Whatever is left over means something that is not known here.
+A word is explained if it is one of the locale's words for forms, is part of a column's headers, of a value in a column,
+or of the name of the table or its file, is a number, or adds nothing to the meaning.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How computed values, their cells and their units are shown, by whatever statement they were computed."""
+"""How computed values, their cells and their units are shown, for any query that computed them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Computes an answer by a statement that a model wrote: held to what may run, run, and computed again.
+"""Computes an answer by a query that a model wrote: validates it, runs it, and computes it a second time.
 
-A statement that does not run, or gives nothing that can be shown, is refused in words by which a model can repair it.
+A query that does not run, or whose result cannot be shown, is refused with an explanation for the model to repair it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The process from which workers are forked: it has loaded everything they need and never sees a file.
+"""The fork server of workers: it has loaded everything that they need, and never sees a file.
 
 Run as `python -m footnote_ingestion.worker.nursery`, with a socket as standard input. Each request is one JSON line, a
 plan, with two descriptors, the worker's jobs and answers. The reply is the worker's process id, with a pidfd if the

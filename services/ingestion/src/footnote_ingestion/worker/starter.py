@@ -1,4 +1,4 @@
-"""Our end of the nursery: starts it, requests workers, restarts it when it has died."""
+"""The service's end of the fork server (`nursery`): starts it, requests workers, restarts it when it has died."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Starter:
     async def start(self, plan: Plan) -> Started:
         """Return a fresh worker process for a plan; raises `RuntimeError` when none can be started."""
         await self._lock.acquire()
-        # A separate task that releases the lock itself. Cancelling a waiting caller must not break off the exchange
+        # A separate task, which releases the lock itself: cancelling a waiting caller must not interrupt the exchange
         # with the nursery, on which all workers depend.
         starting = asyncio.create_task(self._start(plan))
         try:

@@ -43,9 +43,9 @@ class _Answer(NamedTuple):
 class IndexingCollections:
     """Asks indexing which collections a caller may see, unless the answer of its current epoch is cached.
 
-    An answer is not used in another epoch: every write before a search begins counts for it. An older answer is used
-    only while indexing does not answer, and is marked stale. It must come from an epoch since which only documents on
-    their way were written. So it never finds what was deleted or hidden from a caller.
+    An answer is valid in its epoch only: every write before a search begins counts for it. An older answer is used only
+    while indexing does not answer, and is marked stale. It must be of the current collections epoch: since
+    that began, only documents in progress were written. So a search never finds what was deleted or hidden.
 
     An indexing service on PostgreSQL has no epoch, since other processes write there too. Its answers may be used for
     `RECENT_SECONDS` after the request, and are marked stale.
