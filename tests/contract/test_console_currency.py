@@ -10,7 +10,28 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CONSOLE = ROOT / "services" / "edge" / "console"
+STRINGS = CONSOLE / "src" / "strings"
 BUILT = ROOT / "services" / "edge" / "src" / "footnote_edge" / "http" / "console" / "built"
+
+LANGUAGES = sorted(path.stem for path in (ROOT / "libs" / "text" / "src" / "footnote_text" / "locales").glob("*.toml"))
+COUNTED = ("documents", "chunks", "claims", "messages", "collections")
+FORMS = {"ar": ("zero", "two", "few", "many"), "pl": ("few", "many"), "ru": ("few", "many")}
+"""Plural forms besides `one` and `other`."""
+SIGNS = "{ms} ms|≤ {ms} ms|> {ms} ms|{seconds} s|{user} · {tenant}|{n}%"
+SAME = {
+    "de": "Name|Text|Version {version}",
+    "es": "No|{n} tokens",
+    "fr": (
+        "Collection|Collection {collection}|Collections|Conversations|Description|Documents|Page {page}|Passages|"
+        "Pages {first}-{last}|Services|Source|Sources|Sources ({n})|Verdicts|Version {version}|score {score}|{n} p.|"
+        "{n} collection|{n} collections|{n} document|{n} documents|{n} message|{n} messages|{n} passage|{n} passages"
+    ),
+    "it": "No|Provider",
+    "nl": "Model|Passages|Provider|score {score}|{n} document|{n} passage|{n} passages|{n} tokens",
+    "pl": "Model|administrator",
+    "pt": "{n} tokens",
+}
+"""Texts that are the same in English."""
 
 
 def test_types_are_those_of_the_contracts() -> None:
@@ -43,11 +64,36 @@ def test_the_lock_file_names_no_registry() -> None:
     assert not re.search(r'"https?://(?!(?:opencollective|github|paypal|tidelift)\b)[^"]*\.tgz"', lock)
 
 
-def test_both_languages_have_every_text_and_the_same_names_in_them() -> None:
-    def texts(language: str) -> dict[str, set[str]]:
-        source = (CONSOLE / "src" / "strings" / f"{language}.ts").read_text()
-        pairs = re.findall(r'"([\w.-]+)": "((?:[^"\\]|\\.)*)"', source)
-        assert len(pairs) == len(dict(pairs)), "a key stands twice"
-        return {key: set(re.findall(r"\{(\w+)\}", text)) for key, text in pairs}
+def texts(language: str) -> dict[str, str]:
+    pairs = re.findall(r'"([\w.-]+)": "((?:[^"\\]|\\.)*)"', (STRINGS / f"{language}.ts").read_text())
+    assert len(pairs) == len(dict(pairs)), "a key stands twice"
+    return dict(pairs)
 
-    assert texts("en") == texts("fr")
+
+def names(text: str) -> list[str]:
+    return sorted(re.findall(r"\{(\w+)\}", text))
+
+
+def test_the_languages_are_those_of_the_answers() -> None:
+    assert sorted(path.stem for path in STRINGS.glob("*.ts")) == sorted([*LANGUAGES, "index"])
+    index = (STRINGS / "index.ts").read_text()
+    named = re.search(r"LANGUAGES = \{(.*?)\} as const", index, re.DOTALL)
+    assert named is not None
+    assert sorted(re.findall(r'(\w\w): "', named[1])) == LANGUAGES
+    loaded = re.findall(r'(\w\w): \(\) => import\("\./(\w\w)"\)\.then\(\(file\) => file\.(\w\w)\)', index)
+    assert loaded == [(language,) * 3 for language in LANGUAGES if language != "en"]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_language_has_every_text_with_its_names(language: str) -> None:
+    english, own = texts("en"), texts(language)
+    counted = {f"{noun}.{form}": f"{noun}.other" for noun in COUNTED for form in FORMS.get(language, ())}
+    assert own.keys() == english.keys() | counted.keys()
+    for key, text in own.items():
+        assert text == text.strip() != "", key
+        said = english[counted.get(key, key)]
+        # "مستندان" says the number itself.
+        says_it = language == "ar" and key in {f"{noun}.{form}" for noun in COUNTED for form in ("zero", "one", "two")}
+        assert names(text) == ([] if says_it else names(said)), key
+        if language != "en" and text == english.get(key):
+            assert text in f"{SIGNS}|{SAME.get(language, '')}".split("|"), key

@@ -24,6 +24,7 @@ const result = await esbuild.build({
   format: "esm",
   target: "es2022",
   minify: true,
+  charset: "utf8",
   legalComments: "none",
   jsx: "automatic",
   jsxImportSource: "preact",

@@ -36,7 +36,7 @@ def main(url: str, folder: Path, key: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        for look, size, language in product(("light", "dark"), SIZES, ("en", "fr")):
+        for look, size, language in product(("light", "dark"), SIZES, ("en", "fr", "ar")):
             _views(browser, url, key, folder, look, size, language)
         _moving(browser, url, key, folder)
         browser.close()

@@ -7,10 +7,10 @@ import { finish, signOut, ways } from "./api/oidc";
 import { key, refused } from "./api/session";
 import { shareSession, shareSignOut } from "./api/sharing";
 import type { Role, WhoAmIResponse } from "./api/types";
-import { Failure, type Fault, Told, faultOf } from "./parts/failure";
+import { Failure, type Fault, Told, attempt, faultOf } from "./parts/failure";
 import { announced, arrive, collections, hide, link, loadCollections, me, route } from "./state";
 import { Icon } from "./parts/icons";
-import { type Key, type Language, language, named, speak, t } from "./strings";
+import { type Key, LANGUAGES, type Language, language, named, ready, speak, t } from "./strings";
 import { THEMES, choose, theme } from "./theme";
 import { Ask } from "./views/ask";
 import { Audit } from "./views/audit";
@@ -68,7 +68,7 @@ function App() {
     <>
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>{t("nav.skip")}</a>
       <nav class="side" aria-label={t("nav.label")}>
-        <a class="brand" href={link("ask")}>Footnote</a>
+        <a class="brand" dir="ltr" href={link("ask")}>Footnote</a>
         <ul>
           {views.map((one) => (
             <li><a href={link(one.name)} ref={one === view ? shown : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
@@ -96,9 +96,10 @@ function Foot() {
   return (
     <div class="foot">
       <span class="quiet who">{t("who.tenant", { user, tenant })}</span>
-      <select aria-label={t("nav.language")} value={language.value} onChange={(event) => speak(event.currentTarget.value as Language)}>
-        <option value="en">English</option>
-        <option value="fr">Français</option>
+      <select aria-label={t("nav.language")} value={language.value} onChange={async ({ currentTarget }) => {
+        if (!(await attempt(() => speak(currentTarget.value as Language)))) currentTarget.value = language.value;
+      }}>
+        {Object.entries(LANGUAGES).map(([one, name]) => <option key={one} value={one} lang={one}>{name}</option>)}
       </select>
       <button type="button" class="plain" aria-label={named("theme", theme.value)} title={named("theme", theme.value)} onClick={() => choose(THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length]!)}><Icon name={theme.value} /></button>
       {key.value && <button type="button" class="plain" onClick={() => { shareSignOut(); void signOut(); }}>{t("who.out")}</button>}
@@ -107,7 +108,7 @@ function Foot() {
 }
 
 // Who comes back from an issuer is signed in before anything is asked of the server.
-finish().then(() => {
+Promise.all([finish(), ready]).then(() => {
   void ways(); // and with it whether addresses in answers are links
   arrive();
   render(<App />, document.getElementById("app")!);

@@ -1,6 +1,6 @@
 // Texts by code points, as the contract counts them, and places in the words of the badges.
 import type { Citation, Locator, Source } from "./api/types";
-import { t } from "./strings";
+import { isolate, t } from "./strings";
 
 /** Return the stretch of a text, in code points, as the contract's spans count. */
 export function slice(text: string, start: number, end: number): string {
@@ -15,20 +15,20 @@ export function place(locator?: Locator): string {
     const last = page.last_page || page.page;
     return last > page.page ? t("place.pages", { first: page.page, last }) : t("place.page", { page: page.page });
   }
-  if (sheet) return [sheet.sheet, sheet.range].filter(Boolean).join("!");
+  if (sheet) return isolate([sheet.sheet, sheet.range].filter(Boolean).join("!"));
   if (slide) return t("place.slide", { slide: slide.slide });
   if (lines) {
     return lines.last_line > lines.first_line
       ? t("place.lines", { first: lines.first_line, last: lines.last_line })
       : t("place.line", { line: lines.first_line });
   }
-  return headings.at(-1) ?? "";
+  return isolate(headings.at(-1) ?? "");
 }
 
 /** Return a badge's words: "📊 production.xlsx - Stocks!C12", "📄 rapport.pdf - Page 3". */
 export function badge(filename: string, locator?: Locator): string {
   const where = place(locator);
-  return `${locator?.sheet ? "📊" : "📄"} ${filename}${where ? ` - ${where}` : ""}`;
+  return `${locator?.sheet ? "📊" : "📄"} ${isolate(filename)}${where ? ` - ${where}` : ""}`;
 }
 
 /** Return the value of the cell that a citation names, where its source has it. */

@@ -12,8 +12,8 @@ export function Differences({ replay }: { replay: ReplayAnswerResponse }) {
           <li key={index}>
             <strong>{named("difference", one.kind)}{one.source > 0 && ` ${one.source}`}</strong>
             <dl class="pairs">
-              <div><dt>{t("made.before")}</dt><dd>{one.before || t("made.nothing")}</dd></div>
-              <div><dt>{t("made.now")}</dt><dd>{one.after || t("made.nothing")}</dd></div>
+              <div><dt>{t("made.before")}</dt><dd><bdi>{one.before || t("made.nothing")}</bdi></dd></div>
+              <div><dt>{t("made.now")}</dt><dd><bdi>{one.after || t("made.nothing")}</bdi></dd></div>
             </dl>
           </li>
         ))}

@@ -86,7 +86,7 @@ function Facts({ manifest }: { manifest: AnswerManifest }) {
     [t("made.template"), manifest.template_version],
     [t("made.hash"), manifest.prompt_hash.slice(0, 12)],
   ];
-  return <dl class="pairs">{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+  return <dl class="pairs">{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><bdi>{value}</bdi></dd></div>)}</dl>;
 }
 
 function Waterfall({ steps }: { steps: Step[] }) {
@@ -96,8 +96,8 @@ function Waterfall({ steps }: { steps: Step[] }) {
     <ol class="waterfall">
       {steps.map((one) => (
         <li key={one.id} class={one.error ? "failed" : ""}>
-          <span class="step-service">{one.service}</span>
-          <span class="step-name" data-depth={Math.min(one.depth, 4)}>{one.name}{one.error && <span class="problem"> {one.error}</span>}</span>
+          <span class="step-service"><bdi>{one.service}</bdi></span>
+          <span class="step-name" data-depth={Math.min(one.depth, 4)}><bdi>{one.name}</bdi>{one.error && <span class="problem" dir="auto"> {one.error}</span>}</span>
           <svg viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">
             <rect class="track" width="1000" height="10" /><rect class="span" x={part(one.start)} width={Math.max(part(one.took), 3)} height="10" />
           </svg>

@@ -1,6 +1,6 @@
 // Where the prompt's tokens went: a bar of the sources in it, and a line for each candidate.
 import type { Source, TokenPlan } from "../api/types";
-import { named, number, t } from "../strings";
+import { isolate, named, number, t } from "../strings";
 
 export function Plan({ plan, sources, again }: { plan: TokenPlan; sources: Source[]; again: boolean }) {
   const labels = new Map(sources.map((one) => [one.number, one.label]));
@@ -22,7 +22,7 @@ export function Plan({ plan, sources, again }: { plan: TokenPlan; sources: Sourc
       <ul class="entries">
         {plan.entries.map((one) => (
           <li key={one.chunk_id}>
-            <span>{one.number ? `[${one.number}] ${labels.get(one.number) ?? ""}` : t("made.plan.out")}</span>
+            <span>{one.number ? `[${one.number}] ${isolate(labels.get(one.number) ?? "")}` : t("made.plan.out")}</span>
             <span class="quiet">
               {t("made.plan.tokens", { n: number(one.number ? one.tokens_used : one.tokens) })}
               {one.reason !== "TOKEN_REASON_UNSPECIFIED" && ` · ${named("token", one.reason)}`}

@@ -138,7 +138,7 @@ function About({ citation, source, claim }: { citation: Citation; source: Source
   const headings = citation.locator?.heading_path ?? [];
   return (
     <>
-      <span class="tip-file">{citation.filename}</span>
+      <span class="tip-file" dir="auto">{citation.filename}</span>
       <span class="tip-facts">
         {sheet ? (
           <>
@@ -147,11 +147,11 @@ function About({ citation, source, claim }: { citation: Citation; source: Source
             {value && <span>{t("tip.value", { value })}</span>}
           </>
         ) : <span>{place(citation.locator)}</span>}
-        {!sheet && headings.length > 0 && <span>{headings.join(" › ")}</span>}
-        {citation.title && citation.title !== citation.filename && <span>{citation.title}</span>}
+        {!sheet && headings.length > 0 && <span dir="auto">{headings.join(" › ")}</span>}
+        {citation.title && citation.title !== citation.filename && <span dir="auto">{citation.title}</span>}
         {source && <span>{t("tip.collection", { collection: source.collection })}</span>}
       </span>
-      {citation.quote && <span class="tip-quote">{citation.quote}</span>}
+      {citation.quote && <span class="tip-quote" dir="auto">{citation.quote}</span>}
       <span class={`tip-verdict ${LOOKS[citation.support] ?? "supported"}`}>
         {found(citation)}
       </span>

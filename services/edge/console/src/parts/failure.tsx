@@ -54,7 +54,7 @@ export function Told() {
   if (!told.value) return null;
   return (
     <div class="told" role="alert">
-      <span>{told.value}</span>
+      <span dir="auto">{told.value}</span>
       <button type="button" class="plain" aria-label={t("close")} title={t("close")} onClick={() => { told.value = ""; }}><Icon name="close" /></button>
     </div>
   );
@@ -64,7 +64,7 @@ export function Failure({ fault, again }: { fault: Fault; again?: () => void }) 
   return (
     <div class="failure" role="alert">
       <strong>{t("error.title")}</strong>
-      <p>{fault.detail}</p>
+      <p dir="auto">{fault.detail}</p>
       {again && <button type="button" onClick={again}>{t("error.again")}</button>}
     </div>
   );

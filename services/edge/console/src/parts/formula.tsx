@@ -17,5 +17,5 @@ export function FormulaView({ tex, display }: { tex: string; display: boolean })
     // Commands that would make a link, an image or markup are refused: `trust` is off.
     drawer.render(tex, place.current, { displayMode: display, output: "mathml", throwOnError: false, trust: false, strict: "ignore", maxExpand: 200, maxSize: 20 });
   }, [drawer, tex, display]);
-  return <span key={drawer ? "drawn" : "written"} ref={place} class={display ? "formula display" : "formula"}>{drawer ? null : tex}</span>;
+  return <span key={drawer ? "drawn" : "written"} ref={place} dir="ltr" class={display ? "formula display" : "formula"}>{drawer ? null : tex}</span>;
 }

@@ -22,9 +22,12 @@ const PATHS = {
   right: "M9 5l7 7-7 7",
 } as const;
 
+/** Those that point where the text goes. */
+const POINTING = ["send", "left", "right"];
+
 export function Icon({ name }: { name: keyof typeof PATHS }) {
   return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
+    <svg class={POINTING.includes(name) ? "icon pointing" : "icon"} viewBox="0 0 24 24" aria-hidden="true" focusable="false">
       <path d={PATHS[name]} />
     </svg>
   );

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { call, get } from "../api/client";
 import type { CheckProviderResponse, ListProvidersResponse, Provider, ProviderHealth, ProviderKind } from "../api/types";
 import { me } from "../state";
-import { number, t } from "../strings";
+import { isolate, number, t } from "../strings";
 import { Failure, type Fault, faultOf } from "./failure";
 import { useLoaded } from "./load";
 
@@ -57,7 +57,7 @@ export function ProviderFields({ kind, label, modelLabel, value, change, inherit
         <select value={value.provider} onChange={(event) => change({ provider: event.currentTarget.value, model: "", settings: {} })}>
           <option value="">{inherited ? t("provider.inherited", { name: inherited }) : t("provider.deployment")}</option>
           {value.provider && !all.some((found) => found.id === value.provider) && <option value={value.provider}>{value.provider}</option>}
-          {all.map((found) => <option key={found.id} value={found.id}>{found.display_name}</option>)}
+          {all.map((found) => <option key={found.id} value={found.id}>{isolate(found.display_name)}</option>)}
         </select>
       </label>
       <label>{modelLabel}
@@ -75,10 +75,10 @@ function Field({ name, property, value, set }: { name: string; property: Propert
   const plain = property.anyOf?.find((one) => one.type !== "null") ?? property;
   const title = property.title ?? name;
   const usual = property.default === undefined || property.default === null ? "" : String(property.default);
-  const said = property.description && <small>{property.description}</small>;
+  const said = property.description && <small dir="auto">{property.description}</small>;
   if (plain.enum) {
     return (
-      <label>{title}
+      <label><bdi>{title}</bdi>
         <select value={value === undefined ? "" : String(value)} onChange={(event) => set(plain.enum!.find((one) => String(one) === event.currentTarget.value))}>
           <option value="">{t("provider.usual", { value: usual })}</option>
           {plain.enum.map((one) => <option key={String(one)} value={String(one)}>{String(one)}</option>)}
@@ -87,11 +87,11 @@ function Field({ name, property, value, set }: { name: string; property: Propert
     );
   }
   if (plain.type === "boolean") {
-    return <label class="check"><input type="checkbox" checked={Boolean(value ?? property.default)} onChange={(event) => set(event.currentTarget.checked)} />{title} {said}</label>;
+    return <label class="check"><input type="checkbox" checked={Boolean(value ?? property.default)} onChange={(event) => set(event.currentTarget.checked)} /><bdi>{title}</bdi> {said}</label>;
   }
   if (plain.type === "integer" || plain.type === "number") {
     return (
-      <label>{title}
+      <label><bdi>{title}</bdi>
         <input
           type="number" step={plain.type === "integer" ? 1 : "any"} min={plain.minimum} max={plain.maximum} placeholder={usual}
           value={value === undefined ? "" : String(value)} onInput={({ currentTarget: { value: typed } }) => set(typed === "" ? undefined : Number(typed))}
@@ -101,7 +101,7 @@ function Field({ name, property, value, set }: { name: string; property: Propert
   }
   if (plain.type !== "string") return <p class="quiet">{t("provider.elsewhere", { name: title })}</p>;
   return (
-    <label>{title}
+    <label><bdi>{title}</bdi>
       <input maxLength={plain.maxLength ?? 1000} placeholder={usual} value={value === undefined ? "" : String(value)} onInput={({ currentTarget: { value: typed } }) => set(typed || undefined)} />{said}
     </label>
   );
@@ -130,8 +130,8 @@ function Check({ kind, one, choice }: { kind: ProviderKind; one: Provider | unde
       <button type="button" disabled={busy} aria-label={`${t("provider.test")}: ${one.display_name}`} onClick={test}>{busy ? t("provider.testing") : t("provider.test")}</button>
       <span role="status">
         {known && health.healthy && <span class="state good">{t("provider.answers", { name: one.display_name, ms: number(Number.parseFloat(health.latency ?? "0") * 1000, 1) })}</span>}
-        {known && !health.healthy && <span class="state bad">{health.error}</span>}
-        {fault && <span class="state bad">{fault.detail}</span>}
+        {known && !health.healthy && <span class="state bad" dir="auto">{health.error}</span>}
+        {fault && <span class="state bad" dir="auto">{fault.detail}</span>}
       </span>
     </div>
   );

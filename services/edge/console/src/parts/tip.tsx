@@ -1,6 +1,7 @@
 // A tooltip that stays where it can be read: shown on hover and focus, closed by Escape.
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { direction } from "../strings";
 
 const GAP = 8;
 
@@ -22,7 +23,8 @@ export function Tipped({ class: kind, label, name, tip, onClick }: Props) {
     const at = button.current.getBoundingClientRect();
     const own = box.current.getBoundingClientRect();
     const below = at.bottom + GAP + own.height < innerHeight || at.top < own.height + GAP;
-    box.current.style.left = `${Math.max(GAP, Math.min(at.left, innerWidth - own.width - GAP))}px`;
+    const left = direction() === "rtl" ? at.right - own.width : at.left;
+    box.current.style.left = `${Math.max(GAP, Math.min(left, innerWidth - own.width - GAP))}px`;
     box.current.style.top = `${below ? at.bottom + GAP : at.top - own.height - GAP}px`;
     const away = () => setOpen(false);
     addEventListener("scroll", away, { passive: true, capture: true });
@@ -41,7 +43,7 @@ export function Tipped({ class: kind, label, name, tip, onClick }: Props) {
       >
         {label}
       </button>
-      {open && <span role="tooltip" id={id} class="tip" ref={box}>{tip()}</span>}
+      {open && <span role="tooltip" id={id} class="tip" dir={direction()} ref={box}>{tip()}</span>}
     </span>
   );
 }

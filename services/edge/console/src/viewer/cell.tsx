@@ -9,7 +9,7 @@ export function Headers({ cell }: { cell: TableCell }) {
   if (said.length === 0) return null;
   return (
     <dl class="cell-headers">
-      {said.map(([name, headers]) => <div key={name}><dt>{name}</dt><dd>{path(headers)}</dd></div>)}
+      {said.map(([name, headers]) => <div key={name}><dt>{name}</dt><dd dir="auto">{path(headers)}</dd></div>)}
     </dl>
   );
 }

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chunk } from "../api/types";
 import type { Place } from "../state";
-import { t } from "../strings";
+import { isolate, t } from "../strings";
 import { type Sheet, letters, range, sheets } from "./passages";
 
 const AROUND = 60;
@@ -19,7 +19,7 @@ export function Grid({ at, chunks }: { at: Place; chunks: Chunk[] }) {
         <label class="inline-field">
           {t("viewer.sheet")}
           <select value={name} onChange={(event) => setName(event.currentTarget.value)}>
-            {all.map((one) => <option value={one.name}>{one.name}</option>)}
+            {all.map((one) => <option value={one.name}>{isolate(one.name)}</option>)}
           </select>
         </label>
       )}
@@ -41,12 +41,12 @@ function Cells({ sheet, ringed, name }: { sheet: Sheet; ringed: string; name: st
   return (
     <>
       {from > 0 && <button type="button" onClick={() => setFrom(Math.max(from - 2 * AROUND, 0))}>{t("viewer.rows.before")}</button>}
-      <div class="grid" role="region" aria-label={t("viewer.grid", { filename: name })} tabIndex={0}>
+      <div class="grid" dir="ltr" role="region" aria-label={t("viewer.grid", { filename: name })} tabIndex={0}>
         <table>
           <thead>
             <tr><th class="corner" scope="col"><span class="hidden">#</span></th>{columns.map((column) => <th scope="col">{letters(column)}</th>)}</tr>
             {sheet.heads.size > 0 && (
-              <tr class="heads"><td />{columns.map((column) => <td>{sheet.heads.get(column) ?? ""}</td>)}</tr>
+              <tr class="heads"><td />{columns.map((column) => <td dir="auto">{sheet.heads.get(column) ?? ""}</td>)}</tr>
             )}
           </thead>
           <tbody>
@@ -57,7 +57,7 @@ function Cells({ sheet, ringed, name }: { sheet: Sheet; ringed: string; name: st
                   const ringedHere = inside(column, row);
                   const first = ring && ringedHere && column === ring[0] && row === ring[1];
                   return (
-                    <td class={ringedHere ? "ringed" : undefined} ref={first ? target : undefined} data-cell={`${letters(column)}${row}`}>
+                    <td dir="auto" class={ringedHere ? "ringed" : undefined} ref={first ? target : undefined} data-cell={`${letters(column)}${row}`}>
                       {ringedHere ? <mark>{sheet.rows.get(row)?.get(column) ?? ""}</mark> : sheet.rows.get(row)?.get(column) ?? ""}
                     </td>
                   );

@@ -103,7 +103,7 @@ function Page({ file, page, quote, seek, name }: PageProps) {
     <>
       {missed && <p class="notice">{t("viewer.notfound")}</p>}
       {fault && <Failure fault={fault} />}
-      <div class="pdf-page" ref={box} role="document" aria-label={t("viewer.pdfpage", { page, filename: name })} tabIndex={0} />
+      <div class="pdf-page" dir="ltr" ref={box} role="document" aria-label={t("viewer.pdfpage", { page, filename: name })} tabIndex={0} />
     </>
   );
 }

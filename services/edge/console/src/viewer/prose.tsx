@@ -21,10 +21,10 @@ export function Prose({ at, chunks }: { at: Place; chunks: Chunk[] }) {
           offset += line.length + 1;
           const from = span ? Math.max(span[0] - begin, 0) : 0;
           const to = span ? Math.min(span[1] - begin, line.length) : 0;
-          if (from >= to) return <p>{line}</p>;
+          if (from >= to) return <p dir="auto">{line}</p>;
           const ref = placed ? undefined : marked;
           placed = true;
-          return <p>{line.slice(0, from)}<mark ref={ref}>{line.slice(from, to)}</mark>{line.slice(to)}</p>;
+          return <p dir="auto">{line.slice(0, from)}<mark ref={ref}>{line.slice(from, to)}</mark>{line.slice(to)}</p>;
         })}
       </div>
     </>

@@ -6,7 +6,7 @@ import type { Chunk, GetDocumentResponse, Rating } from "../api/types";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { type Place, hide, revisionOf, shown } from "../state";
-import { number, t } from "../strings";
+import { isolate, number, t } from "../strings";
 import { place } from "../text";
 import { rate, rated } from "../views/rating";
 import { Headers } from "./cell";
@@ -30,8 +30,8 @@ export function Viewer() {
     <aside class="viewer" aria-label={t("viewer.label")}>
       <header>
         <div>
-          <h2>{at.filename}</h2>
-          <p class="quiet">{[place(at.citation?.locator ?? at.source?.locator), at.citation?.locator?.heading_path.join(" › ")].filter(Boolean).join(" · ")}</p>
+          <h2><bdi>{at.filename}</bdi></h2>
+          <p class="quiet">{[place(at.citation?.locator ?? at.source?.locator), isolate(at.citation?.locator?.heading_path.join(" › ") ?? "")].filter(Boolean).join(" · ")}</p>
         </div>
         <button type="button" class="plain" onClick={() => save(at.documentId, at.filename, revisionOf(at))} aria-label={t("viewer.download")} title={t("viewer.download")}><Icon name="save" /></button>
         <button type="button" class="plain" onClick={hide} aria-label={t("close")} title={t("close")} ref={close}><Icon name="close" /></button>
@@ -126,9 +126,9 @@ function Pieces({ chunks }: { chunks: Chunk[] }) {
           <span class="quiet facts">
             <span>{place(one.locator)}</span>
             <span>{t("made.plan.tokens", { n: number(one.token_count) })}</span>
-            {one.locator && one.locator.heading_path.length > 1 && <span>{one.locator.heading_path.join(" › ")}</span>}
+            {one.locator && one.locator.heading_path.length > 1 && <span dir="auto">{one.locator.heading_path.join(" › ")}</span>}
           </span>
-          <p>{one.text}</p>
+          <p dir="auto">{one.text}</p>
         </li>
       ))}
     </ol>

@@ -152,7 +152,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
         if (draft.trim() && !busy) ask(draft.trim());
       }}>
         <textarea
-          ref={box} rows={1} maxLength={8000} aria-label={t("ask.question")} placeholder={t("ask.placeholder")} value={draft}
+          ref={box} rows={1} dir="auto" maxLength={8000} aria-label={t("ask.question")} placeholder={t("ask.placeholder")} value={draft}
           onInput={(event) => write(event.currentTarget.value)}
           onKeyDown={(event) => {
             if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;

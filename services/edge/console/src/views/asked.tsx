@@ -6,7 +6,7 @@ import { Failure } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { useLoaded } from "../parts/load";
 import { collections } from "../state";
-import { counted, t } from "../strings";
+import { counted, isolate, t } from "../strings";
 
 const OFFERED = 8;
 
@@ -48,7 +48,7 @@ export function Scope({ asked, change }: Props) {
         }}>
           <option value="">{t("ask.everywhere")}</option>
           {several && <option value="several">{counted("collections", asked.collections.length)}</option>}
-          {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
+          {collections.value.map((one) => <option value={one.name}>{isolate(one.name)}</option>)}
         </select>
       </label>
       <button type="button" class="plain" aria-expanded={open} aria-label={t("scope.title")} title={t("scope.title")} onClick={() => setOpen(!open)}>
@@ -71,7 +71,7 @@ function Panel({ asked, change }: Props) {
           <label class="check"><input type="checkbox" checked={asked.collections.includes(name)} onChange={(event) => change({
             ...asked, documents: [],
             collections: event.currentTarget.checked ? [...asked.collections, name] : asked.collections.filter((other) => other !== name),
-          })} />{name}</label>
+          })} /><bdi>{name}</bdi></label>
         ))}
       </fieldset>
       <Documents asked={asked} change={change} />
@@ -104,11 +104,11 @@ function Documents({ asked, change }: Props) {
     <fieldset>
       <legend>{t("nav.documents")}</legend>
       {asked.documents.map((one) => (
-        <button type="button" class="tag" aria-label={`${t("collections.remove")}: ${one.filename}`} onClick={() => change({ ...asked, documents: asked.documents.filter((other) => other.id !== one.id) })}>{one.filename} ×</button>
+        <button type="button" class="tag" aria-label={`${t("collections.remove")}: ${one.filename}`} onClick={() => change({ ...asked, documents: asked.documents.filter((other) => other.id !== one.id) })}><bdi>{one.filename}</bdi> ×</button>
       ))}
       <input type="search" aria-label={t("scope.documents")} placeholder={t("scope.documents")} maxLength={200} value={words} onInput={(event) => setWords(event.currentTarget.value)} />
       {rest.map(({ id, filename }) => (
-        <button type="button" class="link" onClick={() => {
+        <button type="button" class="link" dir="auto" onClick={() => {
           change({ ...asked, documents: [...asked.documents, { id, filename }] });
           setWords("");
         }}>{filename}</button>

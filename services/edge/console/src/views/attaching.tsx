@@ -97,9 +97,9 @@ export function Attachments({ conversation }: { conversation: string }) {
     <ul class="attached" aria-label={t("attach.files")}>
       {own.map((one) => (
         <li>
-          <span class={`state ${one.state === "ready" ? "good" : one.state === "failed" ? "bad" : "busy"}`}>{one.filename}</span>
+          <span class={`state ${one.state === "ready" ? "good" : one.state === "failed" ? "bad" : "busy"}`}><bdi>{one.filename}</bdi></span>
           {one.state === "reading" && <span class="quiet"> {t("documents.reading")}</span>}
-          {one.problem && <span class="problem"> {one.problem}</span>}
+          {one.problem && <span class="problem" dir="auto"> {one.problem}</span>}
         </li>
       ))}
     </ul>

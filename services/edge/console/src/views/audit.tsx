@@ -72,15 +72,15 @@ function One({ event }: { event: AuditEvent }) {
   return (
     <li>
       <div class="item-main">
-        <span class="item-name">{event.mixed ? t("audit.mixed") : event.action}</span>
+        <span class="item-name" dir="auto">{event.mixed ? t("audit.mixed") : event.action}</span>
         <span class="quiet facts">
           <span class={`state ${LOOKS[event.outcome] ?? "busy"}`}>{[named("audit", event.outcome), failed].filter(Boolean).join(": ")}</span>
           <span>{date(event.create_time)}</span>
-          {event.user_id && <span>{event.user_id}</span>}
+          {event.user_id && <span dir="auto">{event.user_id}</span>}
           {event.resource && <code>{event.resource}</code>}
-          {event.address && <span>{event.address}</span>}
+          {event.address && <span dir="auto">{event.address}</span>}
           {Number(event.count) > 1 && <span>{t("audit.times", { n: number(Number(event.count)) })}</span>}
-          {[...event.changed_fields, ...event.providers].map((one) => <span class="tag">{one}</span>)}
+          {[...event.changed_fields, ...event.providers].map((one) => <span class="tag" dir="auto">{one}</span>)}
         </span>
       </div>
     </li>

@@ -45,12 +45,12 @@ export function Collections({ opened }: { opened: string }) {
         {collections.value.map((one) => (
           <li key={one.id}>
             <div class="item-main">
-              <a class="item-name" href={link("collections", one.name)}>{one.name}</a>
+              <a class="item-name" dir="auto" href={link("collections", one.name)}>{one.name}</a>
               <span class="quiet facts">
                 <span>{counted("documents", one.document_count)}</span><span>{counted("chunks", one.chunk_count)}</span>
                 <span>{t(one.visibility === "VISIBILITY_PRIVATE" ? "collections.isprivate" : "collections.isshared")}</span>
               </span>
-              {one.description && <span class="quiet">{one.description}</span>}
+              {one.description && <span class="quiet" dir="auto">{one.description}</span>}
             </div>
             <div class="item-actions"><a class="button" href={link("documents", one.name)} aria-label={`${t("collections.open")}: ${one.name}`}>{t("collections.open")}</a></div>
           </li>
@@ -133,24 +133,24 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   return (
     <>
       <p><a href={link("collections")}>{t("nav.collections")}</a></p>
-      <h1>{collection.name}</h1>
+      <h1><bdi>{collection.name}</bdi></h1>
       <p class="quiet facts">
         <span>{t(collection.visibility === "VISIBILITY_PRIVATE" ? "collections.isprivate" : "collections.isshared")}</span>
         <span>{t("collections.owner", { user: collection.owner_id })}</span>
       </p>
       <Quotas collection={collection} />
       {fault && <Failure fault={fault} />}
-      {!collection.may_manage && collection.description && <p>{collection.description}</p>}
+      {!collection.may_manage && collection.description && <p dir="auto">{collection.description}</p>}
       {collection.may_manage && <form class="card fields" onSubmit={(event) => { event.preventDefault(); void save(); }}>
         <h2>{t("collections.settings")}</h2>
-        <label>{t("collections.description")}<input maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
+        <label>{t("collections.description")}<input dir="auto" maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
         <label class="check"><input type="checkbox" checked={local} onChange={(event) => setLocal(event.currentTarget.checked)} />{t("collections.local")}</label>
         <label>{t("collections.limit")}<input type="number" min={1} max={100} placeholder={String(usual?.retrieval?.limit ?? "")} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} /></label>
         <label>{t("collections.threshold")}<input type="number" min={0} max={1} step="any" placeholder={String(usual?.retrieval?.min_score ?? "")} value={threshold} onInput={(event) => setThreshold(event.currentTarget.value)} /></label>
         <label>{t("collections.temperature")}<input type="number" min={0} max={2} step="any" placeholder={String(usual?.generation?.temperature ?? "")} value={temperature} onInput={(event) => setTemperature(event.currentTarget.value)} /></label>
         <label>{t("collections.most")}<input type="number" min={1} max={10000000} placeholder={t("quota.none")} value={most} onInput={(event) => setMost(event.currentTarget.value)} /></label>
-        <label class="wide">{t("collections.prompt")}<textarea rows={3} maxLength={8000} placeholder={usual?.prompt?.system_prompt ?? ""} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} /></label>
+        <label class="wide">{t("collections.prompt")}<textarea dir="auto" rows={3} maxLength={8000} placeholder={usual?.prompt?.system_prompt ?? ""} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} /></label>
         <ProviderFields kind="PROVIDER_KIND_MODEL" label={t("collections.provider")} modelLabel={t("collections.model")} inherited={usual?.generation?.provider ?? ""} value={writer} change={setWriter} />
         <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
         <button class="primary">{t("save")}</button>
@@ -187,7 +187,7 @@ function Sharing({ grants, share }: { grants: Grant[]; share: (grants: Grant[]) 
             const name = grant.user_id ?? grant.group ?? "";
             return (
               <li>
-                <div class="item-main"><span>{t(grant.group ? "collections.group" : "collections.user")} {name} {t(grant.access === "ACCESS_WRITE" ? "collections.write" : "collections.read")}</span></div>
+                <div class="item-main"><span>{t(grant.group ? "collections.group" : "collections.user")} <bdi>{name}</bdi> {t(grant.access === "ACCESS_WRITE" ? "collections.write" : "collections.read")}</span></div>
                 <button type="button" class="plain" aria-label={`${t("collections.remove")}: ${name}`} onClick={() => share(grants.filter((_, one) => one !== index))}>{t("collections.remove")}</button>
               </li>
             );

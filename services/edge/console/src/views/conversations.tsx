@@ -54,7 +54,7 @@ function One({ conversation, doing }: { conversation: Conversation; doing: (act:
           await doing(() => call("PATCH", `${path}?update_mask=title`, { title }));
           setTitle(null);
         }}>
-          <input aria-label={t("conversations.title")} value={title} maxLength={200} autofocus onInput={(event) => setTitle(event.currentTarget.value)} />
+          <input dir="auto" aria-label={t("conversations.title")} value={title} maxLength={200} autofocus onInput={(event) => setTitle(event.currentTarget.value)} />
           <button class="primary">{t("save")}</button>
           <button type="button" class="plain" onClick={() => setTitle(null)}>{t("cancel")}</button>
         </form>
@@ -64,11 +64,11 @@ function One({ conversation, doing }: { conversation: Conversation; doing: (act:
   return (
     <li>
       <div class="item-main">
-        <a class="item-name" href={link("ask", conversation.id)}>{name}</a>
+        <a class="item-name" dir="auto" href={link("ask", conversation.id)}>{name}</a>
         <span class="quiet facts">
           <span>{counted("messages", conversation.message_count)}</span>
           <span>{date(conversation.update_time)}</span>
-          {conversation.collections.map((one) => <span class="tag">{one}</span>)}
+          {conversation.collections.map((one) => <span class="tag" dir="auto">{one}</span>)}
         </span>
       </div>
       <div class="item-actions">

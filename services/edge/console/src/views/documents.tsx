@@ -5,7 +5,7 @@ import type { Document, DocumentState, FailureReason } from "../api/types";
 import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { collections, go, loadCollections, me, show } from "../state";
-import { bytes, counted, date, language, named, number, t } from "../strings";
+import { bytes, counted, date, isolate, language, named, number, t } from "../strings";
 import { save } from "../viewer/viewer";
 import { add, dropped, forget, retry, sending } from "./uploading";
 import { type Row, useDocuments } from "./watching";
@@ -66,7 +66,7 @@ export function Documents({ collection: opened }: { collection: string }) {
         <span class="space" />
         <label class="inline-field">{t("documents.in")}
           <select value={collection} onChange={(event) => go("documents", event.currentTarget.value)}>
-            {(known ? names : [...names, collection]).map((name) => <option value={name}>{name}</option>)}
+            {(known ? names : [...names, collection]).map((name) => <option value={name}>{isolate(name)}</option>)}
           </select>
         </label>
       </div>
@@ -139,11 +139,11 @@ function Sendings() {
       {sending.value.map((one) => (
         <li key={one.id}>
           <div class="item-main">
-            <span class="item-name">{one.file.name}</span>
+            <span class="item-name" dir="auto">{one.file.name}</span>
             {one.state === "sending" && <progress max={1} value={one.part} aria-label={one.file.name} />}
             {one.state === "waiting" && <span class="quiet">{t("documents.waiting")}</span>}
             {one.state === "duplicate" && <span class="quiet">{t("documents.duplicate")}</span>}
-            {one.state === "failed" && <span class="problem" role="alert">{one.problem}</span>}
+            {one.state === "failed" && <span class="problem" role="alert" dir="auto">{one.problem}</span>}
           </div>
           <div class="item-actions">
             {one.state === "failed" && one.passing && <button type="button" onClick={() => retry(one.id, () => undefined)}>{t("documents.retry")}</button>}
@@ -222,17 +222,17 @@ function One({ row, writes, doing, chosen, choose }: OneProps) {
     <li>
       {writes && <input type="checkbox" aria-label={t("documents.choose.one", { filename: document.filename })} checked={chosen} onChange={(event) => choose(event.currentTarget.checked)} />}
       <div class="item-main">
-        <button type="button" class="link item-name" onClick={() => show(place)}>{document.filename}</button>
+        <button type="button" class="link item-name" dir="auto" onClick={() => show(place)}>{document.filename}</button>
         <span class="quiet facts">
           <span class={`state ${look}`}>{doneSoFar(row)}</span>
           <span>{bytes(Number(document.size_bytes))}</span>
           {document.page_count > 0 && <span>{t("documents.pages", { n: number(document.page_count) })}</span>}
           {document.chunk_count > 0 && <span>{counted("chunks", document.chunk_count)}</span>}
           <span>{date(document.create_time)}</span>
-          {document.tags.map((tag) => <span class="tag">{tag}</span>)}
+          {document.tags.map((tag) => <span class="tag" dir="auto">{tag}</span>)}
         </span>
-        {document.failure && <span class="problem">{document.failure.message} {document.failure.hint}</span>}
-        {document.warnings.map((one) => <span class="quiet">{one.text}</span>)}
+        {document.failure && <span class="problem" dir="auto">{document.failure.message} {document.failure.hint}</span>}
+        {document.warnings.map((one) => <span class="quiet" dir="auto">{one.text}</span>)}
         {tagging && <Tags document={document} doing={doing} done={() => setTagging(false)} />}
       </div>
       <div class="item-actions">

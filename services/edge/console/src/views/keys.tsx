@@ -41,11 +41,11 @@ export function Keys() {
         {value?.map((one) => (
           <li key={one.id}>
             <div class="item-main">
-              <span class="item-name">{one.label}</span>
+              <span class="item-name" dir="auto">{one.label}</span>
               <span class="quiet facts">
-                <span>{one.user_id}</span><span>{named("role", one.role)}</span><span>{t("keys.made", { date: date(one.create_time) })}</span>
+                <span dir="auto">{one.user_id}</span><span>{named("role", one.role)}</span><span>{t("keys.made", { date: date(one.create_time) })}</span>
                 {one.expire_time && <span>{t("keys.until", { date: date(one.expire_time) })}</span>}
-                {one.groups.map((group) => <span class="tag">{group}</span>)}
+                {one.groups.map((group) => <span class="tag" dir="auto">{group}</span>)}
                 {one.id === me.value?.key_id && <span class="tag">{t("keys.own")}</span>}
               </span>
             </div>

@@ -79,7 +79,7 @@ function Progress({ operation }: { operation: Operation }) {
       {!ended(operation) && <progress aria-label={t("moving.title")} max={Math.max(operation.total, 1)} value={done} />}
       <p>{t(ended(operation) ? "moving.ended" : "moving.running", words)}
         {operation.failed > 0 && <span class="problem"> {t("moving.failed", words)}</span>}
-        {operation.error && <span class="problem"> {operation.error.message}</span>}</p>
+        {operation.error && <span class="problem" dir="auto"> {operation.error.message}</span>}</p>
     </div>
   );
 }

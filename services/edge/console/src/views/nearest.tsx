@@ -36,8 +36,8 @@ export function Nearest({ question, collections }: { question: string; collectio
             {found.map((one) => (
               <li>
                 <button type="button" class="source" onClick={() => show(placeOf(one))}>
-                  <span class="source-label">{badge(one.filename, one.locator)}</span>
-                  <span class="source-text">{one.text}</span>
+                  <span class="source-label" dir="auto">{badge(one.filename, one.locator)}</span>
+                  <span class="source-text" dir="auto">{one.text}</span>
                 </button>
               </li>
             ))}

@@ -39,8 +39,8 @@ export function Overview() {
             <h2>{t("overview.services")}</h2>
             <ul class="services">
               {value.health.components.map((one) => (
-                <li><span class={`state ${one.healthy ? "good" : "bad"}`}>{one.name}</span> <span class="quiet">{one.healthy ? t("overview.up") : t("overview.down")}</span>
-                  {one.error && <span class="problem">{one.error}</span>}</li>
+                <li><span class={`state ${one.healthy ? "good" : "bad"}`}><bdi>{one.name}</bdi></span> <span class="quiet">{one.healthy ? t("overview.up") : t("overview.down")}</span>
+                  {one.error && <span class="problem" dir="auto">{one.error}</span>}</li>
               ))}
             </ul>
             <p class="quiet">{t("overview.version", { version: value.health.version })}</p>

@@ -90,7 +90,7 @@ function Entry({ conversation, current, pinned, pin, again }: EntryProps) {
           again();
         }}>
           <input
-            aria-label={t("conversations.title")} value={title} maxLength={200} autofocus
+            dir="auto" aria-label={t("conversations.title")} value={title} maxLength={200} autofocus
             onInput={(event) => setTitle(event.currentTarget.value)} onKeyDown={(event) => event.key === "Escape" && setTitle(null)}
           />
         </form>
@@ -99,7 +99,7 @@ function Entry({ conversation, current, pinned, pin, again }: EntryProps) {
   }
   return (
     <li>
-      <a href={link("ask", conversation.id)} aria-current={current ? "true" : undefined} title={name}>{name}</a>
+      <a dir="auto" href={link("ask", conversation.id)} aria-current={current ? "true" : undefined} title={name}>{name}</a>
       <button type="button" class="plain" aria-pressed={pinned} aria-label={`${t("recent.pin")}: ${name}`} title={t("recent.pin")} onClick={pin}><Icon name="pin" /></button>
       <button type="button" class="plain" aria-label={`${t("conversations.rename")}: ${name}`} title={t("conversations.rename")} onClick={() => setTitle(conversation.title)}><Icon name="edit" /></button>
     </li>

@@ -14,7 +14,7 @@ export function SignIn() {
   return (
     <main class="signin" id="content">
       <h1>Footnote</h1>
-      {reason && <p class="notice" role="alert">{t(reason.text)}{reason.said && <span class="said">{reason.said}</span>}</p>}
+      {reason && <p class="notice" role="alert">{t(reason.text)}{reason.said && <span class="said" dir="auto">{reason.said}</span>}</p>}
       {!known && <p class="quiet" role="status">{t("loading")}</p>}
       {known?.oidc && (
         <div class="issuer">

@@ -46,19 +46,19 @@ function One({ source, doing }: { source: SyncedSource; doing: (act: () => Promi
   return (
     <li>
       <div class="item-main">
-        <span class="item-name">{source.name}</span>
+        <span class="item-name" dir="auto">{source.name}</span>
         <span class="quiet facts">
           <span class={`state ${LOOKS[source.state] ?? "busy"}`}>{source.operation_id ? t("sources.running") : named("source", source.state)}</span>
-          <span>{source.kind}</span>
-          <a href={link("documents", source.collection)}>{source.collection}</a>
+          <span dir="auto">{source.kind}</span>
+          <a dir="auto" href={link("documents", source.collection)}>{source.collection}</a>
           <span>{t("sources.items", { done: number(source.items_in_step), all: number(source.items) })}</span>
           {source.items_failed > 0 && <span class="problem">{t("sources.failed", { n: number(source.items_failed) })}</span>}
           {source.items_skipped > 0 && <span>{t("sources.skipped", { n: number(source.items_skipped) })}</span>}
           {source.in_step_time && <span>{t("sources.asof", { date: date(source.in_step_time) })}</span>}
           {source.paused ? <span class="tag">{t("sources.paused")}</span> : source.next_sync_time && <span>{t("sources.next", { date: date(source.next_sync_time) })}</span>}
         </span>
-        {source.error?.message && <span class="problem">{source.error.message}</span>}
-        {source.notices.map((one) => <span class="quiet">{one}</span>)}
+        {source.error?.message && <span class="problem" dir="auto">{source.error.message}</span>}
+        {source.notices.map((one) => <span class="quiet" dir="auto">{one}</span>)}
       </div>
       <div class="item-actions">
         <button type="button" disabled={Boolean(source.operation_id)} aria-label={`${t("sources.sync")}: ${source.name}`} onClick={() => doing(() => call("POST", `${path}:sync`, {}))}>{t("sources.sync")}</button>

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
 import type { Chunk, Citation, ListChunksResponse, ListDocumentsResponse, Source } from "../api/types";
 import { useLoaded } from "../parts/load";
-import { t } from "../strings";
+import { plain, t } from "../strings";
 
 const MOST = 3;
 /** Passages looked at of each document. */
@@ -21,7 +21,7 @@ function headingOf({ locator, filename }: Pick<Chunk | Source, "locator" | "file
   return heading && heading.length <= LONGEST ? { heading, filename } : null;
 }
 
-const said = (one: Heading) => t("starter.question", { heading: one.heading, filename: one.filename });
+const said = (one: Heading) => plain(t("starter.question", { heading: one.heading, filename: one.filename }));
 
 async function read(collections: string[], stop: AbortSignal): Promise<Heading[]> {
   const only = collections.length === 1 ? `&collection=${encodeURIComponent(collections[0]!)}` : "";
@@ -57,7 +57,7 @@ function Offers({ label, headings, ask }: { label: string; headings: Heading[]; 
   if (!headings.length) return null;
   return (
     <ul class="offers" aria-label={label}>
-      {headings.map((one) => <li><button type="button" onClick={() => ask(said(one))}>{said(one)}</button></li>)}
+      {headings.map((one) => <li><button type="button" dir="auto" onClick={() => ask(said(one))}>{said(one)}</button></li>)}
     </ul>
   );
 }

@@ -9,7 +9,7 @@ import { shownNumbers } from "../parts/marks";
 import { Failure, type Fault, attempt, copy } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, show } from "../state";
-import { type Key, counted, named, number, t } from "../strings";
+import { type Key, counted, isolate, named, number, t } from "../strings";
 import { keep } from "../viewer/viewer";
 import { Nearest } from "./nearest";
 import { rate, rated } from "./rating";
@@ -83,14 +83,14 @@ export function TurnView({ turn, collections, after, busy, again, edit }: Props)
       {turn.degradations.length > 0 && (
         <div class="notice degraded">
           <strong>{t("answer.degraded")}</strong>
-          <ul>{turn.degradations.map((one) => <li>{said(one)}<span class="quiet">{one.effect} {one.detail}</span></li>)}</ul>
+          <ul>{turn.degradations.map((one) => <li>{said(one)}<span class="quiet" dir="auto">{one.effect} {one.detail}</span></li>)}</ul>
         </div>
       )}
       {answer && answer.warnings.length > 0 && (
-        <div class="notice"><strong>{t("answer.warnings")}</strong><ul>{answer.warnings.map((one) => <li>{one}</li>)}</ul></div>
+        <div class="notice"><strong>{t("answer.warnings")}</strong><ul>{answer.warnings.map((one) => <li><bdi>{one}</bdi></li>)}</ul></div>
       )}
       {answer && answer.citations.length > 0 && (
-        <ol class="footnotes" aria-hidden="true">{footnotes(answer.citations).map((line) => <li>{line}</li>)}</ol>
+        <ol class="footnotes" aria-hidden="true">{footnotes(answer.citations).map((line) => <li dir="auto">{line}</li>)}</ol>
       )}
       {answer && !cut && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
       {turn.sources.length > 0 && !running && <Sources turn={turn} />}
@@ -116,10 +116,10 @@ function Offered({ citation, sources, answerId }: { citation: Citation; sources:
   return (
     <div class="notice nearest">
       <strong>{t("answer.nearest")}</strong>{" "}
-      <button type="button" class="link" onClick={() => show({
+      <button type="button" class="link" dir="auto" onClick={() => show({
         documentId: citation.document_id, filename: citation.filename, mimeType: source?.mime_type ?? "", source, citation, answerId,
       })}>{citation.label}</button>
-      <blockquote>{citation.quote}</blockquote>
+      <blockquote dir="auto">{citation.quote}</blockquote>
     </div>
   );
 }
@@ -141,7 +141,7 @@ function Question({ text, busy, after, edit }: QuestionProps) {
         setEditing(false);
         if (draft.trim() && draft !== text) edit(draft.trim());
       }}>
-        <textarea aria-label={t("answer.edit")} value={draft} rows={2} maxLength={8000} onInput={(event) => setDraft(event.currentTarget.value)} />
+        <textarea dir="auto" aria-label={t("answer.edit")} value={draft} rows={2} maxLength={8000} onInput={(event) => setDraft(event.currentTarget.value)} />
         <p class="quiet">{after ? t("answer.edit.replaces", { messages: counted("messages", after) }) : t("answer.edit.replaces.last")}</p>
         <div class="row"><button class="primary">{t("ask.send")}</button><button type="button" onClick={() => setEditing(false)}>{t("cancel")}</button></div>
       </form>
@@ -149,7 +149,7 @@ function Question({ text, busy, after, edit }: QuestionProps) {
   }
   return (
     <div class="question">
-      <h2><span class="hidden">{t("ask.you")}: </span>{text}</h2>
+      <h2 dir="auto"><bdi class="hidden">{t("ask.you")}: </bdi>{text}</h2>
       {edit && (
         <button type="button" class="plain" disabled={busy} aria-label={t("answer.edit")} title={t("answer.edit")} onClick={() => {
           setDraft(text);
@@ -177,6 +177,7 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
     setCommented(false);
   };
   const text = withFootnotes(answer.text, answer.citations);
+  const seconds = turn.seconds ?? 0;
   return (
     <>
       <div class="actions">
@@ -191,7 +192,7 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
         <button type="button" class="plain" aria-label={t("answer.print")} title={t("answer.print")} onClick={(event) => printed(event.currentTarget.closest(".turn")!)}><Icon name="print" /></button>
         <button type="button" class="plain" aria-label={t("answer.again")} title={t("answer.again")} disabled={busy} onClick={again}><Icon name="again" /></button>
         <span class="quiet made-by">
-          {t("answer.by", { provider: answer.provider, model: answer.model, seconds: number(turn.seconds ?? 0, 1) }).replace(/ · 0[.,]0 s$/, "")}
+          {[isolate(`${answer.provider}/${answer.model}`), seconds >= 0.05 && t("answer.seconds", { seconds: number(seconds, 1) })].filter(Boolean).join(" · ")}
         </span>
       </div>
       {asking && given && !commented && (
@@ -200,7 +201,7 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
           const words = comment.current?.value.trim();
           if (!words || (await rate(answer.id, 0, given, words))) setCommented(true);
         }}>
-          <input type="text" ref={comment} maxLength={2000} aria-label={t("answer.comment")} placeholder={t("answer.comment")} />
+          <input type="text" dir="auto" ref={comment} maxLength={2000} aria-label={t("answer.comment")} placeholder={t("answer.comment")} />
           <button>{t("answer.comment.send")}</button>
         </form>
       )}
@@ -234,16 +235,16 @@ function Sources({ turn }: { turn: Turn }) {
               <button type="button" class="source" onClick={() => show({
                 documentId: source.document_id, filename: source.filename, mimeType: source.mime_type, source, answerId: turn.answer?.id,
               })}>
-                <span class="source-label">{source.label}</span>
+                <span class="source-label" dir="auto">{source.label}</span>
                 <span class="quiet">
                   {[
                     cited.has(source.number) && t("answer.cited"),
                     t("answer.score", { score: number(source.score, 2) }),
-                    source.collection,
+                    isolate(source.collection),
                     entry && entry.reason !== "TOKEN_REASON_UNSPECIFIED" && named("token", entry.reason),
                   ].filter(Boolean).join(" · ")}
                 </span>
-                <span class="source-text">{source.text}</span>
+                <span class="source-text" dir="auto">{source.text}</span>
               </button>
               {source.suspicion >= 0.5 && <p class="notice">{t("answer.suspicious")}</p>}
             </li>
