@@ -17,6 +17,8 @@ _WAIT = 120.0
 """Seconds until a request without processor use is given up: the machine is busy, and the item is retried."""
 _LINE = 256 * 1024 * 1024
 _KEPT = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH")
+_ENDS = 10.0
+"""Seconds in which a process that closed its output has ended, on a crowded machine."""
 
 
 class Reader:
@@ -38,8 +40,11 @@ class Reader:
             try:
                 async with asyncio.timeout(self._wait):
                     answer = await self._ask(json.dumps(request).encode("ascii") + b"\n" + data)
-            except (TimeoutError, OSError, ValueError, asyncio.IncompleteReadError):
-                ended = await self._kill()
+            except (TimeoutError, ValueError):
+                await self._kill()
+                raise ItemFailed("INVALID", "It could not be read: the server is busy.") from None
+            except (OSError, asyncio.IncompleteReadError):
+                ended = await self._kill(_ENDS)
                 if ended == -signal.SIGPROF:
                     raise ItemFailed("INVALID", "It cannot be read: it takes too long.", permanent=True) from None
                 raise ItemFailed("INVALID", "It could not be read: the server is busy.") from None
@@ -72,13 +77,21 @@ class Reader:
         found: dict[str, Any] = await asyncio.to_thread(json.loads, answer)
         return found
 
-    async def _kill(self) -> int:
-        """End the process; return its exit status, negative for a signal that had ended it before."""
+    async def _kill(self, wait_seconds: float = 0.0) -> int:
+        """End the process; return its exit status, negative for a signal that had ended it before.
+
+        A process that is ending by itself gets `wait_seconds`: a kill would take its status from the event loop.
+        """
         process, self._process = self._process, None
         if process is None:
             return 0
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
+        if wait_seconds:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_seconds):
+                    await process.wait()
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
         if process.stdin is not None:
             process.stdin.close()
         await process.wait()
