@@ -5,13 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from footnote.edge.v1.answers_pb2 import RATING_DOWN, RATING_UNSPECIFIED, RATING_UP, Feedback
 from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import InvalidArgument, Unavailable
-from support.harness import audit, beneath, world
+from support.harness import audit, beneath, said, vectors, world
 from support.harness.caller import Caller
 from support.harness.plan import Step
 from support.harness.world import Possible, Presence, World, sha256, text
@@ -22,8 +24,8 @@ CONTENT = 5
 class Listing(Caller):
     """A caller that is shown lists without a service."""
 
-    def __init__(self, documents: list[Document], collections: list[Any]) -> None:
-        self._lists = {"documents": documents, "collections": collections}
+    def __init__(self, documents: list[Document], collections: list[Any], **more: list[Any]) -> None:
+        self._lists = {"documents": documents, "collections": collections, **more}
 
     async def pages(self, method: str, request: Any, items: str) -> list[Any]:
         return self._lists[items]
@@ -62,6 +64,45 @@ async def test_what_is_as_told_is_no_finding() -> None:
 )
 async def test_a_wrong_catalogue_is_found(documents: list[Document], finding: str) -> None:
     assert finding in {one.partition(":")[0] for one in await catalogue(told(), documents)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "finding"),
+    [
+        ({"s-0": "New", "s-1": "New"}, ""),
+        ({"s-0": "New"}, "lost"),
+        ({"s-0": "New"}, "half"),
+        ({"s-0": "New", "s-1": "Old"}, "differs"),
+        ({"s-0": "New", "s-1": "New", "gone-0": "Old"}, "ghost"),
+        ({"s-0": "New", "s-1": "New", "other-0": "New"}, "ghost"),
+    ],
+)
+async def test_wrong_rows_of_own_vectors_are_found(rows: dict[str, str], finding: str) -> None:
+    model = World()
+    model.rows["v"] = {"s-0": Possible("New"), "s-1": Possible("New"), "gone-0": Possible(None)}
+    listed_rows = [VectorRow(id=name, text=text) for name, text in rows.items()]
+    found = {one.partition(":")[0] for one in await vectors.audit(Listing([], [], rows=listed_rows), model)}
+    assert (finding in found) if finding else not found
+
+
+@pytest.mark.parametrize(
+    ("presence", "listed_rating", "finding"),
+    [
+        (Presence.THERE, RATING_UP, ""),
+        (Presence.THERE, RATING_DOWN, "lost"),
+        (Presence.THERE, RATING_UNSPECIFIED, "lost"),
+        (Presence.GONE, RATING_UP, "ghost"),
+    ],
+)
+async def test_a_wrong_rating_is_found(presence: Presence, listed_rating: Any, finding: str) -> None:
+    model, question = World(), world.Question("Why?", "q", "a")
+    question.rating.acknowledged(RATING_UP, 0)
+    model.conversations.append(world.Conversation("c", Possible("Talk"), [question], presence))
+    feedback = [Feedback(answer_id="a", rating=listed_rating)] if listed_rating else []
+    found = [one.partition(":")[0] for one in await said.ratings(Listing([], [], feedback=feedback), model)]
+    assert found == ([finding] if finding else [])
+    unknown = Feedback(answer_id="b", rating=RATING_UP)
+    assert "ghost" in " ".join(await said.ratings(Listing([], [], feedback=[*feedback, unknown]), model))
 
 
 async def test_a_deleted_document_that_is_listed_is_a_ghost() -> None:

@@ -195,7 +195,7 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.parsers.tables.cell_anchors footnote_indexing.model.collection_key
     footnote_retrieval.model.degradation footnote_augmentation.adapters.http.creator
     footnote_cli.targets.how_many footnote_text.locales.known footnote_text.locales.choose
-    footnote_generation.verification.opinion.reconsider footnote_edge.asking.answering.manifest
+    footnote_generation.verification.opinion.reconsider
     footnote_edge.asking.fallback.prompt_of footnote_edge.http.dialects.mcp_stdio.serve
     footnote_edge.http.dialects.openai.completion footnote_edge.http.openapi.document.document
     footnote_edge.http.openapi.document.routes footnote_edge.jobs.workflows.process_document
