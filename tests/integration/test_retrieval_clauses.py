@@ -12,6 +12,7 @@ import structlog
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.collection_pb2 import ChunkingStrategy, EmbeddingSettings, RetrievalSettings, SearchStrategy
+from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_NAMED, SEARCH_STRATEGY_REASON_WHOLE_FILE
 from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.testing import SCOPE
@@ -87,6 +88,74 @@ async def test_a_named_file_is_found_whatever_min_score_says(library: Library) -
     assert [one.chunk.filename for one in found.chunks] == ["policy.txt"]
     other = await retrieve(library, "How deep is the ocean?", settings=RetrievalSettings(min_score=0.99))
     assert not other.chunks
+
+
+HANDBOOK = [
+    (["Handbook"], "This handbook is for all who work here."),
+    (["Handbook", "Leave"], "Leave is asked for in spring."),
+    (["Handbook", "Leave", "Parents"], "Parents have sixteen weeks."),
+    (["Handbook", "Leave", "Illness"], "Illness is reported by nine."),
+    (["Handbook", "Travel"], "Trains are preferred to planes."),
+    (["Handbook", "Travel", "Hotels"], "Hotels cost at most 120 euros."),
+    (["Handbook", "Safety"], "Helmets are worn in hall two."),
+]
+
+
+async def handbook(library: Library, filename: str = "handbook.md") -> None:
+    shelf = await library.add_collection("handbooks")
+    chunks = chunks_of([text for _, text in HANDBOOK], "h", filename=filename)
+    for chunk, (path, _) in zip(chunks, HANDBOOK, strict=True):
+        chunk.locator.heading_path.extend(path)
+    await library.add(shelf, chunks)
+    await library.add(shelf, chunks_of(["What is in a handbook is binding."], "o", filename="other.txt"))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is in handbook.md?", "handbook.md", "Summarise handbook.md", "Que contient handbook.md ?",
+        "Was steht in handbook.md?", "handbook.md里有什么？",
+    ],
+)  # fmt: skip
+async def test_a_file_asked_about_as_a_whole_gives_its_beginning_and_its_sections(
+    library: Library, question: str
+) -> None:
+    await handbook(library)
+    found = await retrieve(library, question, settings=RetrievalSettings(limit=4, min_score=0.99), explain=True)
+    assert [one.chunk.ordinal for one in found.chunks] == [0, 1, 4, 6]
+    assert found.strategy_choice.reason == SEARCH_STRATEGY_REASON_WHOLE_FILE
+    assert list(found.strategy_choice.named_filenames) == ["handbook.md"]
+    assert list(found.named_document_ids) == ["h"]
+    assert {one.score for one in found.chunks} == {1.0}
+    assert {one.adjustments[0].kind for one in found.chunks} == {SCORE_ADJUSTMENT_KIND_FILE_NAMED}
+    assert not found.degradations
+
+
+async def test_pages_of_a_whole_file_repeat_and_skip_nothing(library: Library) -> None:
+    await handbook(library)
+    ids = await walked(library, "What is in handbook.md?", 3, 5, SearchStrategy.SEARCH_STRATEGY_AUTO)
+    assert len(ids) == len(set(ids)) == len(HANDBOOK)
+
+
+async def test_two_files_asked_about_as_a_whole_take_turns(library: Library) -> None:
+    await handbook(library)
+    found = await retrieve(library, "What is in handbook.md and in other.txt?", settings=RetrievalSettings(limit=3))
+    assert [(one.chunk.document_id, one.chunk.ordinal) for one in found.chunks] == [("h", 0), ("o", 0), ("h", 1)]
+
+
+async def test_a_question_about_something_in_a_named_file_is_searched_for_in_it(library: Library) -> None:
+    await handbook(library)
+    found = await retrieve(library, "What does handbook.md say about hotels?", settings=RetrievalSettings(limit=1))
+    assert [one.chunk.ordinal for one in found.chunks] == [5]
+    assert found.strategy_choice.reason != SEARCH_STRATEGY_REASON_WHOLE_FILE
+    assert list(found.strategy_choice.named_filenames) == ["handbook.md"]
+
+
+async def test_a_whole_file_keeps_to_the_filter(library: Library) -> None:
+    await handbook(library)
+    where = {"json": json.dumps({"heading": "Leave"})}
+    found = await retrieve(library, "What is in handbook.md?", filter=where)
+    assert [one.chunk.ordinal for one in found.chunks] == [1]
 
 
 @pytest.mark.parametrize("words", [3, 12, 150])

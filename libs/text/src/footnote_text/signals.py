@@ -74,6 +74,22 @@ def has(text: str, phrases: tuple[str, ...]) -> bool:
     return _match(text, phrases) is not None
 
 
+def without(text: str, phrases: tuple[str, ...]) -> str:
+    """Return the folded words of a text without the phrases in it, removed in their order; what "..." spans stays."""
+    folded = plain(text)
+    for word, pattern in _compiled(phrases):
+        if word in folded:
+            folded = plain(pattern.sub(_spanned, folded))
+    return folded
+
+
+def _spanned(found: re.Match[str]) -> str:
+    """Return what a match spans between the parts of its phrase."""
+    ends = [found.end(part) for part in range(1, found.re.groups)]
+    starts = [found.start(part) for part in range(2, found.re.groups + 1)]
+    return " ".join(["", *(found.string[end:start] for end, start in zip(ends, starts, strict=True)), ""])
+
+
 def wish(text: str, locale: Locale) -> tuple[Wish | None, frozenset[str]]:
     """Return what a question asks for beyond a passage, and the folded words that show it; None and none for a fact."""
     for one in Wish:

@@ -13,6 +13,7 @@ from footnote_kit import names
 from footnote_kit.collection_settings import resolve, shared
 from footnote_kit.degradations import degradation, word
 from footnote_kit.enum_words import enum_word
+from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 from footnote_kit.text_work import beside
@@ -32,12 +33,15 @@ from footnote_retrieval.query.file_index import FileIndex
 from footnote_retrieval.query.files import FileNames, NamedFile, effort_of_naming, missing_files, named_files
 from footnote_retrieval.query.filter_fields import unknown_fields
 from footnote_retrieval.query.understanding import Query
+from footnote_retrieval.query.whole_file import asks_for_whole
 from footnote_retrieval.ranking import steps
 from footnote_retrieval.ranking.affinity import affinities
 from footnote_retrieval.ranking.bands import MOST, depth
 from footnote_retrieval.ranking.candidates import Ranking
 from footnote_retrieval.ranking.expand import expanded
 from footnote_retrieval.ranking.files import found
+from footnote_retrieval.ranking.openings import openings
+from footnote_retrieval.ranking.repetitions import without_repetitions
 from footnote_retrieval.ranking.scored import readable, scored
 from footnote_retrieval.settings import Settings
 
@@ -175,6 +179,8 @@ class Searcher:
         )
         files = await self._files_in_question(search)
         choice.named_filenames.extend(file.filename for file in files.named)
+        if (whole := await self._whole(search, strategy, choice, files)) is not None:
+            return whole
         plan = await self._plan(search, strategy, files.named)
         findings, strategy = await insisting.run(
             self._channels, plan, search.query, strategy, choice, clock, auto=search.is_auto
@@ -182,22 +188,53 @@ class Searcher:
         degradations = await self._degradations(search, findings, strategy)
         await self._channels.each_file(plan, findings, request, files.named, self._settings.candidates)
         ranking, page = await self._rank(search, plan, findings, strategy, files)
-        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
-        chosen = await beside(stored // steps.QUICKER, readable, page, degradations)
-        if files.missing:
-            effect = _MISSING.format(", ".join(files.missing))
-            degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", effect))
-            chosen = files.without_others(chosen)
         result = search.result(strategy, choice)
         result.channels, result.degradations = findings.runs, degradations
         result.total = len(ranking.findings.candidates)
         result.score_floor = max((ranking.floor_of(key) for key in findings.vectors), default=0.0)
-        if len(chosen) == search.settings.limit and result.total > ranking.wanted:
-            result.further = ranking.wanted
-        result.named_document_ids = found(files.named, (candidate.hit.document_id for candidate in chosen))
-        result.chunks = [scored(candidate, explain=request.explain) for candidate in chosen]
-        await self._expand(search, result, chosen)
+        await self._show(search, result, page, files)
         return result
+
+    async def _whole(
+        self, search: _Search, strategy: SearchStrategy.ValueType, choice: SearchStrategyChoice, files: _Files
+    ) -> SearchResult | None:
+        """Return the named files' openings if the question asks for nothing in particular in them.
+
+        None where it does, or where the store does not answer: then the search says so.
+        """
+        request, timeout = search.request, self._settings.read_timeout
+        if request.query_vector or not await beside(len(request.query), asks_for_whole, request.query, files.named):
+            return None
+        try:
+            with search.clock.step("read"):
+                leaves = await openings(self._store, search.groups, request, files.named, search.now, timeout)
+        except FootnoteError as error:
+            _log.warning("whole_file_unavailable", error=error.message, reason=error.reason)
+            return None
+        if not leaves:
+            return None
+        choice.reason = SearchStrategyReason.SEARCH_STRATEGY_REASON_WHOLE_FILE
+        result = search.result(strategy, choice)
+        result.total = len(leaves)
+        wanted = request.offset + search.settings.limit
+        kept = without_repetitions(leaves, wanted, self._settings.near_duplicate, files.named)
+        await self._show(search, result, kept[request.offset : wanted], files)
+        return result
+
+    async def _show(self, search: _Search, result: SearchResult, page: list[Candidate], files: _Files) -> None:
+        """Put a page into a result that has its total, with what surrounds the passages."""
+        stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
+        chosen = await beside(stored // steps.QUICKER, readable, page, result.degradations)
+        if files.missing:
+            effect = _MISSING.format(", ".join(files.missing))
+            result.degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", effect))
+            chosen = files.without_others(chosen)
+        wanted = search.request.offset + search.settings.limit
+        if len(chosen) == search.settings.limit and result.total > wanted:
+            result.further = wanted
+        result.named_document_ids = found(files.named, (candidate.hit.document_id for candidate in chosen))
+        result.chunks = [scored(candidate, explain=search.request.explain) for candidate in chosen]
+        await self._expand(search, result, chosen)
 
     async def _begin(self, visible: Sequence[Searchable], request: SearchRequest, clock: Stopwatch) -> _Search:
         """Understand the question in the languages of the collections, and settle the settings that count."""

@@ -17,6 +17,7 @@ STRATEGY: Mapping[int, str] = {
     pb.SEARCH_STRATEGY_REASON_VECTOR_AND_WORDS: "a vector with words",
     pb.SEARCH_STRATEGY_REASON_NO_COLLECTION: "no collection to search",
     pb.SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR: "collections with vectors of their own, and no query vector",
+    pb.SEARCH_STRATEGY_REASON_WHOLE_FILE: "a file asked about as a whole: its beginning and its sections",
 }
 FALLBACK: Mapping[int, str] = {
     pb.SEARCH_FALLBACK_QUOTED_TERMS_NOT_FOUND: "but no passage holds them as they are",

@@ -89,13 +89,14 @@ class Signals(_Table):
     """How a language asks: phrases in the grammar of `footnote_text.signals`, not chosen by any set of questions.
 
     `asking` are its question words; `greetings` and `thanks` are whole messages; `orders` are instructions to a
-    machine that reads rather than to a person.
+    machine that reads rather than to a person. `contents` are the words that ask for what a file holds, whatever it is.
     """
 
     total: Phrases
     comparison: Phrases
     list: Phrases
     summary: Phrases
+    contents: Phrases
     yes_no: Phrases
     steps: Phrases
     asking: Phrases

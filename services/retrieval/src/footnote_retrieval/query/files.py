@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from footnote_text.lexical import fold
+from footnote_text.scripts import UNSPACED
 from footnote_text.wordlists import word_set
 
 from footnote_retrieval.query.understanding import quoted
 
-_TOKEN = re.compile(r"[^\W_]+")
+# A name may touch words of a script without spaces: "policy.txt里有什么".
+_TOKEN = re.compile(rf"[{UNSPACED}]+|(?:(?![{UNSPACED}])[^\W_])+")
 _PIECE = re.compile(r"[^\W\d_]+|\d+")
 _EXTENSION = re.compile(r"\.\w{1,5}$")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -44,6 +46,11 @@ def pieces(text: str) -> list[str]:
 def name_pieces(filename: str) -> frozenset[str]:
     """Return the words and numbers of a file name: "AMCOR_2023Q4.pdf" gives amcor, 2023, q, 4."""
     return frozenset(pieces(_EXTENSION.sub("", filename)))
+
+
+def words_of_name(filename: str) -> frozenset[str]:
+    """Return the folded words of a file name, extension included: in "employeeHandbook.pdf" also "handbook"."""
+    return frozenset((*_TOKEN.findall(fold(filename)), *_TOKEN.findall(fold(_CAMEL.sub(" ", filename)))))
 
 
 @dataclass(frozen=True, slots=True)
