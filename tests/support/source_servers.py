@@ -56,6 +56,8 @@ class Site:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    """Web servers send the body at once; with Nagle's algorithm it waits 40 ms for the client's acknowledgement."""
     site: Site
 
     def do_GET(self) -> None:

@@ -60,8 +60,8 @@ from footnote_edge.sources.stored import (
 )
 from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
 
-AT_ONCE = 4
-"""Items of one source fetched concurrently."""
+AT_ONCE = 16
+"""Items of one source transferred concurrently. Fewer give groups of documents too little to take up together."""
 
 _BATCH = 100
 _MOST_AWAY = 8

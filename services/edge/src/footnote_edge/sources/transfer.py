@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 RETRIES = Backoff(60.0, 6 * 3600.0)
 """Backoff of failed items, in seconds."""
+FETCHES = 4
+"""Items of one source fetched concurrently."""
 
 _log = get_logger(__name__)
 
@@ -65,6 +67,8 @@ class Run:
     content_versions: bool
     complete: bool
     """Whether the listing was complete: then items missing from it no longer exist."""
+    fetches: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(FETCHES))
+    """Held while an item is fetched."""
 
 
 class Transfer:
@@ -191,7 +195,8 @@ class Transfer:
         """Return an item's bytes, from the listing or fetched; raises ItemFailed."""
         path = run.folder / row.key
         if not path.exists():
-            await self._fetch(run, item_of(row), path)
+            async with run.fetches:
+                await self._fetch(run, item_of(row), path)
         content = await Content.of(path)
         if not content.size:
             raise ItemFailed("EMPTY", "It has no bytes.", permanent=True)
