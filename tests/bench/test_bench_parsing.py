@@ -16,9 +16,9 @@ import python_calamine as calamine
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.metadata import describe
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
-from footnote_ingestion.worker.starter import Starter
 from footnote_ingestion.worker.wire import Job
 from support.shared import NO_SHARED, shared_dir
 

@@ -15,8 +15,8 @@ from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROL
 from footnote_kit import credential
 from footnote_kit.app import App, Runtime
 from footnote_kit.credential import HEADER, MAX_LIFETIME, ServiceCredential
-from footnote_kit.ending import Ending
 from footnote_kit.errors import Aborted
+from footnote_kit.final_status import FinalStatus
 from footnote_kit.status import from_rpc_error
 from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_kit.testing import CREDENTIAL, Served, serve_app
@@ -158,7 +158,7 @@ async def call(channel: Any, method: MethodDescriptor, headers: Headers, scope: 
     if scope is not None:
         request.scope.CopyFrom(scope)
     made = stub(iter([request]) if method.client_streaming else request, timeout=30, metadata=headers)
-    ending = Ending(made)
+    ending = FinalStatus(made)
     try:
         if method.server_streaming:
             await made.read()

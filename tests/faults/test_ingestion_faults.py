@@ -19,7 +19,7 @@ from footnote_ingestion.app import build
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
-from support.processes import NURSERY, family, running
+from support.processes import FORK_SERVER, family, running
 
 pytestmark = pytest.mark.full
 
@@ -37,10 +37,10 @@ async def client(
     monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", request.param)
     monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "1")
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.1")
-    before = family(NURSERY)
+    before = family(FORK_SERVER)
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)
-    assert not family(NURSERY) - before, "a worker was left behind"
+    assert not family(FORK_SERVER) - before, "a worker was left behind"
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -53,9 +53,9 @@ async def until(condition: Callable[[], bool]) -> None:
 def workers() -> dict[psutil.Process, float]:
     """The worker processes with the CPU time that each has used."""
     used = {}
-    for nursery in running(NURSERY):
+    for fork_server in running(FORK_SERVER):
         with suppress(psutil.NoSuchProcess):  # some end while they are looked at
-            for worker in nursery.children():
+            for worker in fork_server.children():
                 with suppress(psutil.NoSuchProcess):
                     used[worker] = worker.cpu_times().user
     return used
@@ -126,9 +126,9 @@ async def test_a_kill_of_the_process_that_workers_are_forked_from_is_not_the_fau
     async def parse() -> None:
         request = pb.ParseDocumentRequest(scope=client.scope, document_id=document.id)
         async for part in client.stub.ParseDocument(request):
-            for nursery in running(NURSERY) if part.blocks else ():
-                nursery.kill()
-                killed.add(nursery.pid)
+            for fork_server in running(FORK_SERVER) if part.blocks else ():
+                fork_server.kill()
+                killed.add(fork_server.pid)
 
     with pytest.raises(Unavailable) as caught:
         await parse()

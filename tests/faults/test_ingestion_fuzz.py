@@ -20,7 +20,7 @@ from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client, assert_spans_exact
-from support.processes import NURSERY, family
+from support.processes import FORK_SERVER, family
 from support.shared import shared_dir
 
 pytestmark = pytest.mark.full
@@ -157,7 +157,7 @@ async def fuzz(client: Client, count: int, seed: int) -> Counter[str]:
 async def test_mutated_files(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", "20")
     monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "2")
-    before = family(NURSERY)
+    before = family(FORK_SERVER)
     open_before = psutil.Process().num_fds()
     async with serve_app(build, data_dir=tmp_path) as served:
         client = Client(served)
@@ -167,9 +167,9 @@ async def test_mutated_files(count: int, tmp_path: Path, monkeypatch: pytest.Mon
         assert set(outcomes) <= _TYPED | {"OK"}
         assert outcomes["OK"] > 0
         # One that the others are forked from, two that look at files before these are stored, two that read them.
-        assert len(family(NURSERY) - before) <= 1 + 2 + 2
+        assert len(family(FORK_SERVER) - before) <= 1 + 2 + 2
         assert not any(path.is_file() for path in (tmp_path / "ingestion" / "spool").rglob("*"))
         good = await client.upload(b"Still here.", max_documents=100_000)
         assert len((await client.parse(good.document.id))[0]) == 1
-    assert not family(NURSERY) - before, "a worker was left behind"
+    assert not family(FORK_SERVER) - before, "a worker was left behind"
     assert psutil.Process().num_fds() <= open_before + 20

@@ -201,7 +201,7 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
         return await as_before(*given, **more)
 
     monkeypatch.setattr(write, name, away)
-    monkeypatch.setattr(storing, "STORE_PATIENCE", 10.0 if comes_back else 0.5)
+    monkeypatch.setattr(storing, "STORE_WAIT_SECONDS", 10.0 if comes_back else 0.5)
     done = await answered(edge, way, conversation, first.answer.id)
     assert done.answer.text == first.answer.text
     assert [word(one) for one in done.degradations] == ([] if comes_back else ["ANSWER_NOT_STORED"])

@@ -10,10 +10,10 @@ from support import launching_edge, postgres
 pytestmark = [pytest.mark.full, pytest.mark.skipif(postgres.why_not() is not None, reason=str(postgres.why_not()))]
 
 
-def launched(back: float, patience: float) -> str:
+def launched(back: float, wait_seconds: float) -> str:
     script = Path(launching_edge.__file__)
     done = subprocess.run(
-        [sys.executable, script, str(back), str(patience)], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, script, str(back), str(wait_seconds)], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.stdout, done.stderr[-2000:]
     return done.stdout.splitlines()[-1]

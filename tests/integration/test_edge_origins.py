@@ -42,7 +42,7 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, ChatMessage, MemoryMessage
 from footnote.types.v1.collection_pb2 import ACCESS_READ, VISIBILITY_PRIVATE, Collection, Grant
 from footnote_edge.app import build
-from footnote_edge.asking import entitled
+from footnote_edge.asking import answer_access
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.testing import Served, serve_app
@@ -264,7 +264,7 @@ async def test_an_answer_ends_when_what_it_is_made_of_goes(
     """It ends while the model still speaks; an answer that nothing looks after is refused when it is to be kept."""
     served, world = running
     if not looked_after:
-        monkeypatch.setattr(entitled, "LOOK_SECONDS", 3600)
+        monkeypatch.setattr(answer_access, "LOOK_SECONDS", 3600)
     case = Case(served, world, "cited", happened, 1)
     await case.prepare()
     stored, before = len(case.stored()), len(world.requests("Generate"))

@@ -23,7 +23,7 @@ async def test_each_replica_hears_how_many_there_are(tmp_path: Path, monkeypatch
     await database.migrate()
     heard: dict[str, int] = {}
     first, second = (
-        Quiet(LeaseTable(database), name, told=lambda alive, name=name: heard.update({name: alive}))
+        Quiet(LeaseTable(database), name, on_change=lambda alive, name=name: heard.update({name: alive}))
         for name in ("first", "second")
     )
     try:

@@ -8,7 +8,7 @@ import pytest
 from footnote_edge.sources.kinds.imap import IMAP
 from footnote_edge.sources.kinds.imap_client import quoted_folder
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import Item, ItemGone, Opening, SourceAway, SourceRefused
+from footnote_edge.sources.ports import Item, ItemGone, Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import SUITE, Check, Memory, content, listed, listing
 from support.mail_server import PASSWORD, USER, MailServer, mail_server, why_not
@@ -166,7 +166,7 @@ async def test_a_server_that_sends_without_end_is_left(origin: ImapOrigin) -> No
     await origin.put("long", "z" * 200)
     (item,) = (await listed(origin)).values()
     origin.item_bytes = -1024 * 1024 + 100  # with what is allowed beside it: less than the mail
-    with pytest.raises(SourceAway):
+    with pytest.raises(SourceUnavailable):
         await fetched(origin, item)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from footnote_edge.sources.kinds.git import GIT
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import Opening, SourceAway, SourceRefused
+from footnote_edge.sources.ports import Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import SUITE, Check, listed
 from support.source_servers import GitRepository
@@ -127,7 +127,7 @@ def test_what_is_wrong_with_an_address_is_said(wrong: dict[str, str]) -> None:
 
 async def test_a_host_that_does_not_answer_is_away(origin: SshOrigin) -> None:
     origin.settings["url"] = f"ssh://git@127.0.0.1:1{origin.repository.folder}"
-    with pytest.raises(SourceAway):
+    with pytest.raises(SourceUnavailable):
         await listed(origin)
 
 

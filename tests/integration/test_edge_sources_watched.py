@@ -11,7 +11,7 @@ from footnote.edge.v1 import sources_pb2 as pb
 from footnote_edge.app import build
 from footnote_edge.sources.kinds import folder_watch
 from footnote_edge.sources.kinds.folder_watch import FolderWatch
-from footnote_edge.sources.ports import SourceAway
+from footnote_edge.sources.ports import SourceUnavailable
 from footnote_edge.sources.watching import _Watched
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
@@ -144,7 +144,7 @@ def test_a_folder_beyond_the_limits_of_the_system_is_left_to_its_schedule(
         raise OSError(errno.ENOSPC, "inotify watch limit reached")
 
     monkeypatch.setattr(folder_watch.Observer, "schedule", full)
-    with pytest.raises(SourceAway, match="inotify watch limit reached"):
+    with pytest.raises(SourceUnavailable, match="inotify watch limit reached"):
         FolderWatch(folder, lambda: None)
 
 

@@ -14,13 +14,13 @@ from footnote.telemetry.v1 import telemetry_service_pb2 as telemetry
 from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStub
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role
 from footnote_edge.app import build
-from footnote_edge.gateway.guard import PUBLIC, Door
+from footnote_edge.gateway.guard import PUBLIC, CallGuard
 from footnote_edge.gateway.limits import Admission, Limits, Watches
 from footnote_edge.gateway.principals import Identity, Proof
 from footnote_edge.offline import keys as offline
 from footnote_edge.settings import Settings
+from footnote_kit.admission.concurrency import Size
 from footnote_kit.admission.fair_shares import Shares
-from footnote_kit.admission.lanes import Size
 from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
@@ -121,7 +121,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
         async def check(self, identity: Identity) -> None:
             """Let everybody go on."""
 
-    door = Door(
+    door = CallGuard(
         Fooled(),
         Limits(Settings()),
         Watches(1),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
-from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import ResourceExhausted, Unavailable
 
 SIZE, MOST_WAITING = 2, 8

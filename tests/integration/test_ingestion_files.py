@@ -12,7 +12,7 @@ from footnote_ingestion.app import build
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client, assert_spans_exact
-from support.processes import NURSERY, family
+from support.processes import FORK_SERVER, family
 from support.shared import NO_SHARED, shared_dir
 
 SHARED = shared_dir()
@@ -68,12 +68,12 @@ async def client(
     if request.param == "small":
         monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_MEMORY_BYTES", str(300 * 1024 * 1024))
         monkeypatch.setenv("FOOTNOTE_INGESTION_FILES_PER_WORKER", "10")
-    before = family(NURSERY)
+    before = family(FORK_SERVER)
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)
         # Two that check files, one reader a core, and the one that they are all forked from.
-        assert len(family(NURSERY) - before) <= 3 + (os.cpu_count() or 1)
-    assert not family(NURSERY) - before, "a worker was left behind"
+        assert len(family(FORK_SERVER) - before) <= 3 + (os.cpu_count() or 1)
+    assert not family(FORK_SERVER) - before, "a worker was left behind"
 
 
 @pytest.mark.timeout(600)

@@ -19,15 +19,15 @@ import pytest
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server import NICENESS
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import FILES, NETWORK, PRIVILEGES, PROCESSES, Isolation, Measures, Workers
-from footnote_ingestion.worker.nursery import NICENESS
 from footnote_ingestion.worker.pool import Pool
-from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import FailedPrecondition
 
 pytestmark = pytest.mark.full
 
-NURSERY = "support.hostile_nursery"
+FORK_SERVER = "support.hostile_fork_server"
 SECONDS = 60.0
 
 
@@ -65,7 +65,7 @@ class Attacker:
 @pytest.fixture
 async def attack(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
     """Make an attacker whose workers are made as said."""
-    starter = Starter(NURSERY)
+    starter = Starter(FORK_SERVER)
     pools: list[Pool] = []
 
     async def make(seconds: float = SECONDS, idle_seconds: float = 30.0, **how: Any) -> Attacker:
@@ -163,12 +163,12 @@ async def test_no_network(attack: Any, listener: socket.socket, tmp_path: Path) 
         shutil.rmtree(address.parent)
 
 
-@pytest.mark.parametrize("who", ["service", "nursery"])
+@pytest.mark.parametrize("who", ["service", "fork server"])
 async def test_other_processes_are_closed(attack: Any, who: str) -> None:
     attacker = await attack()
     attacker.needs(FILES)
     attacker.needs(PRIVILEGES)
-    pid = os.getpid() if who == "service" else attacker.starter.nursery
+    pid = os.getpid() if who == "service" else attacker.starter.fork_server
     await attacker.fails("read", f"/proc/{pid}/environ")
     await attacker.fails("memory", pid)
     await attacker.fails("trace", pid)
@@ -365,7 +365,7 @@ def test_a_worker_ends_with_its_service() -> None:
         "from pathlib import Path\n"
         "from footnote_ingestion.worker.isolation import Workers\n"
         "from footnote_ingestion.worker.process import Worker\n"
-        "from footnote_ingestion.worker.starter import Starter\n"
+        "from footnote_ingestion.worker.fork_server_client import Starter\n"
         "async def main():\n"
         "    folder = Path(tempfile.mkdtemp())\n"
         "    worker = await Worker.start(Starter(), Workers(2**28, folder), 't')\n"
@@ -378,9 +378,9 @@ def test_a_worker_ends_with_its_service() -> None:
         assert parent.stdout is not None
         pid, folder = parent.stdout.readline().decode().split()
         worker = psutil.Process(int(pid))
-        nursery = worker.parent()
+        fork_server = worker.parent()
         parent.kill()
         worker.wait(timeout=60)
-        assert nursery is not None
-        nursery.wait(timeout=60)
+        assert fork_server is not None
+        fork_server.wait(timeout=60)
     shutil.rmtree(folder)

@@ -16,10 +16,10 @@ import pytest
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, PARSER_KILLED, ParseError
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_ingestion.worker.process import Worker
-from footnote_ingestion.worker.starter import Starter
 from footnote_kit.errors import Unavailable
 
 pytestmark = pytest.mark.full
@@ -44,7 +44,7 @@ async def starter() -> AsyncIterator[Starter]:
 
 @pytest.fixture
 async def pool(tmp_path: Path, starter: Starter) -> AsyncIterator[Pool]:
-    """A pool of four, whose nursery is up."""
+    """A pool of four, whose fork server is up."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     made = Pool(4, 60.0, Workers(2**29, scratch), starter, 100, 100)
@@ -95,7 +95,7 @@ async def test_who_gives_up_while_a_worker_starts_leaves_the_others_alone(
     pool: Pool, starter: Starter, job: wire.Job, moment: float
 ) -> None:
     await pool.last(job, "other")
-    before, others = starter.nursery, set(pool.pids())
+    before, others = starter.fork_server, set(pool.pids())
     assert before
     opened = handles()
     for _ in range(5):
@@ -105,7 +105,7 @@ async def test_who_gives_up_while_a_worker_starts_leaves_the_others_alone(
             ask.cancel()
         await asyncio.gather(*asks, return_exceptions=True)
     assert json.loads(await pool.last(job, "other"))
-    assert starter.nursery == before
+    assert starter.fork_server == before
     assert others <= set(pool.pids())
     await pool.close()
     await until_gone({child.pid for child in psutil.Process(before).children()})
@@ -125,14 +125,14 @@ async def test_dead_workers_are_cleared_away_by_several_at_once(pool: Pool, job:
 
 
 @pytest.mark.parametrize("more", range(6))
-@pytest.mark.parametrize("fresh", [True, False], ids=["nursery dead", "nursery up"])
+@pytest.mark.parametrize("fresh", [True, False], ids=["fork server dead", "fork server up"])
 async def test_too_few_descriptors_are_said_and_got_over(
     pool: Pool, starter: Starter, job: wire.Job, fresh: bool, more: int
 ) -> None:
     if fresh:
-        os.kill(starter.nursery, signal.SIGKILL)
+        os.kill(starter.fork_server, signal.SIGKILL)
         async with asyncio.timeout(30):
-            while starter.nursery:  # noqa: ASYNC110
+            while starter.fork_server:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
     opened = handles()
     with descriptors(more):
@@ -166,7 +166,7 @@ async def test_workers_that_die_with_the_process_they_were_forked_from_were_kill
     starter: Starter, job: wire.Job, tmp_path: Path
 ) -> None:
     worker = await Worker.start(starter, Workers(2**29, tmp_path), TENANT)
-    os.kill(starter.nursery, signal.SIGKILL)
+    os.kill(starter.fork_server, signal.SIGKILL)
     await until_gone({worker.pid})
     assert await reason_of(worker, job) == PARSER_KILLED
     again = await Worker.start(starter, Workers(2**29, tmp_path), TENANT)

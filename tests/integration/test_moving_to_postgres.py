@@ -19,7 +19,7 @@ from footnote_cli.admin.places import places
 from footnote_cli.folder import locked
 from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
-from footnote_database.keeping import StoredDatabase
+from footnote_database.storage import StoredDatabase
 from support import postgres
 from support.conditions import until
 from support.filled_tables import ROWS, counts, fill

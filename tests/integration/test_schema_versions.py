@@ -16,7 +16,7 @@ from footnote_cli.admin.stores import databases
 from footnote_cli.folder import locked
 from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
-from footnote_database.keeping import StoredDatabase
+from footnote_database.storage import StoredDatabase
 from footnote_database.transactions import Database
 from support import postgres
 from typer.testing import CliRunner, Result

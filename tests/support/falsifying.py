@@ -12,7 +12,7 @@ import grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_conformance.refusals import refusal_of
 from footnote_conformance.target import SECONDS, Stage
-from footnote_kit.ending import Ending
+from footnote_kit.final_status import FinalStatus
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
@@ -86,7 +86,7 @@ class Falsifier:
         method = self.stage.contract.methods_by_name[call.method]
         requests = call.requests if method.client_streaming else call.requests[0]
         begun = self.stage.start(call.method, requests, call.headers, call.timeout or SECONDS)
-        ending = Ending(begun) if method.client_streaming else None
+        ending = FinalStatus(begun) if method.client_streaming else None
         try:
             return [one async for one in begun] if method.server_streaming else [await begun]
         except grpc.aio.AioRpcError as error:

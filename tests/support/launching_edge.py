@@ -24,7 +24,7 @@ from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
 
-async def launch(server: postgres.PostgresServer, back: float, patience: float) -> str:
+async def launch(server: postgres.PostgresServer, back: float, wait_seconds: float) -> str:
     """Return the answer that edge gives in the end, or what it ended with."""
     os.environ["FOOTNOTE_EDGE_DATABASE_URL"] = str(await postgres.new_database(server.url))
     os.environ["FOOTNOTE_EDGE_EXECUTOR_ID"] = "edge-0"
@@ -37,7 +37,7 @@ async def launch(server: postgres.PostgresServer, back: float, patience: float) 
             timer.start()
 
     JobLedger._prepare = lost  # type: ignore[method-assign]
-    JobLedger.patience = patience
+    JobLedger.wait_seconds = wait_seconds
     async with serve_doubles(World()) as addresses:
         try:
             async with serve_app(build, addresses=addresses) as served:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import psutil
 
-NURSERY = "footnote_ingestion.worker.nursery"
+FORK_SERVER = "footnote_ingestion.worker.fork_server"
 """What parsers' workers are forked from."""
 
 

@@ -189,7 +189,7 @@ class Faults:
                         if line and line[0].endswith("/milvus"):
                             return child
                     elif victim == "parsers":
-                        if "footnote_ingestion.worker.nursery" in line:
+                        if "footnote_ingestion.worker.fork_server" in line:
                             return child
                     elif child.name() == PART and port in {one.laddr.port for one in child.net_connections("tcp")}:
                         return child

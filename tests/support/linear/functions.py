@@ -13,13 +13,13 @@ from footnote.stages.v1 import parsing_pb2
 from footnote.types.v1 import collection_pb2
 from footnote.types.v1.answer_pb2 import MemoryMessage, Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
-from footnote_augmentation import budget, neutralise, phrases, plan, subject, swapping
-from footnote_edge.audit import ways
+from footnote_augmentation import budget, neutralise, phrases, plan, subject, substitution
+from footnote_edge.audit import call_origins
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.reading import entries
 from footnote_generation.answering import addresses, markup, nearest, policy
-from footnote_generation.extractive import compose, elsewhere, forms, provider, question, rows
-from footnote_generation.language import quantities, quotes, tongues
+from footnote_generation.extractive import compose, foreign_passages, forms, provider, question, rows
+from footnote_generation.language import quantities, quotes, text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import analyse
@@ -29,9 +29,9 @@ from footnote_generation.verification import (
     explanations,
     judging,
     layout,
-    leads,
+    lead_ins,
     named_places,
-    normal,
+    normalised,
     parts,
 )
 from footnote_generation.verification.evidence import Evidence
@@ -45,13 +45,13 @@ from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
 from footnote_ingestion.tables import forms as table_forms
 from footnote_kit.collection_settings import resolve
-from footnote_kit.memoise import Memo
+from footnote_kit.memoise import Memoised
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
 from footnote_retrieval.query import files
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
-from footnote_text import a1, abbreviations, dialogue, locales, pointing, scripts, signals, tokens
+from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, tokens
 
 from support.linear.patterns import modules
 
@@ -77,7 +77,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
-    "footnote_edge.audit.ways.http_way": lambda t: ways.http_way(t, None),
+    "footnote_edge.audit.call_origins.origin_of_request": lambda t: call_origins.origin_of_request(t, None),
     "footnote_edge.sources.patterns.matches": lambda t: [
         patterns.matches(t, "docs/guide.md"), patterns.matches("**/*a*b*.md", t)
     ],
@@ -88,15 +88,15 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
-    "footnote_text.signals.has": lambda t: signals.has(t, locales.choose("de").signals.steps),
-    "footnote_text.signals.wish": lambda t: [signals.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
-    "footnote_text.signals.is_order": lambda t: [signals.is_order(t, locales.choose(code)) for code in ("en", "ja")],
+    "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),
+    "footnote_text.intents.wish": lambda t: [intents.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
+    "footnote_text.intents.is_order": lambda t: [intents.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
-    "footnote_text.pointing.begins_by_pointing": lambda t: pointing.begins_by_pointing(t, "en"),
-    "footnote_generation.language.tongues.of_source": lambda t: tongues.of_source.__wrapped__(t, "en"),
+    "footnote_text.anaphora.begins_anaphorically": lambda t: anaphora.begins_anaphorically(t, "en"),
+    "footnote_generation.language.text_language.of_source": lambda t: text_language.of_source.__wrapped__(t, "en"),
     "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),
-    "footnote_augmentation.swapping.swapped": lambda t: swapping.swapped(
+    "footnote_augmentation.substitution.swapped": lambda t: substitution.swapped(
         t, phrases.tokens("in the Lyra hall", "en"), ["Vela"], "en", corrects=False
     ),
     "footnote_text.tokens.truncate_to": lambda t: tokens.truncate_to(t, 100),
@@ -119,7 +119,7 @@ ARGUMENTS: Mapping[str, Call] = {
         layout.of_row(t, [(0, len(t) // 2), (len(t) // 2, len(t))], ["Item", "Price"], _MARKERS)
     ),
     "footnote_generation.verification.layout.clauses": lambda t: layout.clauses(t, 0, len(t), _MARKERS),
-    "footnote_generation.verification.normal.tokens": lambda t: normal.tokens.__wrapped__(t, ","),
+    "footnote_generation.verification.normalised.tokens": lambda t: normalised.tokens.__wrapped__(t, ","),
     "footnote_generation.verification.parts.cut": lambda t: parts.cut(t, "en", "."),
     "footnote_generation.language.quantities.find": lambda t: [
         quantities.find.__wrapped__(t, language) for language in ("en", "zh", "")
@@ -129,8 +129,8 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.answering.addresses.read": lambda t: addresses.read(t, 0, True),
     "footnote_generation.answering.markup.guarded": lambda t: markup.guarded(t, []),
     "footnote_generation.extractive.compose.draft": lambda t: compose.draft(t, [_SOURCE]),
-    "footnote_generation.extractive.elsewhere.find": lambda t: elsewhere.find(t, [_SOURCE]),
-    "footnote_generation.extractive.elsewhere.of": lambda t: elsewhere.of(t, _SOURCE),
+    "footnote_generation.extractive.foreign_passages.find": lambda t: foreign_passages.find(t, [_SOURCE]),
+    "footnote_generation.extractive.foreign_passages.of": lambda t: foreign_passages.of(t, _SOURCE),
     "footnote_generation.extractive.provider.cited": lambda t: provider.cited(t, 1),
     "footnote_generation.extractive.rows.shorten": lambda t: rows.shorten(
         t, [CellSpan("Weight", 0, len(t)), CellSpan("Name", 0, 5)], question.read("What weight?")
@@ -145,9 +145,9 @@ MORE: Mapping[str, Call] = {
     "source: made ready and judged": lambda t: judging.judge(
         "The tracker weighs 12.8 kg.", "", Evidence(Source(number=1, text=t)), None
     ),
-    "statement: lead-ins": lambda t: list(leads.without(normal.tokens(t), t, frozenset({"manual"}))),
+    "statement: lead-ins": lambda t: list(lead_ins.without(normalised.tokens(t), t, frozenset({"manual"}))),
     "source: other forms of German words": lambda t: forms.others(analyse(f"Bringen Sie {t} mit.", "de"), "de"),
-    "source: passage in another language": lambda t: elsewhere.find(
+    "source: passage in another language": lambda t: foreign_passages.find(
         "Combien pèse cette caisse de bois ?", [Source(number=1, text=t, score=0.5)]
     ),
     "source: extractive answer": lambda t: compose.draft("How heavy is it?", [Source(number=1, text=t, score=0.5)]),
@@ -170,7 +170,7 @@ NOT_TEXTS = frozenset(
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
     footnote_ingestion.parsers.hyphens.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.forms.read
-    footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.kept.view_of
+    footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
     footnote_generation.verification.opinion.read footnote_edge.sources.net.client.joined
     footnote_generation.extractive.passages.line_of footnote_edge.sources.kinds.web_pages.known_item
@@ -213,7 +213,7 @@ NOT_TEXTS = frozenset(
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key
     footnote_edge.jobs.workflows.own_account footnote_edge.jobs.workflows.step
     footnote_edge.jobs.operation_workflows.step
-    footnote_kit.transient_errors.unavailable footnote_database.soundness.newer footnote_database.keeping.database
+    footnote_kit.transient_errors.unavailable footnote_database.integrity.newer footnote_database.storage.database
     footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken
     footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
     footnote_kit.renewed_channel.plain_channel""".split()  # noqa: SIM905
@@ -222,12 +222,12 @@ _CACHES = [
     value
     for module in modules()
     for value in vars(module).values()
-    if isinstance(value, _lru_cache_wrapper | Memo) and value.__module__ == module.__name__
+    if isinstance(value, _lru_cache_wrapper | Memoised) and value.__module__ == module.__name__
 ]
 _OF_TEXTS = 64
 # What is kept of texts is bounded; the others, and the smallest, hold what is made once: stop words, say.
 _FORGOTTEN = [
-    cache for cache in _CACHES if isinstance(cache, Memo) or (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS
+    cache for cache in _CACHES if isinstance(cache, Memoised) or (cache.cache_parameters()["maxsize"] or 0) >= _OF_TEXTS
 ]
 
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from footnote_database import soundness
+from footnote_database import integrity
 from footnote_database.damaged_log import lost_commits
 from footnote_kit.errors import FailedPrecondition
 
@@ -155,11 +155,11 @@ def test_a_hole_in_the_last_transaction_is_a_torn_end(tmp_path: Path) -> None:
 def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:
     path = killed(tmp_path, "commit:50")
     flip(path, 8 * (32 + 10 * FRAME + 200))
-    with pytest.raises(sqlite3.OperationalError, match="log is damaged"), soundness.read_only(path):
+    with pytest.raises(sqlite3.OperationalError, match="log is damaged"), integrity.read_only(path):
         pass
     assert lost_commits(path) is not None
     with pytest.raises(FailedPrecondition, match="start with --accept facts"):
-        soundness.check_log(path, "facts")
+        integrity.check_log(path, "facts")
 
 
 def test_no_log_and_what_is_none_are_sound(tmp_path: Path) -> None:
@@ -175,9 +175,9 @@ def test_a_start_refuses_until_the_loss_is_accepted(tmp_path: Path) -> None:
     flip(path, 8 * (32 + 10 * FRAME + 200))
     for _ in range(2):
         with pytest.raises(FailedPrecondition, match=r"newest \d\d commits, until \d{4}-.* start with --accept facts"):
-            soundness.check_file(path, "facts")
-    soundness.check_file(path, "facts", accepted=True)
-    soundness.check_file(path, "facts")
+            integrity.check_file(path, "facts")
+    integrity.check_file(path, "facts", accepted=True)
+    integrity.check_file(path, "facts")
     with closing(sqlite3.connect(path)) as connection:
         assert 0 < connection.execute("SELECT count(*) FROM facts").fetchone()[0] < 50
 

@@ -5,10 +5,10 @@ from collections import Counter
 
 import pytest
 from footnote_kit import memoise
-from footnote_kit.memoise import Memo
+from footnote_kit.memoise import Memoised
 
 
-def counted(most: int) -> tuple[Memo[[str], str], Counter[str]]:
+def counted(most: int) -> tuple[Memoised[[str], str], Counter[str]]:
     calls: Counter[str] = Counter()
 
     def double(text: str) -> str:
@@ -16,7 +16,7 @@ def counted(most: int) -> tuple[Memo[[str], str], Counter[str]]:
         calls[text] += 1
         return text * 2
 
-    return memoise.kept(most, len)(double), calls
+    return memoise.memoised(most, len)(double), calls
 
 
 def test_the_same_is_worked_out_once() -> None:
@@ -79,7 +79,7 @@ def test_it_can_be_emptied() -> None:
 
 
 def test_names_of_arguments_count() -> None:
-    @memoise.kept(10_000)
+    @memoise.memoised(10_000)
     def joined(text: str, end: str = "") -> str:
         return text + end
 

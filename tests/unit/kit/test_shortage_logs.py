@@ -4,7 +4,7 @@ import errno
 import logging
 
 import pytest
-from footnote_kit.logs import SHORTAGE_PAUSE_SECONDS, Shortages, configure
+from footnote_kit.logs import SHORTAGE_PAUSE_SECONDS, ShortageFilter, configure
 from footnote_kit.settings import KitSettings
 
 
@@ -16,7 +16,7 @@ def record(error: BaseException) -> logging.LogRecord:
 
 def test_a_thousand_failures_are_two_lines() -> None:
     now = 0.0
-    filter = Shortages(lambda: now)
+    filter = ShortageFilter(lambda: now)
     full = OSError(errno.EMFILE, "Too many open files")
     first = record(full)
     assert filter.filter(first)
@@ -30,7 +30,7 @@ def test_a_thousand_failures_are_two_lines() -> None:
 
 
 def test_a_shortage_may_be_the_cause_and_other_errors_stay_as_they_are() -> None:
-    filter = Shortages(lambda: 0.0)
+    filter = ShortageFilter(lambda: 0.0)
     try:
         raise RuntimeError("not opened") from OSError(errno.ENFILE, "full")
     except RuntimeError as error:

@@ -11,8 +11,8 @@ from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROL
 from footnote_kit import context, names, telemetry
 from footnote_kit.app import App
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
-from footnote_kit.ring import MAX_SPANS, MAX_TENANTS, MAX_TRACE_BYTES, TraceRing
 from footnote_kit.testing import SCOPE, proof_of, serve_app
+from footnote_kit.trace_buffer import MAX_SPANS, MAX_TENANTS, MAX_TRACE_BYTES, TraceBuffer
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, TraceFlags
 from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
@@ -170,7 +170,7 @@ def span_of(trace_id: int, tenant: str | None = "t", text: str = "") -> Readable
 
 @pytest.mark.slow
 def test_the_ring_keeps_the_last_traces_and_bounds_each() -> None:
-    ring = TraceRing(keep=2)
+    ring = TraceBuffer(keep=2)
     for trace_id in (1, 2, 3):
         ring.on_end(span_of(trace_id))
     assert [len(ring.spans(trace_id, "t")) for trace_id in (1, 2, 3)] == [0, 1, 1]
@@ -180,13 +180,13 @@ def test_the_ring_keeps_the_last_traces_and_bounds_each() -> None:
     for _ in range(MAX_SPANS):
         ring.on_end(span_of(4, text="x" * 100_000))
     assert len(ring.spans(4, "t")) * 100_000 <= MAX_TRACE_BYTES
-    off = TraceRing(keep=0)
+    off = TraceBuffer(keep=0)
     off.on_end(span_of(1))
     assert off.spans(1, "t") == []
 
 
 def test_one_tenants_load_does_not_push_out_anothers_traces() -> None:
-    ring = TraceRing(keep=3)
+    ring = TraceBuffer(keep=3)
     ring.on_end(span_of(1, "quiet"))
     for trace_id in range(2, 500):
         ring.on_end(span_of(trace_id, "loud"))
@@ -196,7 +196,7 @@ def test_one_tenants_load_does_not_push_out_anothers_traces() -> None:
 
 
 def test_where_memory_gets_short_whoever_takes_most_of_it_loses_the_oldest() -> None:
-    ring = TraceRing(keep=1000, max_bytes=100_000)
+    ring = TraceBuffer(keep=1000, max_bytes=100_000)
     ring.on_end(span_of(1, "quiet", "x" * 5000))
     for trace_id in range(2, 300):
         ring.on_end(span_of(trace_id, "loud", "x" * 5000))
@@ -208,7 +208,7 @@ def test_where_memory_gets_short_whoever_takes_most_of_it_loses_the_oldest() -> 
 
 @pytest.mark.slow
 def test_of_many_tenants_the_idle_ones_go() -> None:
-    ring = TraceRing()
+    ring = TraceBuffer()
     for number in range(MAX_TENANTS + 10):
         ring.on_end(span_of(1, f"t{number}"))
         ring.on_end(span_of(1, "t0"))
@@ -218,7 +218,7 @@ def test_of_many_tenants_the_idle_ones_go() -> None:
 
 
 def test_spans_of_nobody_go_to_the_only_tenant() -> None:
-    ring = TraceRing()
+    ring = TraceBuffer()
     ring.on_end(span_of(1, None))
     assert ring.spans(1, "t") == []
     ring.on_end(span_of(1, "t"))

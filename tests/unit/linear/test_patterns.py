@@ -34,11 +34,11 @@ _EXAMPLES: dict[str, Sequence[dict[str, object]]] = {
     f"{_GENERATION}language.phrases._finder_sentences": [{"sentence": "I show {count} passages"}],
     f"{_GENERATION}language.quantities._counted": _WRITINGS,
     f"{_GENERATION}language.quantities.past_links": _WRITINGS,
-    f"{_GENERATION}extractive.parts._named": [{"thing": "3S"}],
-    f"{_GENERATION}extractive.parts._without": [{"other": "Linde 3S"}],
+    f"{_GENERATION}extractive.question_parts._named": [{"thing": "3S"}],
+    f"{_GENERATION}extractive.question_parts._without": [{"other": "Linde 3S"}],
     "footnote_cli.evaluation.golden.matches": [{"wanted": "/the caller's own/"}],
     # A phrase at the beginning, one with words between, one of parts of words, one at the end, one without spaces.
-    "footnote_text.signals._compiled": [
+    "footnote_text.intents._compiled": [
         {"phrase": phrase} for phrase in ("^how do i", "difference ... between", "*liste*", "in all$", "一共 ... 多少")
     ],
 }

@@ -10,7 +10,7 @@ import grpc
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN
 from footnote_kit.credential import HEADER, ServiceCredential
-from footnote_kit.ending import Ending
+from footnote_kit.final_status import FinalStatus
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
@@ -82,7 +82,7 @@ class Stage:
         """Return the response, of a method that streams them the list of all; raises Refusal."""
         call = self.start(method, requests, headers, timeout)
         found = self.contract.methods_by_name[method]
-        ending = Ending(call) if found.client_streaming else None
+        ending = FinalStatus(call) if found.client_streaming else None
         try:
             if found.server_streaming:
                 return [response async for response in call]

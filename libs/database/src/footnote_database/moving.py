@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from footnote_kit.errors import FailedPrecondition
 from sqlalchemy.exc import DBAPIError
 
-from footnote_database import soundness
+from footnote_database import integrity
 from footnote_database.zero_bytes import shown
 
 _BATCH = 500
@@ -116,7 +116,7 @@ def _in_file(part: Part) -> set[str]:
     """Return the names of a file's tables: migrations leave some that this release no longer reads."""
     if not part.file.exists():
         return set()
-    with soundness.read_only(part.file) as connection:
+    with integrity.read_only(part.file) as connection:
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {str(name) for (name,) in found if not str(name).startswith("sqlite_")}
 

@@ -20,7 +20,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.pool import QueuePool
 from sqlalchemy.schema import CreateSchema
 
-from footnote_database import soundness
+from footnote_database import integrity
 from footnote_database.engine import begin, connect
 from footnote_database.failures import NotReached, read
 from footnote_database.migrations import Newer
@@ -51,7 +51,7 @@ class Database:
         self._traits = traits
         self.engine = connect(url, traits)
         self._checking: asyncio.Task[None] | None = None
-        self._look: soundness.Look | None = None
+        self._look: integrity.Look | None = None
         self._turn: AbstractAsyncContextManager[None] = nullcontext()
         if self.is_sqlite and traits.writers is Writers.TURNS:
             self._turn = asyncio.Lock()
@@ -69,7 +69,7 @@ class Database:
     async def migrate(self, wait_seconds: float = 0.0, parts: Parts | None = None) -> None:
         """Migrate the schema in one transaction, and create the folder of a SQLite file.
 
-        Replicas migrate one after the other. An unavailable server is retried for `patience` seconds, because after a
+        Replicas migrate one after the other. An unavailable server is retried for `wait_seconds`, because after a
         common failure the services may start before it.
 
         Raises FailedPrecondition for a damaged file and for a schema of a later release. With `parts`, also for a
@@ -104,7 +104,7 @@ class Database:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
             # The first connection decides what of the file's log counts, so nothing opens it before this check.
             accepted = parts is not None and parts.accepts(self._traits.part)
-            await asyncio.to_thread(soundness.check_file, file, self._traits.name, accepted=accepted)
+            await asyncio.to_thread(integrity.check_file, file, self._traits.name, accepted=accepted)
             if parts is not None:
                 await asyncio.to_thread(parts.check_file, self._traits.part, file)
                 await asyncio.to_thread(parts.begin, self._traits.part)
@@ -112,7 +112,7 @@ class Database:
         if file is not None:
             if parts is not None:
                 await asyncio.to_thread(parts.note, self._traits.part, file)
-            self._look = await asyncio.to_thread(soundness.look, file, self._traits.name)
+            self._look = await asyncio.to_thread(integrity.look, file, self._traits.name)
 
     async def _upgrade(self, through: Database, parts: Parts | None = None) -> None:
         async with through.write() as connection:
@@ -135,7 +135,7 @@ class Database:
                 await connection.run_sync(self._traits.migrations.upgrade)
             except Newer as error:
                 where = self._url.render_as_string(hide_password=True)
-                raise soundness.newer(where, self._traits.name, str(error)) from error
+                raise integrity.newer(where, self._traits.name, str(error)) from error
         if parts is not None:
             await asyncio.to_thread(parts.note, self._traits.part)
 

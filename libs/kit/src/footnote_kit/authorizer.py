@@ -73,7 +73,7 @@ class Authorizer:
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
         self._clock = clock
-        self._kept: LRUCache[tuple[bytes, str], tuple[float, Access]] = LRUCache(_MOST_KEPT)
+        self._cache: LRUCache[tuple[bytes, str], tuple[float, Access]] = LRUCache(_MOST_KEPT)
         self._asking: dict[tuple[bytes, tuple[str, ...]], tuple[float, asyncio.Task[dict[str, Access]]]] = {}
         self._lists: BoundedCache[bytes, tuple[float, frozenset[str]]] = BoundedCache(
             _MOST_LISTS, _MOST_LISTED, lambda held: len(held[1])
@@ -143,7 +143,7 @@ class Authorizer:
         now, since = self._clock(), self._forgotten.get(scope.tenant_id, _NEVER)
         found: dict[str, Access] = {}
         for one in ids:
-            asked, access = self._kept.get((who, one), (_NEVER, Access.NONE))
+            asked, access = self._cache.get((who, one), (_NEVER, Access.NONE))
             if now - asked < seconds and asked > since:
                 found[one] = access
         return found
@@ -178,9 +178,9 @@ class Authorizer:
         self._silent.answered()
         for one in ids:
             if one in answer:
-                self._kept[who, one] = (asked, answer[one])
+                self._cache[who, one] = (asked, answer[one])
             else:
-                self._kept.pop((who, one), None)
+                self._cache.pop((who, one), None)
         return dict(answer)
 
 

@@ -14,11 +14,11 @@ from opentelemetry.trace import Span, SpanKind
 from footnote_kit import context as call_context
 from footnote_kit import names, status, telemetry
 from footnote_kit.credential import REASON, ServiceCredential, proof
-from footnote_kit.ending import Ending, error_of
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unauthenticated, Unavailable
+from footnote_kit.final_status import FinalStatus, error_of
 from footnote_kit.interceptor import UNTRACED
 from footnote_kit.logs import get_logger
-from footnote_kit.strangers import REQUEST_ID_KEY
+from footnote_kit.refused_calls import REQUEST_ID_KEY
 
 _FOREIGN = "/grpc."
 _UNTRACED = (_FOREIGN, UNTRACED)
@@ -69,7 +69,7 @@ class _Call:
         self._start, self._options = start, options
         self._streams_requests = streams_requests
         self._rpc: Any = None
-        self._ending: Ending | None = None
+        self._ending: FinalStatus | None = None
         self._launched = asyncio.Event()
         self._beginning: asyncio.Task[None] | None = None
         self._callbacks: list[Callable[[Any], Any]] = []
@@ -99,7 +99,7 @@ class _Call:
             self._metadata.append(header)
         arguments = (requests,) if requests is not None or not self._streams_requests else ()
         self._rpc = self._start(*arguments, timeout=timeout, metadata=self._metadata, **self._options)
-        self._ending = Ending(self._rpc) if self._streams_requests else None
+        self._ending = FinalStatus(self._rpc) if self._streams_requests else None
         for callback in self._callbacks:
             self.add_done_callback(callback)
         self._launched.set()

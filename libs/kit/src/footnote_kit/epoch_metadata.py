@@ -8,7 +8,7 @@ from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 EPOCH_KEY = "x-footnote-epoch"
 COLLECTIONS_EPOCH_KEY = "x-footnote-collections-epoch"

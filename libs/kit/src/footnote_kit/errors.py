@@ -40,11 +40,11 @@ class FootnoteError(Exception):
         violations: Iterable[tuple[str, str]] = (),
         retry_after: float | None = None,
     ) -> None:
-        self.message = _told(message)
+        self.message = _safe(message)
         super().__init__(self.message)
         self.reason = reason or self.default_reason
-        self.metadata = {key: _told(value) for key, value in (metadata or {}).items()}
-        self.violations = tuple(FieldViolation(_bounded(field), _told(problem)) for field, problem in violations)
+        self.metadata = {key: _safe(value) for key, value in (metadata or {}).items()}
+        self.violations = tuple(FieldViolation(_bounded(field), _safe(problem)) for field, problem in violations)
         self.retry_after = retry_after
 
     @property
@@ -56,7 +56,7 @@ class FootnoteError(Exception):
         return f"{type(self).__name__}({self.message!r}, reason={self.reason!r})"
 
 
-def _told(text: str) -> str:
+def _safe(text: str) -> str:
     return _bounded(redact(text))
 
 

@@ -34,7 +34,7 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_kit.logs import get_logger
-from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY, Refusals, bounded
+from footnote_kit.refused_calls import REQUEST_ID, REQUEST_ID_KEY, Refusals, bounded
 from footnote_kit.trust import Trust, believed
 
 _FOREIGN = "/grpc."

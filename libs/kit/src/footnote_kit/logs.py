@@ -139,7 +139,7 @@ def configure(settings: KitSettings) -> None:
         )
     )
     handler.addFilter(_Discretion(level))
-    handler.addFilter(Shortages())
+    handler.addFilter(ShortageFilter())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.INFO if level == logging.DEBUG else max(level, logging.WARNING))
@@ -171,7 +171,7 @@ _SHORTAGES = {
 _MOST_CAUSES = 10
 
 
-class Shortages(logging.Filter):
+class ShortageFilter(logging.Filter):
     """Replaces the traceback of such a record by what to do, and counts the records until the next line."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -20,7 +20,7 @@ SECONDS = 900.0
 _ENTRY = 300  # bytes of an entry besides its texts and its result
 
 
-class Memo(Generic[P, R]):
+class Memoised(Generic[P, R]):
     """A memoised function that keeps its most recently used results; thread-safe.
 
     The arguments are hashable and alone determine the result, which callers must not modify. A result larger than the
@@ -73,6 +73,6 @@ class Memo(Generic[P, R]):
                 self.taken -= freed
 
 
-def kept(most: int, size: Callable[[Any], int] = sys.getsizeof) -> Callable[[Callable[P, R]], Memo[P, R]]:
+def memoised(most: int, size: Callable[[Any], int] = sys.getsizeof) -> Callable[[Callable[P, R]], Memoised[P, R]]:
     """Return a decorator that caches a function's results in at most `most` bytes; `size` estimates one result."""
-    return lambda work: Memo(work, most, size)
+    return lambda work: Memoised(work, most, size)

@@ -15,7 +15,7 @@ from footnote_kit.admission.process_load import LoadFile
 from footnote_kit.app import App
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.errors import FailedPrecondition
-from footnote_kit.front.proxy import FrontDoor, listen
+from footnote_kit.front.proxy import FrontProxy, listen
 from footnote_kit.interceptor import KitInterceptor
 from footnote_kit.logs import get_logger
 from footnote_kit.net import is_loopback, port_is_free
@@ -100,7 +100,7 @@ class ServiceHost:
         self._load: LoadFile | None = None
         self._lag: LoopLag | None = None
         self._draining = False
-        self._front: FrontDoor | None = None
+        self._front: FrontProxy | None = None
         self._socket: Path | None = None
         self.inner_address = ""
         """The address of a public service inside its own process, behind the front door; "" for other services."""
@@ -144,7 +144,7 @@ class ServiceHost:
             listeners = listen(host, port)
         except OSError as error:
             raise ListenError(_taken(self.name, address)) from error
-        self._front = FrontDoor(self.name, listeners, self._bind_inner(), context)
+        self._front = FrontProxy(self.name, listeners, self._bind_inner(), context)
         return int(listeners[0].getsockname()[1])
 
     def _bind_inner(self) -> str | int:

@@ -17,15 +17,15 @@ from opentelemetry.util.types import AttributeValue
 from footnote_kit import names
 from footnote_kit.context import current_service
 from footnote_kit.errors import FootnoteError
-from footnote_kit.ring import TraceRing
 from footnote_kit.spans import CleaningProcessors
+from footnote_kit.trace_buffer import TraceBuffer
 
 MAX_CONTENT = 20_000  # characters of one recorded text
 _SCOPE_NAME = "footnote"
 _instance = uuid4().hex  # identifies the replica: replicas with the same id would overwrite each other's metrics
 _capture = False
 _provider_traces = False
-ring = TraceRing()
+ring = TraceBuffer()
 _processors = CleaningProcessors(ring)
 _tracers: dict[str, Tracer] = {}
 _instruments: dict[str, Counter | Histogram] = {}

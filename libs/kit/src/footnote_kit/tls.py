@@ -31,7 +31,7 @@ class Renewed(Generic[Made]):
         self._lock = threading.Lock()
         self._signs = _signs(self._files)
         self._looked = time.monotonic()
-        self._told: object = None
+        self._reported: object = None
         self._now = make()
 
     def now(self) -> Made:
@@ -55,15 +55,15 @@ class Renewed(Generic[Made]):
             except (OSError, ValueError) as error:
                 self._say(error)
                 return self._now, False
-            self._now, self._signs, self._told = made, signs, None
+            self._now, self._signs, self._reported = made, signs, None
             _log.info("certificates_reloaded", files=[str(file) for file in self._files])
             return made, True
 
     def _say(self, error: Exception) -> None:
         """Log a warning, once for each kind of problem with the files."""
         words = f"{type(error).__name__}: {error}"
-        if words != self._told:
-            self._told = words
+        if words != self._reported:
+            self._reported = words
             _log.warning("certificates_not_reloaded", reason=words, files=[str(file) for file in self._files])
 
 

@@ -21,10 +21,10 @@ class Thoughts:
         self._close = ""
         self._unmarked = unmarked
         self._held = ""
-        self._kept: list[str] = []
+        self._thoughts: list[str] = []
         self._many = 0
 
-    def said_elsewhere(self) -> None:
+    def expect_no_thoughts(self) -> None:
         """Record that thoughts arrive separately, so the text contains none."""
         self._unmarked = False
 
@@ -43,7 +43,7 @@ class Thoughts:
         """Return the answer text held back until the end."""
         if self._saying or (self._begun and not self._unmarked):
             return ""
-        return "".join([*self._kept, self._let_go()])
+        return "".join([*self._thoughts, self._let_go()])
 
     def _begin(self) -> bool:
         start = self._held.lstrip()
@@ -66,7 +66,7 @@ class Thoughts:
         if end >= 0:
             thought, said = self._held[:end], self._held[end + len(self._close) :]
             self._held = ""
-            self._kept.clear()
+            self._thoughts.clear()
             # A blank line separates the thoughts from the answer, which begins at its first word.
             self._restart(said)
             return thought, self._let_go() if self._saying else ""
@@ -77,7 +77,7 @@ class Thoughts:
             self._many += len(thought)
             if self._many > _KEPT:
                 raise ValueError("the model thinks without end")
-            self._kept.append(thought)
+            self._thoughts.append(thought)
         return thought, ""
 
     def _restart(self, said: str) -> None:

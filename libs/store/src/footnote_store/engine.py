@@ -26,7 +26,7 @@ from footnote_kit.children import child_environment
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.logs import get_logger
 
-from footnote_store import belonging
+from footnote_store import folder_check
 from footnote_store.compaction import age, compact, needs_compaction
 from footnote_store.endpoint import Endpoint, Loopback, Socket
 
@@ -116,7 +116,7 @@ class EmbeddedEngine:
         try:
             if self._wanted_port is not None:
                 _log.warning("vector_engine_open", hint="every process of this machine can read and change its data")
-            await asyncio.to_thread(belonging.check, self._dir, self._database, self._parts)
+            await asyncio.to_thread(folder_check.check, self._dir, self._database, self._parts)
             if self._is_small() or age(self._database) >= self._compact_after:
                 await asyncio.to_thread(compact, self._database)
             for attempt in range(3):
@@ -129,7 +129,7 @@ class EmbeddedEngine:
                     if self._wanted_port != 0 or attempt == 2:
                         raise
             if self._parts is not None and self._database.exists():
-                await asyncio.to_thread(self._parts.note, belonging.PART)
+                await asyncio.to_thread(self._parts.note, folder_check.PART)
         except BaseException:
             await self.stop()
             raise

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
 
 from footnote_text.scripts import ARMENIAN, GEORGIAN, GREEK, HAN, HANGUL, HANGUL_LETTERS, HEBREW, KANA, TAMIL, THAI
 from footnote_text.stopwords import STOP_WORDS
@@ -50,7 +50,7 @@ def _model_scores(text: str) -> dict[str, float]:
     return _kept_scores(text) if len(text) <= _KEPT else _scores(text)
 
 
-@kept(2**19, lambda scores: 72 * len(scores))
+@memoised(2**19, lambda scores: 72 * len(scores))
 def _kept_scores(text: str) -> dict[str, float]:
     # Several parts detect the language of the same question, each with its own candidates.
     return _scores(text)

@@ -54,15 +54,15 @@ class Originals(Generic[T]):
     def __init__(self, same: Same, whole_below: int = RUN) -> None:
         self._same = same
         self._whole_below = whole_below
-        self._kept: list[tuple[T, Runs]] = []
+        self._originals: list[tuple[T, Runs]] = []
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._originals)
 
     @property
     def kept(self) -> list[T]:
         """The new items, in order of arrival."""
-        return [item for item, _ in self._kept]
+        return [item for item, _ in self._originals]
 
     def of(
         self, item: T, words: Sequence[str], counts: Callable[[T], bool] = lambda _: True, *, keep: bool = True
@@ -72,9 +72,9 @@ class Originals(Generic[T]):
         Items for which `counts` is false are not considered as originals. Without `keep` a new one is not kept.
         """
         mine = runs(words, self._whole_below)
-        for other, theirs in self._kept:
+        for other, theirs in self._originals:
             if self._same(mine, theirs) and counts(other):
                 return other
         if keep:
-            self._kept.append((item, mine))
+            self._originals.append((item, mine))
         return None

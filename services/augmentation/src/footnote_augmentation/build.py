@@ -20,8 +20,8 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_UNSPECIFIED, TOKEN_REASON_WIDENED
 from footnote_text import locators, tables, tokens
+from footnote_text.answer_locale import locale_of
 from footnote_text.locales import Locale
-from footnote_text.speaking import locale_of
 
 from footnote_augmentation import budget, neighbours, prompt, select
 from footnote_augmentation import history as window

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1.locator_pb2 import Anchor
 
-from footnote_augmentation.lookalikes import read
+from footnote_augmentation.confusables import read
 from footnote_augmentation.template_marks import ANGLED, SPEAKER, SQUARED
 
 _JOINERS = frozenset("\u200c\u200d")  # required between letters of Arabic and Indic scripts and inside emoji

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from footnote_text import locales, signals
+from footnote_text import intents, locales
+from footnote_text.anaphora import ANAPHORIC
 from footnote_text.lexical import fold, terms
-from footnote_text.pointing import POINTING
 
 from footnote_augmentation import closed_words as closed
 
@@ -86,7 +86,7 @@ def _mixed(text: str) -> bool:
 def _small(language: str) -> frozenset[str]:
     return (
         frozenset(closed.PREPOSITIONS.get(language, ()))
-        | POINTING.get(language, frozenset())
+        | ANAPHORIC.get(language, frozenset())
         | closed.PARTICLES.get(language, frozenset())
         | asking(language)
     )
@@ -95,14 +95,14 @@ def _small(language: str) -> frozenset[str]:
 def asking(language: str) -> frozenset[str]:
     """Return the folded question words of a language with a locale."""
     locale = locales.known(language)
-    told = frozenset[str]() if locale is None else signals.single(locale.signals.asking)
-    return told | closed.ASKING.get(language, frozenset())
+    words = frozenset[str]() if locale is None else intents.single(locale.signals.asking)
+    return words | closed.ASKING.get(language, frozenset())
 
 
 def beginning(language: str) -> frozenset[str]:
     """Return the folded verbs that can begin a yes-or-no question."""
     locale = locales.known(language)
-    return frozenset() if locale is None else signals.single(locale.signals.yes_no)
+    return frozenset() if locale is None else intents.single(locale.signals.yes_no)
 
 
 def content(words: Sequence[Token]) -> list[Token]:

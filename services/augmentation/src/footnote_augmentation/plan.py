@@ -17,9 +17,9 @@ from footnote.types.v1.reasons_pb2 import (
     QueryRewriting,
     QueryStrategy,
 )
+from footnote_text.answer_locale import is_greeting
 from footnote_text.language import detect
 from footnote_text.lexical import fold, terms
-from footnote_text.speaking import is_greeting
 from footnote_text.wordlists import word_set
 
 _MAX_TOPIC_WORDS = 32

@@ -14,15 +14,15 @@ from footnote.types.v1.collection_pb2 import CollectionSettings, PromptSettings,
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_RERANKER
 from footnote.types.v1.reasons_pb2 import TOKEN_REASON_BELOW_RERANK_TOP, QueryStrategy
 from footnote_kit import provider_calls, telemetry
-from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve
 from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
 from footnote_kit.timings import Stopwatch
 from footnote_providers.egress import limits
 from footnote_providers.egress.egress import Egress, bounds_of
-from footnote_text import leaning, locales
+from footnote_text import locales, question_context
 from footnote_text.table_words import table_words
 from google.protobuf import json_format
 from google.protobuf.struct_pb2 import Struct
@@ -116,7 +116,9 @@ class Servicer(AugmentationServiceServicer):
         if full:
             # The search text equals the question to answer, without doubtful additions; the topic is for callers
             # without history.
-            searched = leaning.parted(full) if full != request.message else leaning.Leaning(full)
+            searched = (
+                question_context.parted(full) if full != request.message else question_context.QuestionInContext(full)
+            )
             made = replace(made, query=str(replace(searched, before="")).strip())
         strategy = enum_word(QueryStrategy.DESCRIPTOR, made.strategy)
         _log.debug("plan_made", strategy=strategy, should_retrieve=made.should_retrieve)

@@ -12,15 +12,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from footnote_text.anaphora import ANAPHORIC
 from footnote_text.language import detect
-from footnote_text.leaning import leaning, parted
 from footnote_text.lexical import fold
-from footnote_text.pointing import POINTING
+from footnote_text.question_context import parted, with_context
 
 from footnote_augmentation import closed_words as closed
 from footnote_augmentation.phrases import NOUNS_IN_CAPITALS, Sort, Token, asking, beginning, content, tokens
 from footnote_augmentation.plan import should_use_rag
-from footnote_augmentation.swapping import swapped
+from footnote_augmentation.substitution import swapped
 
 _MESSAGES, _CHARACTERS = 8, 600
 _READ = 4000  # characters used for language detection
@@ -46,8 +46,8 @@ class Subject:
 def in_full(message: str, said: Sequence[str]) -> str:
     """Return a message completed with what it depends on; `said` are the user's earlier messages, oldest first.
 
-    The additions follow it in brackets (`footnote_text.leaning`). A message that only names another subject is replaced
-    by the previous question about that subject.
+    The additions follow it in brackets (`footnote_text.question_context`). A message that only names another subject is
+    replaced by the previous question about that subject.
     """
     spoken = [*filter(should_use_rag, (one[:_CHARACTERS] for one in said[-_MESSAGES:])), message]
     # A short message gives little evidence of its language; the conversation gives more.
@@ -67,9 +67,9 @@ def _next(subject: Subject, message: str, language: str) -> Subject:
         other = swapped(subject.full, words, (*subject.about, *subject.before), language, corrects=corrects)
         if other is not None:
             return Subject(other.about[:_MOST], other.text)
-        return _kept(subject, message, words, whole=_circumstantial(words, language))
+        return _continued(subject, message, words, whole=_circumstantial(words, language))
     if opened or corrects or _leans(words, language):
-        return _kept(subject, message, words)
+        return _continued(subject, message, words)
     return _begun(subject, message, words, language)
 
 
@@ -107,7 +107,7 @@ def _is_fragment(words: Sequence[Token], language: str, opened: bool, corrects: 
         return False
     articles = closed.ARTICLES.get(language, frozenset())
     standing = closed.STANDING.get(language, frozenset()) if opened or corrects else frozenset()
-    speaking = asking(language) | (POINTING.get(language, frozenset()) - articles - standing)
+    speaking = asking(language) | (ANAPHORIC.get(language, frozenset()) - articles - standing)
     if any(word.folded in speaking for word in words if word.sort is Sort.SMALL):
         return False
     if language in NOUNS_IN_CAPITALS and any(word.sort is Sort.PLAIN and not word.capital for word in words):
@@ -128,7 +128,7 @@ def _leans(words: Sequence[Token], language: str) -> bool:
     names = [word for word in words if word.sort is Sort.NAME and language not in NOUNS_IN_CAPITALS]
     if any(word.text.isalpha() for word in names):
         return False
-    pointing = POINTING.get(language, frozenset())
+    pointing = ANAPHORIC.get(language, frozenset())
     articles = closed.ARTICLES.get(language, frozenset())
     if any(word.folded in pointing - articles for word in words):
         return True
@@ -140,7 +140,7 @@ def _begun(subject: Subject, message: str, words: Sequence[Token], language: str
     about = _entity(words) or tuple(word.text for word in content(words) if word.sort is Sort.PLAIN)
     before = () if _names_a_thing(words, subject, language) else (*subject.about, *subject.before)
     before = tuple(word for word in dict.fromkeys(before) if word not in about)[:_BACK]
-    return Subject(about[:_MOST], leaning(message, (), before), before)
+    return Subject(about[:_MOST], with_context(message, (), before), before)
 
 
 def _names_a_thing(words: Sequence[Token], subject: Subject, language: str) -> bool:
@@ -168,7 +168,7 @@ def _entity(words: Sequence[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kept))
 
 
-def _kept(subject: Subject, message: str, words: Sequence[Token], *, whole: bool = False) -> Subject:
+def _continued(subject: Subject, message: str, words: Sequence[Token], *, whole: bool = False) -> Subject:
     """Return the subject after a message that asks something else of it, or with `whole` the same of something else."""
     asked = str(replace(parted(subject.full), before=""))
     carried = [word.group() for word in _WORD.finditer(asked)] if whole else subject.about
@@ -178,5 +178,5 @@ def _kept(subject: Subject, message: str, words: Sequence[Token], *, whole: bool
     )
     # From the first word that neither links nor corrects, including an opening question mark.
     opens = "¿" if "¿" in message[: words[0].start] else ""
-    full = leaning(opens + message[words[0].start :], added, [word for word in before if word not in added])
+    full = with_context(opens + message[words[0].start :], added, [word for word in before if word not in added])
     return Subject(subject.about, full, subject.before)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from footnote.types.v1 import reasons_pb2 as reasons
 from footnote.types.v1.reasons_pb2 import SuspicionReason
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
 
 from footnote_augmentation import template_marks
 from footnote_augmentation.neutralise import INVISIBLE, is_invisible
@@ -101,7 +101,7 @@ def lowered(text: str) -> str:
     return text.lower() if text.isascii() else text.lower().replace("i\u0307", "i").replace("ı", "i")
 
 
-@kept(2 * 2**20, lambda _: 200)
+@memoised(2 * 2**20, lambda _: 200)
 def assess(text: str) -> Suspicion:
     """Judge a passage as it is in the document, before it is neutralised."""
     # Cached: the same passages occur in question after question.

@@ -4,11 +4,11 @@ from functools import partial
 from importlib import metadata
 from pathlib import Path
 
-from footnote_database import keeping
+from footnote_database import storage
 from footnote_database.log_keeper import log_keeper
 from footnote_database.sqlite import file_of
 from footnote_kit.admission import loop_lag
-from footnote_kit.admission.lanes import Size
+from footnote_kit.admission.concurrency import Size
 from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import App, Runtime
 from footnote_kit.edge import additions
@@ -28,14 +28,14 @@ from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.samples import SAMPLES
 from footnote_edge.api.about import about
 from footnote_edge.api.parts import Parts
+from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.asker import Asker
-from footnote_edge.asking.entitled import Entitled
 from footnote_edge.asking.question import Tools
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
 from footnote_edge.composition import Rooms, build_rooms, end_sources
-from footnote_edge.conversations.feedback import FeedbackBook
+from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.documents.adaptive_polling import AdaptivePolling
 from footnote_edge.documents.backlog import Backlog
@@ -44,13 +44,13 @@ from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.documents.editing import Editing
-from footnote_edge.documents.leftovers import Leftovers
+from footnote_edge.documents.interrupted_work import InterruptedWork
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.watch import Watch
 from footnote_edge.gateway.first_key import first_key
-from footnote_edge.gateway.guard import Door, guard
+from footnote_edge.gateway.guard import CallGuard, guard
 from footnote_edge.gateway.identity import Authenticator, authenticator
 from footnote_edge.gateway.keys import ApiKeys
 from footnote_edge.gateway.limits import Admission, Watches
@@ -58,14 +58,14 @@ from footnote_edge.gateway.operators import Operators
 from footnote_edge.http.web import Web
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.remembering import Remembering
+from footnote_edge.jobs.memory_backlog import MemoryBacklog
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
 from footnote_edge.sources.watching import LOOK as WATCH_LOOK
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
-from footnote_edge.system.usage import UsageDesk
+from footnote_edge.system.usage import UsageReports
 
 _SWEEP_SECONDS = 3600.0
 
@@ -82,7 +82,7 @@ async def build(runtime: Runtime) -> App:
     who = authenticator(settings, gateway.keys)
     parts = _parts(runtime, rooms, who)
     watches, admission = Watches(settings.watches_per_user), _admission(settings, base.loads)
-    door = Door(who, gateway.limiting.rates, watches, gateway.shares, admission)
+    door = CallGuard(who, gateway.limiting.rates, watches, gateway.shares, admission)
     rounds = _rounds(rooms)
     urls = (settings.dbos_url(base.folder), settings.sqlalchemy_url(base.folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
@@ -145,7 +145,7 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
         settings=settings,
         egress=Egress.load(),
         activity=system.activity,
-        entitled=Entitled(who, history.withholding),
+        access_check=AnswerAccess(who, history.withholding),
     )
     return Parts(
         settings=settings,
@@ -175,12 +175,12 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
         conversations=history.conversations,
         answers=history.answers,
         request_ids=gateway.request_ids,
-        feedback=FeedbackBook(FeedbackTable(base.database), history.answers),
+        feedback=FeedbackRecords(FeedbackTable(base.database), history.answers),
         providers=Providers(base.stages, call),
         keys=KeyAdmin(gateway.keys, gateway.request_ids, settings),
         health=Health(base.stages, runtime.check, base.database.check, base.loads),
         traces=system.traces,
-        usage=UsageDesk(base.stages, gateway.limiting.meter, call),
+        usage=UsageReports(base.stages, gateway.limiting.meter, call),
         activity=system.activity,
         operators=Operators(settings),
         audit=gateway.recorder,
@@ -196,7 +196,7 @@ def _rounds(rooms: Rooms) -> tuple[PeriodicTasks, ...]:
     library, system, settings = rooms.library, rooms.system, rooms.base.settings
     stages, jobs = base.stages, work.jobs
     reconciler = Reconciler(stages, jobs, work.chores, Comparison(stages, jobs, work.chores, settings), settings)
-    leftovers = Leftovers(stages, library.deleting, settings)
+    leftovers = InterruptedWork(stages, library.deleting, settings)
     backlog = Backlog(stages, jobs, settings)
     every = partial(PeriodicTasks, service="edge")
     return (
@@ -209,7 +209,7 @@ def _rounds(rooms: Rooms) -> tuple[PeriodicTasks, ...]:
         every("operations", library.operations.tend, settings.reconcile_seconds),
         every("reconcile", reconciler.look, settings.reconcile_seconds, scope=SYSTEM),
         every("leftovers", leftovers.look, settings.leftovers_seconds, scope=SYSTEM),
-        every("memory", Remembering(history.conversations, jobs).look, settings.reconcile_seconds),
+        every("memory", MemoryBacklog(history.conversations, jobs).look, settings.reconcile_seconds),
         every("sources", library.schedule.look, settings.source_look_seconds),
         every("source-watches", library.watching.look, WATCH_LOOK),
         every("source-keys", library.schedule.rekey, _SWEEP_SECONDS),
@@ -257,19 +257,19 @@ def _version() -> str:
         return "0"
 
 
-def stored_data(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> storage.StoredData:
     """Return the stored data of this service, below a data folder or at its configured places."""
     settings, folder = Settings(), data_dir / "edge"
-    return keeping.StoredData(
+    return storage.StoredData(
         databases=(
-            keeping.database(
+            storage.database(
                 "edge",
                 settings.sqlalchemy_url(folder),
                 folder / "edge.db",
                 TRAITS,
                 variable="FOOTNOTE_EDGE_DATABASE_URL",
             ),
-            keeping.database(
+            storage.database(
                 "jobs",
                 settings.dbos_url(folder),
                 folder / "jobs.db",
@@ -278,7 +278,7 @@ def stored_data(data_dir: Path) -> keeping.StoredData:
                 variable="FOOTNOTE_EDGE_JOBS_DATABASE_URL",
             ),
         ),
-        log=keeping.AppendOnly(
+        log=storage.AppendOnly(
             database="edge",
             table=AuditEventRow.__tablename__,
             guards=GUARDS,

@@ -36,8 +36,8 @@ from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.stages import connect, telemetry_of
 from footnote_edge.adapters.trace_questions import TraceQuestionTable
 from footnote_edge.adapters.usage import UsageTable
+from footnote_edge.audit.call_origins import CallOrigins
 from footnote_edge.audit.recorder import Recorder
-from footnote_edge.audit.ways import Ways
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.names import asking as asking_names
@@ -62,11 +62,11 @@ from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.leases import Leases
-from footnote_edge.jobs.ports import OperationBook
+from footnote_edge.jobs.ledger_retention import LedgerRetention
+from footnote_edge.jobs.ports import OperationStore
+from footnote_edge.jobs.postponing import Postponements
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
-from footnote_edge.jobs.putting_off import PuttingOff
-from footnote_edge.jobs.records import Records
 from footnote_edge.jobs.reindexing import Reindexing
 from footnote_edge.jobs.workflows import Work
 from footnote_edge.ports import Stages
@@ -100,7 +100,7 @@ class Base:
     bus: ProgressBus
     names: CollectionNames
     permissions: Permissions
-    operations: OperationBook
+    operations: OperationStore
     collection_epochs: EpochReader
     generation_epochs: EpochReader
     loads: ProcessLoads
@@ -169,7 +169,7 @@ def build_gateway(base: Base) -> Gateway:
         usage=usage,
         audit=audit,
         recorder=recorder,
-        auditor=Auditor(recorder, Ways(address_of)),
+        auditor=Auditor(recorder, CallOrigins(address_of)),
     )
 
 
@@ -209,14 +209,14 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     """Return the parts of jobs; `launch` of the jobs begins them."""
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.limiting.meter, gateway.shares
-    records, interruptions, putting_off = Records(settings.job_record_hours), Interruptions(), PuttingOff()
+    records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
     chores = Chores(stages, history.conversations, meter, bus, settings)
     processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
     deletion = Deletion(stages, history.forgetting, records, operations, settings)
     reindexing = Reindexing(stages, chores, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
-    leases = Leases(LeaseTable(base.database), settings.executor(), told=gateway.limiting.rates.divide)
+    leases = Leases(LeaseTable(base.database), settings.executor(), on_change=gateway.limiting.rates.divide)
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
     ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
     jobs = Jobs(settings, ledger, work, records, leases, groups)

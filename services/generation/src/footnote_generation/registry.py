@@ -77,8 +77,8 @@ class Providers:
 
     def window(self, provider: ModelProvider, model: str) -> tuple[int, int]:
         """Return a model's window in tokens, 0 if unknown, and its room for reasoning."""
-        told = getattr(provider, "window", None)
-        window, room = told(model) if told is not None else (0, 0)
+        window_of = getattr(provider, "window", None)
+        window, room = window_of(model) if window_of is not None else (0, 0)
         return int(window), int(room)
 
     def problems(self, id: str, settings: Mapping[str, object]) -> list[str]:

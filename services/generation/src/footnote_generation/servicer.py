@@ -26,11 +26,11 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote_kit import epoch_metadata, names, provider_calls, telemetry
-from footnote_kit.call import Call
 from footnote_kit.collection_settings import resolve
 from footnote_kit.degradations import degradation
 from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.handler_context import Call
 from footnote_kit.logs import get_logger
 from footnote_kit.timings import duration
 from footnote_providers.egress import limits
@@ -75,14 +75,14 @@ class Servicer(GenerationServiceServicer):
         if deployment is not None:
             self._deployment.CopyFrom(deployment)
         self._deployment.provider = providers.default
-        self._patience = RetryPolicy(
+        self._retry_policy = RetryPolicy(
             first_token=settings.first_token_timeout,
             between_tokens=settings.token_timeout,
             attempts=settings.attempts,
         )
         self._permitted = Permitted(providers, settings)
         self._readers = Readers(settings, providers, self._permitted, opinion)
-        self._generator = Generator(self._patience, settings.prices)
+        self._generator = Generator(self._retry_policy, settings.prices)
 
     async def Generate(self, request: pb.GenerateRequest, context: Call) -> AsyncIterator[pb.GenerateResponse]:
         """Stream an answer; a cancelled call closes the generator, and with it the model's connection."""
@@ -168,9 +168,9 @@ class Servicer(GenerationServiceServicer):
         model = settings.model
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        patience = RetryPolicy(first_token=5.0, between_tokens=5.0, attempts=1)
+        retry_policy = RetryPolicy(first_token=5.0, between_tokens=5.0, attempts=1)
         with self._windows.asking(provider, model):
-            title, usage = await make_title(provider, request.first_message, model, patience)
+            title, usage = await make_title(provider, request.first_message, model, retry_policy)
         return pb.GenerateTitleResponse(title=title, usage=usage)
 
     async def RewriteQuestion(self, request: pb.RewriteQuestionRequest, context: Call) -> pb.RewriteQuestionResponse:
@@ -181,9 +181,9 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        patience = RetryPolicy(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
+        retry_policy = RetryPolicy(first_token=_REWRITE_SECONDS, between_tokens=_REWRITE_SECONDS, attempts=1)
         with self._windows.asking(provider, model):
-            question, usage = await rewrite(provider, request.question, request.history, model, patience)
+            question, usage = await rewrite(provider, request.question, request.history, model, retry_policy)
         return pb.RewriteQuestionResponse(question=question, usage=usage)
 
     async def WriteTableQuery(self, request: pb.WriteTableQueryRequest, context: Call) -> pb.WriteTableQueryResponse:
@@ -196,10 +196,10 @@ class Servicer(GenerationServiceServicer):
         provider, model = self._check_settings(settings)
         bounds = bounds_of(request.HasField("bounds"), request.bounds)
         self._permitted.check(request.scope, provider, model, bounds)
-        patience = RetryPolicy(first_token=_QUERY_SECONDS, between_tokens=_QUERY_SECONDS, attempts=1)
+        retry_policy = RetryPolicy(first_token=_QUERY_SECONDS, between_tokens=_QUERY_SECONDS, attempts=1)
         with self._windows.asking(provider, model):
             query, usage = await table_queries.write(
-                provider, request.question, request.tables, model, patience, request.query, request.problem
+                provider, request.question, request.tables, model, retry_policy, request.query, request.problem
             )
         return pb.WriteTableQueryResponse(
             query=query, model=(model or provider.default_model) if query else "", usage=usage

@@ -8,7 +8,7 @@ from footnote.internal.indexing.v1alpha1.layout_service_pb2_grpc import add_Layo
 from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
-from footnote_database import keeping
+from footnote_database import storage
 from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
@@ -152,13 +152,13 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def stored_data(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> storage.StoredData:
     """Return what this service stores, in a data folder or where its settings say; its cache can be refilled."""
     settings, folder = Settings(), data_dir / "indexing"
     cache = (("the cache of embeddings", settings.cache_url),) if settings.cache_url else ()
-    return keeping.StoredData(
+    return storage.StoredData(
         databases=(
-            keeping.database(
+            storage.database(
                 "indexing", settings.database_url, folder / FILE, TRAITS, variable="FOOTNOTE_INDEXING_DATABASE_URL"
             ),
         ),

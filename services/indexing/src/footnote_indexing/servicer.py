@@ -13,9 +13,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1 import collection_pb2, provider_pb2
 from footnote_kit import epoch_metadata
 from footnote_kit.access import Access, access_of, is_system
-from footnote_kit.call import Call
 from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, sequence
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
@@ -27,7 +27,7 @@ from footnote_indexing.collections.collections import Collections, Hiding
 from footnote_indexing.collections.providers import Providers
 from footnote_indexing.ports import Inventory, VectorClaims
 from footnote_indexing.revisions.chunk_reading import ChunkReading
-from footnote_indexing.revisions.index_document import Part, Result
+from footnote_indexing.revisions.document_indexing import Part, Result
 from footnote_indexing.revisions.indexing import Indexing, Searchable
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling

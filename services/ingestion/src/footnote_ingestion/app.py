@@ -10,7 +10,7 @@ from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServiceServicer_to_server
 from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import add_GroupServiceServicer_to_server
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
-from footnote_database import keeping
+from footnote_database import storage
 from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of
@@ -40,9 +40,9 @@ from footnote_ingestion.group_servicer import GroupServicer
 from footnote_ingestion.parsers import added
 from footnote_ingestion.servicer import IngestionServicer
 from footnote_ingestion.settings import Settings
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Isolation, Workers
 from footnote_ingestion.worker.pool import Pool
-from footnote_ingestion.worker.starter import Starter
 
 _SERVICE = "footnote.ingestion.v1.IngestionService"
 _UPKEEP = "footnote.internal.ingestion.v1alpha1.UpkeepService"
@@ -165,15 +165,15 @@ def _say_why_not(warming: asyncio.Task[None]) -> None:
         _log.warning("workers_did_not_start", error=str(error))
 
 
-def stored_data(data_dir: Path) -> keeping.StoredData:
+def stored_data(data_dir: Path) -> storage.StoredData:
     """Return what this service stores, in a data folder or where its settings say."""
     settings, folder = Settings(), data_dir / "ingestion"
     blobs = folder / "blobs"
     witness = None if settings.blob_url else blobs / "uploads"
-    documents = keeping.database(
+    documents = storage.database(
         "documents", settings.database_url, folder / FILE, TRAITS, witness, variable="FOOTNOTE_INGESTION_DATABASE_URL"
     )
-    return keeping.StoredData(
+    return storage.StoredData(
         databases=(documents,),
         files=None if settings.blob_url else blobs,
         files_url=settings.blob_url,

@@ -18,8 +18,8 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit import request_ids
 from footnote_kit.access import is_system
-from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, PermissionDenied
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import LARGEST_SIZE, Page, sequence
 from google.protobuf.struct_pb2 import Struct
 
@@ -274,9 +274,9 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         """Return storage totals."""
         counted = await self._counting.stored(request.scope, request.owners, request.after_owner)
         return upkeep.CountKeptResponse(
-            own=_kept(counted.own),
-            tenant=None if counted.tenant is None else _kept(counted.tenant),
-            owners=map(_kept, counted.owners),
+            own=_totals(counted.own),
+            tenant=None if counted.tenant is None else _totals(counted.tenant),
+            owners=map(_totals, counted.owners),
         )
 
 
@@ -382,7 +382,7 @@ def _metadata(name: str, value: Struct) -> Struct:
     return value
 
 
-def _kept(kept: StoredTotals) -> upkeep.Kept:
+def _totals(kept: StoredTotals) -> upkeep.Kept:
     return upkeep.Kept(owner_id=kept.owner_id, documents=kept.documents, bytes=kept.bytes)
 
 

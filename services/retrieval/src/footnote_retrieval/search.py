@@ -21,7 +21,7 @@ from footnote_kit.timings import Stopwatch
 from footnote_text.lexical import fold
 from opentelemetry import trace
 
-from footnote_retrieval.channels import insisting
+from footnote_retrieval.channels import required_phrases
 from footnote_retrieval.channels.channels import Channels
 from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan, filter_of
@@ -182,7 +182,7 @@ class Searcher:
         if (whole := await self._whole(search, strategy, choice, files)) is not None:
             return whole
         plan = await self._plan(search, strategy, files.named)
-        findings, strategy = await insisting.run(
+        findings, strategy = await required_phrases.run(
             self._channels, plan, search.query, strategy, choice, clock, auto=search.is_auto
         )
         degradations = await self._degradations(search, findings, strategy)

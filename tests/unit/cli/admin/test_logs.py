@@ -12,7 +12,7 @@ from footnote_cli.admin.findings import Finding
 from footnote_cli.admin.places import places
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from support import postgres
 
 VARIABLE = "FOOTNOTE_EDGE_DATABASE_URL"
@@ -27,7 +27,8 @@ async def put(url: str, *ages_days: float) -> None:
     await database.migrate()
     now = time.time() * 1000
     events = [
-        Event(Principal("acme"), Way(), "DeleteDocument", time_ms=int(now - age * 86_400_000)) for age in ages_days
+        Event(Principal("acme"), CallOrigin(), "DeleteDocument", time_ms=int(now - age * 86_400_000))
+        for age in ages_days
     ]
     await AuditTable(database).append(events)
     await database.close()

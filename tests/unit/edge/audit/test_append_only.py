@@ -12,7 +12,7 @@ from footnote.types.v1.role_pb2 import ROLE_READER
 from footnote_edge.adapters.audit import BATCH, AuditTable
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.ports import ALL_TENANTS, Filters
 from footnote_edge.offline import keys as offline_keys
 from footnote_edge.offline import limits as offline_limits
@@ -41,7 +41,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
 
 def event(age_days: float = 0.0, **more: object) -> Event:
     made = int(time.time() * 1000 - age_days * DAY_MS)
-    return Event(Principal("acme", "ann"), Way(), "DeleteDocument", "documents/1", time_ms=made, **more)  # type: ignore[arg-type]
+    return Event(Principal("acme", "ann"), CallOrigin(), "DeleteDocument", "documents/1", time_ms=made, **more)  # type: ignore[arg-type]
 
 
 async def left(book: AuditTable) -> list[Event]:
@@ -108,9 +108,9 @@ async def test_an_event_comes_back_as_it_was_written(database: Database) -> None
 async def test_filters_mean_the_same_everywhere(database: Database) -> None:
     book = AuditTable(database)
     who = Principal("acme", "ann", key_id="k1")
-    mine = Event(who, Way(), "DeleteDocument", "documents/a_b", time_ms=1000)
-    other = Event(who, Way(), "RevokeKey", "keys/axb", time_ms=2000, status="PERMISSION_DENIED")
-    foreign = Event(Principal("beta", "bob"), Way(), "DeleteDocument", "documents/a_b", time_ms=3000)
+    mine = Event(who, CallOrigin(), "DeleteDocument", "documents/a_b", time_ms=1000)
+    other = Event(who, CallOrigin(), "RevokeKey", "keys/axb", time_ms=2000, status="PERMISSION_DENIED")
+    foreign = Event(Principal("beta", "bob"), CallOrigin(), "DeleteDocument", "documents/a_b", time_ms=3000)
     await book.append([mine, other, foreign])
 
     async def found(tenant: str = "acme", **more: Any) -> list[Event]:

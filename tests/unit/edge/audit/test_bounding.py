@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_GRPC, AUDIT_OUTCOME_FAILED, AUDIT_OUTCOME_REFUSED
 from footnote_edge.audit.bounding import KINDS, SINGLE, TENANTS, WINDOW_SECONDS, Bounding, most_events
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 
 
 class Clock:
@@ -21,8 +21,8 @@ def attempt(
     tenant: str = "", user: str = "", address: str = "10.0.0.1", action: str = "DeleteDocument",
     status: str = "UNAUTHENTICATED", resource: str = "documents/1", time_ms: int = 1,
 ) -> Event:  # fmt: skip
-    way = Way(AUDIT_DOOR_GRPC, address)
-    return Event(Principal(tenant, user), way, action, resource, status, "R", time_ms=time_ms, trace_id="t")
+    call_origin = CallOrigin(AUDIT_DOOR_GRPC, address)
+    return Event(Principal(tenant, user), call_origin, action, resource, status, "R", time_ms=time_ms, trace_id="t")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_the_first_few_are_events_and_the_rest_one_with_their_count(bounding: Bo
     (rest,) = bounding.due()
     assert (rest.count, rest.time_ms, rest.last_ms) == (1000 - SINGLE, SINGLE, 999)
     assert (rest.resource, rest.trace_id, rest.mixed) == ("documents/", "", False)
-    assert (rest.way.address, rest.action, rest.status, rest.reason) == (
+    assert (rest.call_origin.address, rest.action, rest.status, rest.reason) == (
         "10.0.0.1", "DeleteDocument", "UNAUTHENTICATED", "R",
     )  # fmt: skip
     assert bounding.take(attempt())[0].count == 1, "the next window begins anew"
@@ -65,7 +65,7 @@ def test_of_many_kinds_the_further_ones_are_counted_together(bounding: Bounding)
     assert len(found) == KINDS + 1
     (mixed,) = [one for one in found if one.mixed]
     assert (mixed.count, mixed.outcome, mixed.action, mixed.resource) == (50, AUDIT_OUTCOME_REFUSED, "", "")
-    assert mixed.way.address == mixed.reason == ""
+    assert mixed.call_origin.address == mixed.reason == ""
 
 
 def test_a_tenant_s_flood_takes_no_other_tenant_s_events(bounding: Bounding) -> None:

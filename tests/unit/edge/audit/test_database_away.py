@@ -6,7 +6,7 @@ import pytest
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit import recorder as module
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.ports import ALL_TENANTS, Filters
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
@@ -37,7 +37,7 @@ async def test_events_wait_for_the_database_and_new_work_for_them(how: str, monk
         book = AuditTable(database)
         recorder = Recorder(book)
         await recorder.rounds.start()
-        first, second = (Event(Principal("acme", "ann"), Way(), action) for action in ("First", "Second"))
+        first, second = (Event(Principal("acme", "ann"), CallOrigin(), action) for action in ("First", "Second"))
         await recorder.record(first)
         await asyncio.to_thread(getattr(server, how))
         await recorder.record(second)

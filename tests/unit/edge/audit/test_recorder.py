@@ -8,7 +8,7 @@ import pytest
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.audit import recorder as module
 from footnote_edge.audit.bounding import Bounding
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
 
@@ -42,7 +42,7 @@ def recorder(book: Book) -> Recorder:
 
 
 def event(action: str = "DeleteDocument", **more: Any) -> Event:
-    return Event(Principal("acme", "ann"), Way(), action, **more)
+    return Event(Principal("acme", "ann"), CallOrigin(), action, **more)
 
 
 async def test_a_success_is_written_before_its_caller_hears_of_it(recorder: Recorder, book: Book) -> None:

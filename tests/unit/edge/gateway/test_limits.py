@@ -1,7 +1,7 @@
 import pytest
 from footnote_edge.gateway.limits import Admission, Limits
 from footnote_edge.settings import Settings
-from footnote_kit.admission.lanes import Size
+from footnote_kit.admission.concurrency import Size
 from footnote_kit.errors import ResourceExhausted
 
 

@@ -8,9 +8,9 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
+from footnote_edge.jobs.postponing import Postponements
 from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus
-from footnote_edge.jobs.putting_off import PuttingOff
 from footnote_edge.settings import Settings
 from footnote_ingestion.model import lifecycle
 from footnote_kit.errors import Unavailable
@@ -54,7 +54,7 @@ def processor(stage: Ingestion) -> Processor:
     stages: Any = SimpleNamespace(ingestion=stage, indexing=None)
     shares: Any = SimpleNamespace(job_turn=at_once)
     unused: Any = None
-    return Processor(stages, ProgressBus(), unused, unused, shares, PuttingOff(), Settings())
+    return Processor(stages, ProgressBus(), unused, unused, shares, Postponements(), Settings())
 
 
 def copy(document: Document) -> Document:

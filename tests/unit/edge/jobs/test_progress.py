@@ -51,14 +51,14 @@ async def test_what_is_told_of_is_handed_out_once_as_it_was_told_last_and_is_no_
     bus = ProgressBus()
     with bus.watching("d") as mine, bus.watching("c") as ours, bus.watching("e") as other:
         begun = mine.moved_at
-        bus.told(Document(id="d", collection_id="c", revision=1))
-        bus.told(Document(id="d", collection_id="c", revision=2))
+        bus.deliver(Document(id="d", collection_id="c", revision=1))
+        bus.deliver(Document(id="d", collection_id="c", revision=2))
         for watcher in (mine, ours):
             assert await watcher.wait(1) == {"d"}
-            assert [one.revision for one in watcher.told()] == [2]
-            assert watcher.told() == []
-        assert not other.told()
+            assert [one.revision for one in watcher.delivered()] == [2]
+            assert watcher.delivered() == []
+        assert not other.delivered()
         assert mine.moved_at == begun < mine.news_at
         bus.finish("d", "c", Document(id="d", collection_id="c", revision=3))
-        assert [one.revision for one in mine.told()] == [3]
+        assert [one.revision for one in mine.delivered()] == [3]
         assert mine.moved_at == begun

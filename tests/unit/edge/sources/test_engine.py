@@ -23,9 +23,9 @@ from footnote_edge.sources.ports import (
     Page,
     Permissions,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
@@ -62,7 +62,7 @@ class Scripted:
         names = [name for name in sorted(origin.items) if name > cursor]
         for number, name in enumerate(names):
             if origin.breaks_after is not None and number >= origin.breaks_after:
-                raise SourceAway("The line broke.")
+                raise SourceUnavailable("The line broke.")
             text = origin.items[name]
             readers = origin.permissions.get(name)
             item = Item(
@@ -152,7 +152,9 @@ async def test_a_partial_listing_brings_what_it_shows_and_deletes_nothing(
     assert holds(world) == {"a": "one, changed", "b": "two"}
 
 
-@pytest.mark.parametrize("error", [SourceAway("Gone fishing"), SourceRefused("Who are you"), RuntimeError("secret")])
+@pytest.mark.parametrize(
+    "error", [SourceUnavailable("Gone fishing"), SourceRefused("Who are you"), RuntimeError("secret")]
+)
 async def test_a_source_that_fails_keeps_what_it_had(
     edge: EdgeStub, origin: Origin, world: World, error: Exception
 ) -> None:
@@ -210,7 +212,7 @@ async def test_a_source_that_leaves_many_items_unanswered_is_left_alone(
 
     async def away(self: Scripted, item: Item) -> AsyncIterator[bytes]:
         self.origin.fetched.append(item.id)
-        raise SourceAway("Nobody answers.")
+        raise SourceUnavailable("Nobody answers.")
         yield b""
 
     original = Scripted.fetch
@@ -307,7 +309,7 @@ async def test_a_model_of_what_should_be_there(
         fault = chance.choice(["", "", "breaks", "partial", "error"])
         origin.breaks_after = chance.randrange(4) if fault == "breaks" else None
         origin.partial = "Half" if fault == "partial" else ""
-        origin.error = SourceAway("Away") if fault == "error" else None
+        origin.error = SourceUnavailable("Away") if fault == "error" else None
         await kept.sync(edge, source)
         if fault:
             assert set(before) - set(origin.items) <= set(holds(world))  # nothing is deleted

@@ -15,7 +15,7 @@ from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.net.addresses import AddressRefused, is_public, permitted
 from footnote_edge.sources.net.client import Client, checked, normal
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import ItemFailed, Opening, SourceAway, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, listing
 from support.source_servers import Reply, Site, site
@@ -44,7 +44,7 @@ async def test_no_notation_leads_inside(host: str) -> None:
     client = Client(Policy(timeout=2.0))
     url = normal(f"http://{host}/latest/meta-data/")
     try:
-        with pytest.raises((ItemFailed, SourceAway)) as caught:
+        with pytest.raises((ItemFailed, SourceUnavailable)) as caught:
             async with client.open(url):
                 pass
     finally:
@@ -230,7 +230,7 @@ async def test_a_hostile_page_harms_nobody(web: Site, tmp_path: Path, name: str)
         async with asyncio.timeout(150):  # a reading is ended by its processor time
             pages = await listing(connection, Memory())
             bodies = [item.body or b"" for page in pages for item in page.items]
-    except (SourceAway, SourceRefused) as error:
+    except (SourceUnavailable, SourceRefused) as error:
         said = f"refused: {error}"
     finally:
         await connection.close()
@@ -278,7 +278,7 @@ async def test_a_hostile_sitemap_or_feed_is_refused(web: Site, tmp_path: Path, n
     for kind, more in ((WEB, {"mode": "sitemap"}), (FEED, {})):
         connection: Any = kind.open(opening(kind, tmp_path, f"{web.base}/sitemap.xml", **more))
         try:
-            with pytest.raises((SourceAway, SourceRefused)):
+            with pytest.raises((SourceUnavailable, SourceRefused)):
                 await listing(connection, Memory())
         finally:
             await connection.close()

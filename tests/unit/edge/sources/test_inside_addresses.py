@@ -15,7 +15,7 @@ from footnote_edge.sources.kinds.imap import IMAP
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.net.client import Client, normal
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import ItemFailed, Opening, SourceAway, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, Opening, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, listing
 
@@ -119,7 +119,7 @@ async def test_no_notation_of_an_inside_address_is_connected_to(connected: list[
                     said[label] = "answered"
             except ItemFailed as error:
                 said[label] = error.reason
-            except SourceAway as error:
+            except SourceUnavailable as error:
                 said[label] = str(error).partition(" is ")[2]
         assert connected == [], label
     await client.close()
@@ -138,7 +138,7 @@ async def test_no_source_begins_at_an_inside_address(connected: list[str], tmp_p
         except ValueError:
             continue
         connection = kind.open(Opening(settings, None, "default", tmp_path, Policy()))
-        with pytest.raises((SourceRefused, SourceAway)):
+        with pytest.raises((SourceRefused, SourceUnavailable)):
             await listing(connection, Memory())
         await connection.close()
         assert connected == [], label
@@ -156,7 +156,7 @@ async def test_no_mail_server_is_an_inside_address(tmp_path: Any, ip: str) -> No
 async def test_an_outside_address_is_connected_to(connected: list[str]) -> None:
     client = Client(Policy())
     for url in ("http://93.184.216.34/", "http://[2606:2800:220:1:248:1893:25c8:1946]/"):
-        with pytest.raises(SourceAway):
+        with pytest.raises(SourceUnavailable):
             async with client.follow(url):
                 pass
     await client.close()

@@ -16,7 +16,7 @@ from footnote_edge.sources.kinds.git import GIT
 from footnote_edge.sources.kinds.mailbox import MAILBOX
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import ItemFailed, ItemGone, Opening, SourceAway, SourceKind, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, ItemGone, Opening, SourceKind, SourceRefused, SourceUnavailable
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import SUITE, Memory, Origin, content, listed, listing
 from support.source_servers import GitRepository, git_server, site
@@ -351,7 +351,7 @@ async def test_a_bucket_never_uses_the_deployments_own_credentials(
             Base.__init__(origin, tmp_path)
             origin.settings = {"provider": "s3", "bucket": "docs", "endpoint": server.base}
             origin.secrets = secrets
-            with pytest.raises((SourceAway, SourceRefused)):
+            with pytest.raises((SourceUnavailable, SourceRefused)):
                 await listing(BUCKET.open(origin.opening()), Memory())
         assert len(server.asked) == 2
         assert not any("DEPLOYMENT" in str(headers) or "session" in str(headers) for _, headers in server.asked)

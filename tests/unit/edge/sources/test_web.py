@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from footnote_edge.sources.kinds.web import WEB
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceAway, SourceRefused
+from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Opening, Page, SourceRefused, SourceUnavailable
 from footnote_edge.sources.reading.pages import MOST_LINKS
 from footnote_edge.sources.registry import parsed
 from footnote_edge.sources.testing import Memory, content, listing
@@ -140,7 +140,7 @@ async def test_robots_txt_is_kept_to(web: Site, tmp_path: Path) -> None:
         await pages(web, tmp_path)
     web.replies["/robots.txt"] = Reply(status=500)
     web.asked.clear()
-    with pytest.raises(SourceAway, match="robots"):
+    with pytest.raises(SourceUnavailable, match="robots"):
         await pages(web, tmp_path)
     assert web.paths() == []
 
@@ -173,7 +173,7 @@ async def test_a_busy_site_is_left_alone(web: Site, tmp_path: Path) -> None:
     web.replies["/docs/"] = Reply(raw=busy)
     assert set(await items(web, tmp_path)) == {"/docs/"}
     web.replies["/docs/"] = Reply(status=429, headers={"retry-after": "3600"})
-    with pytest.raises(SourceAway, match="asks for a pause"):
+    with pytest.raises(SourceUnavailable, match="asks for a pause"):
         await items(web, tmp_path)
 
 
@@ -253,13 +253,13 @@ async def test_a_sitemap_saves_requests(web: Site, tmp_path: Path) -> None:
 
 
 async def test_a_start_that_is_gone_is_away(web: Site, tmp_path: Path) -> None:
-    with pytest.raises(SourceAway):
+    with pytest.raises(SourceUnavailable):
         await pages(web, tmp_path)
     web.replies["/docs/"] = Reply(status=403)
     with pytest.raises(SourceRefused, match="403"):
         await pages(web, tmp_path)
     web.base = "http://127.0.0.1:9"
-    with pytest.raises((SourceAway, SourceRefused)):
+    with pytest.raises((SourceUnavailable, SourceRefused)):
         await pages(web, tmp_path)
 
 

@@ -6,8 +6,8 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1 import reasons_pb2 as pb
 from footnote_generation.verification.checker import Checker
+from footnote_generation.verification.claim_issues import ClaimIssue
 from footnote_generation.verification.claims import PlacedMarker, Sentence
-from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.explanations import explain
 from footnote_text import locales
 
@@ -27,7 +27,7 @@ PLACELESS = {
 def test_every_reason_is_one_whole_sentence_in_every_locale(
     locale: str, reason: pb.ClaimReason.ValueType, stated: str, found: str, subject: str, quote: str
 ) -> None:
-    said = explain(Doubt(reason, stated, found, subject), "notes.md, page 3", quote, locale)
+    said = explain(ClaimIssue(reason, stated, found, subject), "notes.md, page 3", quote, locale)
     assert said.endswith((".", "。"))
     assert not re.search(r"[{}\n]|“”|«\s*»|\s\s|\.\.|假可", said)
     assert len(said) < 400
@@ -37,13 +37,13 @@ def test_every_reason_is_one_whole_sentence_in_every_locale(
 
 @pytest.mark.parametrize("reason", REASONS)
 def test_locales_say_it_differently(reason: pb.ClaimReason.ValueType) -> None:
-    doubt = Doubt(reason, "45 min", "20 min", "C13")
-    said = [explain(doubt, "notes.md", "The timeout is 20 min.", locale) for locale in locales.codes()]
+    issue = ClaimIssue(reason, "45 min", "20 min", "C13")
+    said = [explain(issue, "notes.md", "The timeout is 20 min.", locale) for locale in locales.codes()]
     assert len(set(said)) == len(said)
 
 
 def test_no_doubt_needs_no_words() -> None:
-    assert explain(Doubt(), "notes.md", "Anything.", "en") == ""
+    assert explain(ClaimIssue(), "notes.md", "Anything.", "en") == ""
 
 
 SAID = {

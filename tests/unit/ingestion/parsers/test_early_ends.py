@@ -13,8 +13,8 @@ from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.document_pb2 import ReadingWarning
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.mail import EmlParser
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER
 from footnote_ingestion.parsers.office.epub import EpubParser
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER
 from footnote_ingestion.parsers.texts.html import HtmlParser
 from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
 

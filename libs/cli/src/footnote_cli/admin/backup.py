@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 
-from footnote_database import snapshots, soundness
-from footnote_database.keeping import StoredDatabase
+from footnote_database import integrity, snapshots
+from footnote_database.storage import StoredDatabase
 from footnote_kit import private
 
 from footnote_cli.admin import manifest
@@ -68,14 +68,14 @@ def _database(one: StoredDatabase, where: Places, folder: Path, made: Manifest) 
         return
     if not one.file.exists():
         if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
-            raise soundness.missing(one.file, one.name, one.witness)
+            raise integrity.missing(one.file, one.name, one.witness)
         made.left_out.append(f"the {one.name} database: there is none yet")
         return
     target = f"{DATABASES}/{one.name}.db"
-    soundness.check_log(one.file, one.name)
+    integrity.check_log(one.file, one.name)
     try:
         snapshots.copy_file(one.file, folder / target)
-        soundness.check_file(folder / target, one.name)
+        integrity.check_file(folder / target, one.name)
     except sqlite3.DatabaseError as error:
         raise CommandError(f"{one.file} cannot be copied: {error}.", "Ask `footnote admin doctor`.") from error
     made.databases[one.name] = Database(file=target, schema_version=schema_of(folder / target, one))

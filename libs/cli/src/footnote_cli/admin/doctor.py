@@ -8,7 +8,7 @@ from pathlib import Path
 from footnote_database.parts import Parts
 from footnote_kit import private
 from footnote_kit.clients import check_health, open_channel
-from footnote_store import belonging
+from footnote_store import folder_check
 
 from footnote_cli.admin import logs, machine, samples, stores
 from footnote_cli.admin.findings import Finding, broken, ok, warning
@@ -21,7 +21,7 @@ from footnote_cli.targets import STATEFUL
 async def examine(folder: Path) -> list[Finding]:
     """Return the findings for the absolute path of a data folder, dependencies first."""
     on_machine = await asyncio.to_thread(lambda: list(_machine(folder)))
-    return [*on_machine, *[finding async for finding in _kept(folder)]]
+    return [*on_machine, *[finding async for finding in _stored_data(folder)]]
 
 
 def _machine(folder: Path) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ def _machine(folder: Path) -> Iterator[Finding]:
         yield from machine.clock(folder)
 
 
-async def _kept(folder: Path) -> AsyncIterator[Finding]:
+async def _stored_data(folder: Path) -> AsyncIterator[Finding]:
     if not await asyncio.to_thread(folder.is_dir):
         return
     try:
@@ -116,7 +116,7 @@ def repair(folder: Path, found: list[Finding]) -> list[str]:
             raise CommandError("The vector engine of this folder runs.", "Stop it first.")
         aside = place / f"{STORE}.aside-{int(time.time())}"
         (place / STORE).rename(aside)
-        Parts(place, {belonging.PART.name}).begin(belonging.PART)
+        Parts(place, {folder_check.PART.name}).begin(folder_check.PART)
         done.append(f"put the store aside as {aside.name}: documents are indexed again at the next start")
     return done
 

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_database import soundness
+from footnote_database import integrity
 from footnote_database.engine import server
-from footnote_database.keeping import AppendOnly, StoredDatabase
+from footnote_database.storage import AppendOnly, StoredDatabase
 from sqlalchemy import text
 
 from footnote_cli.admin.findings import Finding, broken, ok, warning
@@ -68,7 +68,7 @@ def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:
 
 
 def _in_file(file: Path, log: AppendOnly) -> _Seen:
-    with soundness.read_only(file) as connection:
+    with integrity.read_only(file) as connection:
         found = connection.execute(_TRIGGERS["sqlite"], {"table": log.table})
         triggers = frozenset(str(name) for (name,) in found)
         rows, oldest = connection.execute(_counts(log)).fetchone()

@@ -4,9 +4,9 @@ import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_database import soundness
-from footnote_database.keeping import StoredDatabase
+from footnote_database import integrity
 from footnote_database.migrations import Migrations, Newer
+from footnote_database.storage import StoredDatabase
 from footnote_database.transactions import Database
 from footnote_kit import private
 
@@ -74,13 +74,13 @@ async def _step(one: StoredDatabase, migrations: Migrations) -> Step:
     if one.file is not None:
         if not await asyncio.to_thread(one.file.exists):
             return Step(one.name, shown, "", newest)
-        await asyncio.to_thread(soundness.check_file, one.file, one.name)
+        await asyncio.to_thread(integrity.check_file, one.file, one.name)
     database = Database(one.url, one.traits)
     try:
         async with database.read() as connection:
             before = await connection.run_sync(migrations.current)
     except Newer as error:
-        raise soundness.newer(shown, one.name, str(error)) from error
+        raise integrity.newer(shown, one.name, str(error)) from error
     finally:
         await database.close()
     return Step(one.name, shown, before, newest)

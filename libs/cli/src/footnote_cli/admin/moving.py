@@ -7,8 +7,8 @@ from pathlib import Path
 
 from footnote_database import moving
 from footnote_database.engine import server
-from footnote_database.keeping import StoredDatabase
 from footnote_database.moving import Copied, Part
+from footnote_database.storage import StoredDatabase
 from footnote_database.transactions import Database
 from footnote_kit import private
 from footnote_kit.errors import FailedPrecondition

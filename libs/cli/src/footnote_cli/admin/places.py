@@ -7,8 +7,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from footnote_database.keeping import StoredData, StoredDatabase
 from footnote_database.parts import Parts
+from footnote_database.storage import StoredData, StoredDatabase
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_store.endpoint import socket_path, socket_uri
 from footnote_store.engine import EmbeddedEngine

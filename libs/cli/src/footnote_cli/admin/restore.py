@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from footnote_database import snapshots, soundness
-from footnote_database.keeping import StoredDatabase
+from footnote_database import integrity, snapshots
+from footnote_database.storage import StoredDatabase
 from footnote_kit import private
-from footnote_store import belonging
+from footnote_store import folder_check
 from footnote_store.engine import EmbeddedEngine
 from footnote_store.transfer import PAGE, Transfer, of_line
 
@@ -45,7 +45,7 @@ async def restore(source: Path, target: Path) -> Manifest:
         if saved.spaces:
             await _rows(where, source, saved)
             if where.vectors.exists():
-                await asyncio.to_thread(where.parts.note, belonging.PART)
+                await asyncio.to_thread(where.parts.note, folder_check.PART)
         wanted.rmdir()
         folder.rename(wanted)
     except BaseException:
@@ -65,7 +65,7 @@ def check(where: Places, name: str, one: Database) -> None:
         kind = "PostgreSQL" if one.postgresql else "SQLite"
         raise usage_error(f"The {name} database of this backup is of {kind}.", "Set its address to one of that kind.")
     if one.schema_version and one.schema_version not in known(place):
-        raise soundness.newer(one.file, name, one.schema_version)
+        raise integrity.newer(one.file, name, one.schema_version)
 
 
 def known(place: StoredDatabase) -> set[str]:
@@ -89,7 +89,7 @@ def _note_parts(where: Places, made: Manifest) -> None:
         where.parts.begin(one.part)
         if one.name in made.databases:
             where.parts.note(one.part, one.file)
-    where.parts.begin(belonging.PART)
+    where.parts.begin(folder_check.PART)
 
 
 def _files(where: Places, source: Path) -> None:

@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from footnote_database import soundness
-from footnote_database.keeping import Sample
+from footnote_database import integrity
+from footnote_database.storage import Sample
 
 from footnote_cli.admin.findings import Finding, ok, warning
 from footnote_cli.admin.places import Places
@@ -27,7 +27,7 @@ def examine(where: Places) -> Iterator[Finding]:
 
 def _examine(service: str, sample: Sample, file: Path) -> Iterator[Finding]:
     check, unread, total = f"{sample.name} of {service}", 0, 0
-    with soundness.read_only(file) as connection:
+    with integrity.read_only(file) as connection:
         for row in connection.execute(f"{sample.query} LIMIT {MOST}"):
             total += 1
             try:

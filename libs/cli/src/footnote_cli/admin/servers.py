@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from footnote_database import soundness
+from footnote_database import integrity
 from footnote_database.engine import server
 from footnote_database.failures import NotReached
-from footnote_database.keeping import StoredDatabase
 from footnote_database.migrations import Newer
+from footnote_database.storage import StoredDatabase
 from footnote_kit.errors import FootnoteError
 from sqlalchemy import text
 from sqlalchemy.ext.asyncio import AsyncConnection
@@ -100,7 +100,7 @@ async def _connected(check: str, one: StoredDatabase, schema: str, connection: A
     try:
         version = await connection.run_sync(one.migrations.current)
     except Newer as error:
-        return refused(check, soundness.newer(shown.replace(": ", ":"), one.name, str(error)))
+        return refused(check, integrity.newer(shown.replace(": ", ":"), one.name, str(error)))
     if not version:
         return warning(check, f"{shown} has no tables yet", "They are made at the first start.")
     if version != (newest := one.migrations.known()[-1]):

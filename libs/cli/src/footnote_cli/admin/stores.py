@@ -5,10 +5,10 @@ import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-from footnote_database import soundness
-from footnote_database.keeping import StoredDatabase
+from footnote_database import integrity
+from footnote_database.storage import StoredDatabase
 from footnote_kit.errors import FootnoteError
-from footnote_store import belonging
+from footnote_store import folder_check
 from footnote_store.engine import engine_folder
 from footnote_store.transfer import Transfer
 
@@ -35,14 +35,14 @@ def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
     check = f"{one.name} database"
     if not file.exists():
         if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
-            return refused(check, soundness.missing(file, one.name, one.witness))
+            return refused(check, integrity.missing(file, one.name, one.witness))
         try:
             where.parts.check_file(one.part, file)
         except FootnoteError as error:
             return refused(check, error)
         return warning(check, f"{file} is not there yet", "It is made at the first start.")
     try:
-        soundness.check_file(file, one.name)
+        integrity.check_file(file, one.name)
         where.parts.check_file(one.part, file)
         version = schema_of(file, one)
     except FootnoteError as error:
@@ -50,7 +50,7 @@ def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
     except sqlite3.Error as error:
         return broken(check, f"{file} cannot be read: {error}", "Give this user the right to it, or put back a copy.")
     if version and version not in known(one):
-        return refused(check, soundness.newer(str(file), one.name, version))
+        return refused(check, integrity.newer(str(file), one.name, version))
     if one.migrations is not None and version and version != (newest := one.migrations.known()[-1]):
         return older(check, str(file), version, newest)
     return ok(check, f"{file} is whole{f', schema {version}' if version else ''}")
@@ -64,7 +64,7 @@ def files(where: Places) -> Iterator[Finding]:
             continue
         check, gone, total = f"files of {service}", 0, 0
         try:
-            with soundness.read_only(file) as connection:
+            with integrity.read_only(file) as connection:
                 for (name,) in connection.execute(stored.named):
                     total += 1
                     gone += not (stored.files / str(name)).is_file()
@@ -93,15 +93,17 @@ def engine(where: Places) -> Iterator[Finding]:
         )
     elif not where.vectors.exists():
         try:
-            where.parts.check(belonging.PART, f"store's file {where.vectors}", there=False, restore=belonging.RESTORE)
+            where.parts.check(
+                folder_check.PART, f"store's file {where.vectors}", there=False, restore=folder_check.RESTORE
+            )
         except FootnoteError as error:
             yield refused(STORE, error)
-    elif not belonging.is_of(where.vectors.parent):
-        yield refused(STORE, belonging.foreign(where.vectors.parent))
+    elif not folder_check.is_of(where.vectors.parent):
+        yield refused(STORE, folder_check.foreign(where.vectors.parent))
     elif not engine_answers(where.folder):
         # While the engine runs, no other process may even read its file.
         try:
-            with soundness.read_only(where.vectors) as connection:
+            with integrity.read_only(where.vectors) as connection:
                 whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
         except sqlite3.Error:
             whole = False
@@ -157,7 +159,7 @@ def _known_collections(where: Places) -> set[str] | None:
             if not one.file.exists():
                 return set()
             try:
-                with soundness.read_only(one.file) as connection:
+                with integrity.read_only(one.file) as connection:
                     return {str(row[0]) for row in connection.execute(stored.collections)}
             except sqlite3.Error:
                 return None

@@ -79,7 +79,7 @@ def backup(
     async def work() -> Manifest:
         return await make_backup(places(data_dir), target)
 
-    _run(_told("Backed up into", target, work(), as_json), as_json)
+    _run(_report_manifest("Backed up into", target, work(), as_json), as_json)
 
 
 @app.command()
@@ -89,7 +89,7 @@ def restore(
     as_json: JsonOption = False,
 ) -> None:
     """Restore a backup into an empty data folder, checked against its checksums."""
-    _run(_told("Restored into", data_dir, restore_backup(source, data_dir), as_json), as_json)
+    _run(_report_manifest("Restored into", data_dir, restore_backup(source, data_dir), as_json), as_json)
 
 
 @app.command()
@@ -191,7 +191,7 @@ def copy_store(
     _run(body(), as_json)
 
 
-async def _told(what: str, where: Path, work: Coroutine[Any, Any, Manifest], as_json: bool) -> None:
+async def _report_manifest(what: str, where: Path, work: Coroutine[Any, Any, Manifest], as_json: bool) -> None:
     made = await work
     if as_json:
         print_json(made.model_dump(mode="json"))

@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 from footnote.types.v1.role_pb2 import Role
 
-from footnote_cli import key_books
+from footnote_cli import key_stores
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, edge_address
 from footnote_cli.api_key import key_of_file
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.key_books import KeyBook, NewKey
+from footnote_cli.key_stores import KeyStore, NewKey
 from footnote_cli.render import tables
 from footnote_cli.session import Connection
 from footnote_cli.values import confirm, parse_duration
@@ -36,17 +36,17 @@ _ROLES = ("reader", "writer", "admin")
 
 def _book(
     context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
-) -> AbstractAsyncContextManager[KeyBook]:
+) -> AbstractAsyncContextManager[KeyStore]:
     """Return the keys to work on: of a folder given in the call, else of a key, else of the usual folder."""
     source = context.get_parameter_source("data_dir")
     if source is None or source.name != "COMMANDLINE":
         secret = api_key or key_of_file()
         if secret or address:
             connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
-            return key_books.served(connection, f"footnote keys {context.info_name}")
+            return key_stores.served(connection, f"footnote keys {context.info_name}")
     elif address:
         raise usage_error("--data-dir and --address are two places.", "Give the one that holds the keys.")
-    return key_books.offline(data_dir)
+    return key_stores.offline(data_dir)
 
 
 @app.command()

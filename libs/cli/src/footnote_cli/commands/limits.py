@@ -10,14 +10,14 @@ from typing import Annotated
 
 import typer
 
-from footnote_cli import limit_books
+from footnote_cli import limit_stores
 from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
 from footnote_cli.api_key import key_of_file
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import usage_error
-from footnote_cli.limit_books import LimitBook
+from footnote_cli.limit_stores import LimitStore
 from footnote_cli.render import tables
 from footnote_cli.session import Connection
 
@@ -31,17 +31,17 @@ TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the
 
 def _book(
     context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
-) -> AbstractAsyncContextManager[LimitBook]:
+) -> AbstractAsyncContextManager[LimitStore]:
     """Return the limits to work on: of a folder given in the call, else of a key, else of the usual folder."""
     source = context.get_parameter_source("data_dir")
     if source is None or source.name != "COMMANDLINE":
         secret = api_key or key_of_file()
         if secret or address:
             connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
-            return limit_books.served(connection, f"footnote limits {context.info_name}")
+            return limit_stores.served(connection, f"footnote limits {context.info_name}")
     elif address:
         raise usage_error("--data-dir and --address are two places.", "Give the one that holds the limits.")
-    return limit_books.offline(data_dir)
+    return limit_stores.offline(data_dir)
 
 
 @app.command("set")

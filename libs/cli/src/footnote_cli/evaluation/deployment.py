@@ -31,7 +31,7 @@ _QUERIES_IN_FLIGHT = 4
 _PAGE = 100
 _LOOK = 0.5  # seconds between checks for owed vectors
 # This measures what is found, not how fast: on a busy machine, timeouts must not change the results.
-_PATIENCE = {f"FOOTNOTE_RETRIEVAL_{name}_TIMEOUT": "50" for name in ("EMBED", "DENSE", "LEXICAL", "READ")}
+_TIMEOUTS = {f"FOOTNOTE_RETRIEVAL_{name}_TIMEOUT": "50" for name in ("EMBED", "DENSE", "LEXICAL", "READ")}
 
 
 class Bench:
@@ -162,7 +162,7 @@ async def open_bench() -> AsyncIterator[Bench]:
     """Start store, indexing and retrieval in a temporary folder, on free ports."""
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="footnote-eval-"))
-        for name, seconds in _PATIENCE.items():
+        for name, seconds in _TIMEOUTS.items():
             os.environ.setdefault(name, seconds)
         settings = KitSettings(grace_seconds=1.0, call_timeout=60.0, stream_timeout=600.0)
         supervisor = Supervisor(parse("store,indexing,retrieval"), settings, Path(folder), 0)

@@ -88,8 +88,8 @@ def _of_collections(suite: Suite) -> None:
         async with library.collection("first") as first, library.collection("second") as second:
             for names in ([second.id, "first"], ["second", first.id]):
                 found = (await target.call("ResolveCollections", collections=names)).collections
-                told = [one.name for one in found]
-                expect(told == ["second", "first"], f"'second' and 'first' are resolved as {told}")
+                names = [one.name for one in found]
+                expect(names == ["second", "first"], f"'second' and 'first' are resolved as {names}")
             seen = {one.id for one in (await target.call("ResolveCollections")).collections}
             expect(seen == {first.id, second.id}, f"of 2 collections that the caller can see {len(seen)} are resolved")
             others = (await with_scope(target, "ResolveCollections", stranger(target))).collections

@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, Self, TypeVar
 
 import grpc
 import grpc.aio
-from footnote_kit.ending import Ending
+from footnote_kit.final_status import FinalStatus
 
 from footnote.client.connection import Connection
 
@@ -45,7 +45,7 @@ async def each_off_the_loop(items: Iterable[Item]) -> AsyncIterator[Item]:
 async def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
     """Return the response of one call; raises CallError with the status that the peer gave."""
     rpc = plain(request, timeout=timeout, metadata=metadata)
-    ending = Ending(rpc)
+    ending = FinalStatus(rpc)
     try:
         return await rpc
     except CallError as error:

@@ -43,8 +43,8 @@ class LoopLag:
             self._turn += WINDOW / _PARTS
         self._parts[-1] = max(self._parts[-1], late)
         self.worst = max(self._parts)
-        for tell in self.listeners:
-            tell(self)
+        for notify in self.listeners:
+            notify(self)
         self._due = now + EVERY
         self._timer = self._loop.call_at(self._due, self._look)
 

@@ -25,7 +25,7 @@ _NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 _log = get_logger("footnote.front")
 
 
-class FrontDoor:
+class FrontProxy:
     """Relays connections from listening sockets to an inner server; `inner` is its socket's path or its port.
 
     `tls` returns the TLS context, and is called for each connection.
@@ -202,7 +202,7 @@ class FrontDoor:
 class _Arrival(asyncio.Protocol):
     """A connection that was just accepted."""
 
-    def __init__(self, door: FrontDoor) -> None:
+    def __init__(self, door: FrontProxy) -> None:
         self._door = door
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -86,7 +86,7 @@ class Egress:
         Raises FailedPrecondition(PROVIDER_NOT_ALLOWED) when they must stay on this machine. Raises PermissionDenied
         with the same reason when the operator's policy does not allow the provider or model.
         """
-        because = self._kept_here(scope, bounds)
+        because = self._must_stay_local(scope, bounds)
         if because and not use.local:
             raise _refusal(
                 FailedPrecondition,
@@ -153,7 +153,7 @@ class Egress:
             ]
         return Limits(**_least(found))
 
-    def _kept_here(self, scope: Scope, bounds: TextBounds) -> str:
+    def _must_stay_local(self, scope: Scope, bounds: TextBounds) -> str:
         """Return what requires texts to stay on this machine; "" when nothing does."""
         if any(policy.local_only for policy in self._policies):
             return "FOOTNOTE_LOCAL_ONLY"

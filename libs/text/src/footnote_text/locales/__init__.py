@@ -86,7 +86,7 @@ class Finder(_Table):
 
 
 class Signals(_Table):
-    """How a language asks: phrases in the grammar of `footnote_text.signals`, not chosen by any set of questions.
+    """How a language asks: phrases in the grammar of `footnote_text.intents`, not chosen by any set of questions.
 
     `asking` are its question words; `greetings` and `thanks` are whole messages; `orders` are instructions to a
     machine that reads rather than to a person. `contents` are the words that ask for what a file holds, whatever it is.

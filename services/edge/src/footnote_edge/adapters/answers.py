@@ -12,10 +12,10 @@ from sqlalchemy import delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.group_commit import GroupCommit
 from footnote_edge.adapters.messages import message_of, touch
 from footnote_edge.adapters.origins import note
 from footnote_edge.adapters.tables import MessageRow
-from footnote_edge.adapters.together import Together
 from footnote_edge.conversations.origins import Origin, hash_of
 from footnote_edge.conversations.ports import AlreadyStored
 
@@ -23,7 +23,7 @@ _TABLE: Any = MessageRow.__table__  # the table instead of the ORM class, which 
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _NewAnswer:
     """An answer to store: its row and its origins."""
 
     row: dict[str, Any]
@@ -35,7 +35,7 @@ class AnswerTable:
 
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
-        self._kept: Together[_Kept] = Together(self._store)
+        self._commits: GroupCommit[_NewAnswer] = GroupCommit(self._store)
 
     async def add(self, scope: Scope, answer: ConversationMessage, origins: set[Origin]) -> None:
         """Store a standalone answer with its origins; raises AlreadyStored."""
@@ -50,11 +50,11 @@ class AnswerTable:
             "create_time": answer.create_time.ToDatetime(UTC),
         }
         try:
-            await self._kept.add(_Kept(row, origins))
+            await self._commits.add(_NewAnswer(row, origins))
         except IntegrityError as error:
             raise AlreadyStored from error
 
-    async def _store(self, answers: Sequence["_Kept"]) -> None:
+    async def _store(self, answers: Sequence["_NewAnswer"]) -> None:
         """Write answers, all of them or none, with one statement per table."""
         async with self._sessions.begin() as session:
             await (await session.connection()).execute(insert(_TABLE), [one.row for one in answers])

@@ -14,7 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.audit_table import AuditEventRow
 from footnote_edge.adapters.database import Database
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.ports import ALL_TENANTS, Filters
 
 BATCH = 1000
@@ -78,7 +78,7 @@ class Journal:
     ) -> None:
         """Append an event to a transaction."""
         event = Event(
-            Principal(tenant_id), Way(AUDIT_DOOR_COMMAND), action, resource, changed_fields=tuple(changed_fields)
+            Principal(tenant_id), CallOrigin(AUDIT_DOOR_COMMAND), action, resource, changed_fields=tuple(changed_fields)
         )
         await self._events.append_within(session, [event])
 
@@ -112,8 +112,8 @@ def _row(event: Event) -> dict[str, Any]:
         "user_id": event.who.user_id,
         "authentication": event.who.authentication,
         "key_id": event.who.key_id,
-        "door": event.way.door,
-        "address": event.way.address,
+        "door": event.call_origin.door,
+        "address": event.call_origin.address,
         "action": event.action,
         "resource": event.resource,
         "changed_fields": json.dumps(event.changed_fields),
@@ -134,7 +134,7 @@ def _event(row: AuditEventRow) -> Event:
     door: AuditDoor.ValueType = row.door  # type: ignore[assignment]
     return Event(
         who=Principal(row.tenant_id, row.user_id, authentication, row.key_id),
-        way=Way(door, row.address),
+        call_origin=CallOrigin(door, row.address),
         action=row.action,
         resource=row.resource,
         status=row.status,

@@ -88,7 +88,7 @@ class ConversationTable:
         async with self._sessions.begin() as session:
             return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
 
-    async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
+    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
         """Give an untitled conversation a title."""
         chosen = (*mine(scope, conversation_id), ConversationRow.title == "")
         async with self._sessions.begin() as session:
@@ -100,13 +100,13 @@ class ConversationTable:
         async with self._sessions.begin() as session:
             return bool((await session.execute(statement)).rowcount)  # type: ignore[attr-defined]
 
-    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+    async def restrict_to_local(self, scope: Scope, conversation_id: str) -> None:
         """Mark the conversation, permanently, as holding texts that must stay on this machine."""
         statement = update(ConversationRow).where(*mine(scope, conversation_id)).values(local_only=True)
         async with self._sessions.begin() as session:
             await session.execute(statement)
 
-    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+    async def local_only_among(self, conversation_ids: Collection[str]) -> set[str]:
         """Return those conversations that hold texts that must stay on this machine."""
         query = select(ConversationRow.id).where(
             ConversationRow.id.in_(conversation_ids), ConversationRow.local_only.is_(True)

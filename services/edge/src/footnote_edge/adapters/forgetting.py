@@ -122,12 +122,12 @@ async def _unlink(session: AsyncSession, message_id: str, named: ColumnElement[b
 
 
 async def _take_out(session: AsyncSession, row: MessageRow, ids: frozenset[str]) -> bool:
-    """Remove documents from an answer, and its topic from its conversation; tell whether it was unchanged."""
+    """Remove documents from an answer, and its topic from its conversation; return whether it was unchanged."""
     message = without(message_of_row(row), ids)
     as_read = update(MessageRow).where(MessageRow.id == row.id, MessageRow.payload == row.payload)
     values = {"payload": message.SerializeToString(), "payload_version": VERSION, "text": "", "folded": "", "topic": ""}
-    told = as_read.values(**values).execution_options(synchronize_session=False)
-    if not (await session.execute(told)).rowcount:  # type: ignore[attr-defined]
+    statement = as_read.values(**values).execution_options(synchronize_session=False)
+    if not (await session.execute(statement)).rowcount:  # type: ignore[attr-defined]
         return False
     if row.topic:
         of_it = (ConversationRow.id == row.conversation_id, ConversationRow.topic == row.topic)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from dbos import DBOS
-from footnote_database import soundness
-from footnote_database.keeping import Library
+from footnote_database import integrity
 from footnote_database.parts import Part, Parts
 from footnote_database.sqlite import ForgettingConnection, file_of, write_ahead
+from footnote_database.storage import Library
 from footnote_database.transactions import START_WAIT_SECONDS
 from sqlalchemy import make_url
 from sqlalchemy.exc import DBAPIError
@@ -37,7 +37,7 @@ LEDGER = Library(schema="dbos", version_table="dbos_migrations", migrate=migrate
 class JobLedger:
     """Prepares the database at a URL for dbos, which opens it."""
 
-    patience = START_WAIT_SECONDS
+    wait_seconds = START_WAIT_SECONDS
     """Seconds for which a start waits for a database server."""
     failures: tuple[type[Exception], ...] = (DBAPIError,)
     """Errors of the driver, which does not say whether they are transient."""
@@ -73,7 +73,7 @@ class JobLedger:
         if (file := file_of(self.url)) is None:
             return
         accepted = self._parts is not None and self._parts.accepts(PART)
-        soundness.check_file(file, PART.name, accepted=accepted)
+        integrity.check_file(file, PART.name, accepted=accepted)
         if self._parts is not None:
             self._parts.check_file(PART, file)
         write_ahead(file)

@@ -64,8 +64,8 @@ class RegenerationTable:
         Aborted if the messages to replace have changed, AlreadyStored if this very answer exists already.
         """
         async with storing(self._sessions) as session:
-            kept_here = {"local_only": True} if local_only else {}
-            now = await touch(session, scope, turn.conversation_id, **kept_here)
+            local_only_among = {"local_only": True} if local_only else {}
+            now = await touch(session, scope, turn.conversation_id, **local_only_among)
             if await session.scalar(select(exists().where(MessageRow.id == answer.id))):
                 raise AlreadyStored
             row = await session.scalar(select(MessageRow).where(MessageRow.id == turn.question_id))

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.types.v1.collection_pb2 import Collection
-from footnote_database.keeping import Sample
+from footnote_database.storage import Sample
 from google.protobuf.message import DecodeError, Message
 from google.rpc.status_pb2 import Status
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from footnote.edge.v1 import system_pb2 as pb
-from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.handler_context import Call
 from google.protobuf.duration_pb2 import Duration
 
 from footnote_edge.api.common import caller

@@ -27,8 +27,8 @@ from footnote.edge.v1.answers_pb2 import (
     SearchResponse,
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, sequence
 from footnote_kit.telemetry import current_trace_id
 

@@ -1,7 +1,7 @@
 """The audit log."""
 
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest, ListAuditEventsResponse
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, long_sequence
 
 from footnote_edge.api.parts import Parts

@@ -9,7 +9,7 @@ from footnote.edge.v1.documents_pb2 import (
     QueryChunksResponse,
 )
 from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts

@@ -11,7 +11,7 @@ from footnote.edge.v1.collections_pb2 import (
     UpdateCollectionResponse,
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts

@@ -23,8 +23,8 @@ from footnote.edge.v1.conversations_pb2 import (
     UpdateConversationResponse,
 )
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
-from footnote_kit.call import Call
 from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, moment, sequence, text
 
 from footnote_edge.api.answer_parts import sent, trim

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1 import documents_pb2 as pb
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import bytes_of, caller, first_of
 from footnote_edge.api.parts import Parts
@@ -50,8 +50,8 @@ class DocumentsApi:
         scope = caller()
         collection = await self.parts.catalog.get(scope, request.collection)
         events = self.parts.watch.collection(scope, collection.id, request.until_idle, request.resume_token)
-        async with aclosing(events) as told:
-            async for event in told:
+        async with aclosing(events) as responses:
+            async for event in responses:
                 yield event
 
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:

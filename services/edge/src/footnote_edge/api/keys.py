@@ -9,7 +9,7 @@ from footnote.edge.v1.keys_pb2 import (
     RevokeKeyRequest,
     RevokeKeyResponse,
 )
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts

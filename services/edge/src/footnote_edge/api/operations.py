@@ -6,7 +6,7 @@ from contextlib import aclosing
 from footnote.edge.v1 import operations_pb2 as pb
 from footnote.edge.v1.collections_pb2 import DeleteCollectionRequest, DeleteCollectionResponse
 from footnote.edge.v1.documents_pb2 import ReindexDocumentsRequest, ReindexDocumentsResponse
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
 from footnote_edge.api.parts import Parts

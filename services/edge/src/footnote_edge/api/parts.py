@@ -9,7 +9,7 @@ from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
-from footnote_edge.conversations.feedback import FeedbackBook
+from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.deleting import Deleting
@@ -30,7 +30,7 @@ from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
 from footnote_edge.system.traces import Traces
-from footnote_edge.system.usage import UsageDesk
+from footnote_edge.system.usage import UsageReports
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +54,12 @@ class Parts:
     conversations: Conversations
     answers: Answers
     request_ids: RequestIds
-    feedback: FeedbackBook
+    feedback: FeedbackRecords
     providers: Providers
     keys: KeyAdmin
     health: Health
     traces: Traces
-    usage: UsageDesk
+    usage: UsageReports
     activity: Counted
     operators: Operators
     audit: Recorder

@@ -17,7 +17,7 @@ from footnote.edge.v1.system_pb2 import (
     GetTraceRequest,
     GetTraceResponse,
 )
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 from footnote_kit.timings import duration
 
 from footnote_edge.api.common import caller

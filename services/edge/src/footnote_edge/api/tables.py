@@ -2,7 +2,7 @@
 
 from footnote.edge.v1 import tables_pb2 as pb
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, sequence
 
 from footnote_edge.api.common import caller

@@ -2,7 +2,7 @@
 
 from footnote.edge.v1 import system_pb2 as pb
 from footnote_kit.access import role_of
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page
 
 from footnote_edge.api.common import caller

@@ -12,7 +12,7 @@ from footnote.edge.v1.vectors_pb2 import (
 )
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote_kit.access import Access
-from footnote_kit.call import Call
+from footnote_kit.handler_context import Call
 from footnote_kit.origins import refuse_reserved
 
 from footnote_edge.api.common import caller

@@ -65,7 +65,7 @@ async def _readable(question: Question, settings: QuestionSettings, found: Searc
         return Remembered(found, bounds)
     conversations = question.tools.conversations
     if not bounds.local_only:
-        kept = await conversations.kept_here({one.conversation_id for one in found.source_messages})
+        kept = await conversations.local_only_among({one.conversation_id for one in found.source_messages})
         found = without(
             found, [one.message_id for one in found.source_messages if one.conversation_id in kept], _KEPT_HERE
         )

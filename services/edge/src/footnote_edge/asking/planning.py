@@ -120,8 +120,8 @@ async def with_rewriting(question: Question, draft: Draft, search_began: float) 
     if draft.rewriting is None:
         return draft
     now = time.perf_counter()
-    patience = max(0.0, min(search_began + _REWRITING_MOST - now, _REWRITING_AFTER))
-    done, _ = await asyncio.wait([draft.rewriting], timeout=patience)
+    timeout = max(0.0, min(search_began + _REWRITING_MOST - now, _REWRITING_AFTER))
+    done, _ = await asyncio.wait([draft.rewriting], timeout=timeout)
     if not done:
         draft.rewriting.cancel()
         return draft

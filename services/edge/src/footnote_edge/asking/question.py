@@ -18,7 +18,7 @@ from footnote.types.v1.answer_pb2 import PIPELINE_STAGE_EDGE, Usage
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
 from footnote_providers.egress.egress import Egress
 
-from footnote_edge.asking.entitled import Entitled
+from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.manifests import Record
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.thread import Thread
@@ -57,7 +57,7 @@ class Tools:
     settings: Settings
     egress: Egress
     activity: Counted
-    entitled: Entitled
+    access_check: AnswerAccess
 
 
 @dataclass(frozen=True, slots=True)

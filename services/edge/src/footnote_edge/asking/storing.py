@@ -27,9 +27,9 @@ from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import QuestionTimings
 from footnote_edge.collections.bounds import UNKNOWN
 from footnote_edge.conversations.ports import AlreadyStored
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 
-STORE_PATIENCE, _LONGEST_PAUSE = 5.0, 1.0
+STORE_WAIT_SECONDS, _LONGEST_PAUSE = 5.0, 1.0
 """Retry a failed store for this many seconds, and pause at most this many between tries."""
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ async def store_question(
         pass  # the error fails the question elsewhere; the user's message is stored all the same
     else:
         if _stays(bounds) and not conversation.local_only:
-            await conversations.keep_here(question.scope, conversation.id)
+            await conversations.restrict_to_local(question.scope, conversation.id)
     await conversations.messages.add_question(question.scope, conversation.id, question.id, question.request)
 
 
@@ -147,7 +147,7 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
         completed.conversation_id = changed = regeneration.conversation_id
         regenerations, asked = tools.conversations.regenerations, (completed.question_id, question.request)
         stays = _stays((await draft.settings).bounds)
-        gone = await _patiently(
+        gone = await _until_available(
             lambda: regenerations.replace(scope, regeneration, asked, message, topic, origins, local_only=stays)
         )
         tools.jobs.remember(scope, changed, message.id)
@@ -155,10 +155,10 @@ async def _write(question: Question, draft: Draft, completed: AskCompleted, mess
     elif conversation is not None:
         completed.conversation_id = extended = conversation.id
         messages = tools.conversations.messages
-        await _patiently(lambda: messages.add_answer(scope, extended, message, topic, origins))
+        await _until_available(lambda: messages.add_answer(scope, extended, message, topic, origins))
         tools.jobs.remember(scope, extended, message.id)
     else:
-        await _patiently(lambda: tools.answers.keep(scope, message, origins))
+        await _until_available(lambda: tools.answers.keep(scope, message, origins))
 
 
 async def _check_again(question: Question, draft: Draft) -> None:
@@ -171,11 +171,11 @@ async def _check_again(question: Question, draft: Draft) -> None:
         raise
 
 
-async def _patiently(operation: Callable[[], Awaitable[T]]) -> T:
+async def _until_available(operation: Callable[[], Awaitable[T]]) -> T:
     """Retry briefly while the database is away: the caller has the words, and would lose the rest."""
 
     def enough(error: FootnoteError, waited: float) -> None:
-        if waited > STORE_PATIENCE:
+        if waited > STORE_WAIT_SECONDS:
             raise error
 
     return await until_available(operation, _LONGEST_PAUSE, give_up=enough)

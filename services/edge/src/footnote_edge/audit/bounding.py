@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from footnote_kit.telemetry import counter
 
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 
 WINDOW_SECONDS = 300.0
 SINGLE = 10
@@ -23,7 +23,7 @@ KINDS_IN_ALL = 128
 TENANTS = 64
 """Pairs of tenant and status with a shared count; further attempts are counted without a tenant."""
 
-Kind = tuple[Principal, Way, str, str, str, str]
+Kind = tuple[Principal, CallOrigin, str, str, str, str]
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class Bounding:
 
     def _count(self, event: Event) -> None:
         tenant = event.who.tenant_id
-        kind = (event.who, event.way, event.action, event.kind, event.status, event.reason)
+        kind = (event.who, event.call_origin, event.action, event.kind, event.status, event.reason)
         if (tally := self._kinds.get(kind)) is not None:
             tally.add(event)
         elif self._kinds_of[tenant] < KINDS and len(self._kinds) < KINDS_IN_ALL:
@@ -100,5 +100,5 @@ class Bounding:
         if (tally := self._mixed.get(key)) is not None:
             tally.add(event)
             return
-        first = Event(Principal(key[0]), Way(), "", status=key[1], mixed=True, time_ms=event.time_ms)
+        first = Event(Principal(key[0]), CallOrigin(), "", status=key[1], mixed=True, time_ms=event.time_ms)
         self._mixed[key] = _Tally(first, event.time_ms)

@@ -18,7 +18,7 @@ _REFUSED = frozenset({"UNAUTHENTICATED", "PERMISSION_DENIED"})
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class CallOrigin:
     """The origin of an attempt: the interface and the peer's address, "" if unknown."""
 
     door: AuditDoor.ValueType = AuditDoor.AUDIT_DOOR_UNSPECIFIED
@@ -40,7 +40,7 @@ class Event:
     """One attempt, or `count` of them; times in milliseconds since 1970. See AuditEvent in audit.proto."""
 
     who: Principal
-    way: Way
+    call_origin: CallOrigin
     action: str
     resource: str = ""
     status: str = OK

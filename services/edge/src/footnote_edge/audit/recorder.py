@@ -132,7 +132,7 @@ def _words(event: Event) -> dict[str, object]:
         "tenant": event.who.tenant_id,
         "user": event.who.user_id,
         "key_id": event.who.key_id,
-        "address": event.way.address,
+        "address": event.call_origin.address,
         "action": event.action,
         "resource": event.resource,
         "status": event.status,

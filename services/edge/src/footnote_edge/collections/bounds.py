@@ -46,7 +46,7 @@ class Bounds:
         self._indexing = stages.indexing
         self._timeout = timeout
         self._last: LRUCache[_Key, TextBounds] = LRUCache(_MOST_KEPT)
-        self._told: EpochCache[_Key, _Found] = EpochCache(
+        self._cache: EpochCache[_Key, _Found] = EpochCache(
             epochs, _MOST_KEPT, most_parts=_MOST_COLLECTIONS, parts=lambda found: len(found[0])
         )
 
@@ -56,11 +56,11 @@ class Bounds:
         Raises NotFound for a collection that the caller may not see.
         """
         key = _key(scope, names)
-        if (told := self._told.get(key)) is not None:
-            return told
+        if (known := self._cache.get(key)) is not None:
+            return known
         epoch, found = await self._ask(scope, names)
         bounds = together(map(of_collection, found))
-        self._told.keep(key, epoch, (found, bounds))
+        self._cache.keep(key, epoch, (found, bounds))
         self._last[key] = bounds
         return found, bounds
 

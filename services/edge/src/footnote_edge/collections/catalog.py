@@ -62,7 +62,7 @@ class Catalog:
         self._known = known
         self._request_ids = request_ids
         self._timeout = timeout
-        self._told: EpochCache[tuple[bytes, str], Collection] = EpochCache(epochs, _MOST_NOTED)
+        self._cache: EpochCache[tuple[bytes, str], Collection] = EpochCache(epochs, _MOST_NOTED)
         """Indexing's collections in its current epoch, by caller and name; without counts."""
         self._noted: dict[tuple[str, str, str], Collection] = {}
 
@@ -88,12 +88,12 @@ class Catalog:
     async def _uncounted(self, scope: Scope, name: str) -> Collection:
         """Return a collection from the cache if no collection has changed since it was fetched."""
         key = (scope.SerializeToString(deterministic=True), name)
-        if (told := self._told.get(key)) is not None:
-            return told
+        if (known := self._cache.get(key)) is not None:
+            return known
         request = indexing.GetCollectionRequest(scope=scope, collection=name, without_counts=True)
         response, epochs = await received(self._indexing.GetCollection(request, timeout=self._timeout))
         asked: Collection = response.collection
-        self._told.keep(key, epochs.collections, asked)
+        self._cache.keep(key, epochs.collections, asked)
         return asked
 
     async def described(self, scope: Scope, name: str) -> Collection:

@@ -50,7 +50,7 @@ class CollectionNames:
     def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
         self._ask = ask
         self._clock = clock
-        self._kept: LRUCache[tuple[str, str], tuple[float, str]] = LRUCache(MOST_KEPT)
+        self._cache: LRUCache[tuple[str, str], tuple[float, str]] = LRUCache(MOST_KEPT)
         self._forgotten: LRUCache[str, float] = LRUCache(MOST_KEPT)
         self._silent = Breaker(1, PAUSE_SECONDS, clock)
 
@@ -65,7 +65,7 @@ class CollectionNames:
         known: dict[str, str] = {}
         old: list[str] = []
         for one in dict.fromkeys(ids):
-            asked, name = self._kept.get((tenant, one), (_NEVER, ""))
+            asked, name = self._cache.get((tenant, one), (_NEVER, ""))
             if name:
                 known[one] = name
             if now - asked >= FRESH_SECONDS or asked <= since:
@@ -84,7 +84,7 @@ class CollectionNames:
         for one in old:
             if one in found:
                 known[one] = found[one]
-                self._kept[tenant, one] = (now, found[one])
+                self._cache[tenant, one] = (now, found[one])
         return known
 
     def forget(self, tenant_id: str) -> None:

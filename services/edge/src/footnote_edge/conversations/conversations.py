@@ -98,22 +98,22 @@ class Conversations:
             raise conversation_missing(conversation_id) if not etag else _conflict()
         return await self.get(scope, conversation_id)
 
-    async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
+    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
         """Give an untitled conversation a title; a person's own title stays."""
-        await self._stored.entitle(scope, conversation_id, _checked_title(title))
+        await self._stored.set_title(scope, conversation_id, _checked_title(title))
 
     async def delete(self, scope: Scope, conversation: Conversation, etag: str = "") -> None:
         """Delete a conversation with its messages and their feedback; raises Aborted if its etag differs."""
         if not await self._stored.delete(scope, conversation, unchanged=bool(etag)):
             raise conversation_missing(conversation.id) if not etag else _conflict()
 
-    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+    async def restrict_to_local(self, scope: Scope, conversation_id: str) -> None:
         """Mark the conversation, permanently, as holding texts that must stay on this machine."""
-        await self._stored.keep_here(scope, conversation_id)
+        await self._stored.restrict_to_local(scope, conversation_id)
 
-    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+    async def local_only_among(self, conversation_ids: Collection[str]) -> set[str]:
         """Return those conversations that hold texts that must stay on this machine."""
-        return await self._stored.kept_here(conversation_ids)
+        return await self._stored.local_only_among(conversation_ids)
 
     async def first_question(self, conversation_id: str) -> str | None:
         """Return the first question of an untitled conversation; None if it has a title or is deleted."""

@@ -19,7 +19,7 @@ MAX_COMMENT = 4000
 _log = get_logger(__name__)
 
 
-class FeedbackBook:
+class FeedbackRecords:
     """Records verdicts; one per user, answer and citation: a new one replaces the old."""
 
     def __init__(self, stored: StoredFeedback, answers: Answers) -> None:

@@ -81,16 +81,16 @@ class StoredConversations(Protocol):
     async def change(self, scope: Scope, seen: Conversation, values: Mapping[str, str], *, unchanged: bool) -> bool:
         """Change a conversation, if it is still as `seen` where `unchanged` is set; return whether it was changed."""
 
-    async def entitle(self, scope: Scope, conversation_id: str, title: str) -> None:
+    async def set_title(self, scope: Scope, conversation_id: str, title: str) -> None:
         """Give an untitled conversation a title."""
 
     async def delete(self, scope: Scope, seen: Conversation, *, unchanged: bool) -> bool:
         """Delete a conversation with its messages and their feedback, under the same condition as `change`."""
 
-    async def keep_here(self, scope: Scope, conversation_id: str) -> None:
+    async def restrict_to_local(self, scope: Scope, conversation_id: str) -> None:
         """Mark the conversation, permanently, as holding texts that must stay on this machine."""
 
-    async def kept_here(self, conversation_ids: Collection[str]) -> set[str]:
+    async def local_only_among(self, conversation_ids: Collection[str]) -> set[str]:
         """Return those conversations that are marked so."""
 
     async def first_question(self, conversation_id: str) -> str | None:

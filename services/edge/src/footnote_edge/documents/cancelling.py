@@ -13,7 +13,7 @@ from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 from footnote_edge.documents.documents import Documents
-from footnote_edge.jobs.giving_up import Searched, give_up
+from footnote_edge.jobs.giving_up_revisions import Searched, give_up
 from footnote_edge.jobs.interrupting import Interruptions, cancelled
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
@@ -54,7 +54,7 @@ class Cancelling:
             if moved.failure.reason != FAILURE_REASON_CANCELLED:
                 raise
         self._interruptions.look(document_id)
-        self._bus.told(moved)
+        self._bus.deliver(moved)
         _log.info("document_cancelled", document_id=document_id, revision=document.revision)
         return moved
 

@@ -112,7 +112,7 @@ class Documents:
         if response.merged or (response.duplicate and labelled):
             # Also if nothing was added: the first response, and with it the update of the chunks, may have been lost.
             response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
-        self._bus.told(response.document)
+        self._bus.deliver(response.document)
         return response
 
     async def replace(
@@ -141,7 +141,7 @@ class Documents:
             # For a repeated request id the response has the current state, and the job may be old.
             if response.document.state == DOCUMENT_STATE_UPLOADED:
                 await self._jobs.process(response.document)
-            self._bus.told(response.document)
+            self._bus.deliver(response.document)
         return response.document, response.unchanged
 
     async def get(self, scope: Scope, document_id: str, needs: Access = Access.READ) -> Document:

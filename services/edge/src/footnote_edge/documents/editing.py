@@ -46,7 +46,7 @@ class Editing:
         )
         changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
         aligned = await align(self._stages, scope, changed, self._timeout)
-        self._bus.told(aligned)
+        self._bus.deliver(aligned)
         return aligned
 
 

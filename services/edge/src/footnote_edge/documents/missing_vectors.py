@@ -8,7 +8,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotOffered
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.polls import SharedLooks
+from footnote_edge.documents.shared_polling import SharedPolls
 from footnote_edge.ports import Stages
 
 
@@ -21,7 +21,7 @@ class MissingVectors:
     def __init__(self, stages: Stages, fresh: float, timeout: float) -> None:
         self._upkeep = stages.indexing_upkeep
         self._timeout = timeout
-        self._looks: SharedLooks[Mapping[str, int]] = SharedLooks(fresh, time.monotonic)
+        self._looks: SharedPolls[Mapping[str, int]] = SharedPolls(fresh, time.monotonic)
 
     async def of(
         self, scope: Scope, collection_id: str, document_id: str = "", since: float = 0.0

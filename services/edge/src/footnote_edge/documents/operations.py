@@ -26,7 +26,7 @@ from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.ports import Item, OperationBook, Outcome, StoredOperation, new_operation
+from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.reindexing import item_of
 from footnote_edge.settings import Settings
@@ -46,7 +46,7 @@ class Operations:
 
     def __init__(
         self,
-        book: OperationBook,
+        book: OperationStore,
         jobs: Jobs,
         catalog: Catalog,
         documents: Documents,

@@ -16,7 +16,7 @@ from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 

@@ -28,8 +28,8 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.adaptive_polling import AdaptivePolling, PollTimer
 from footnote_edge.documents.documents import Documents, is_final
 from footnote_edge.documents.missing_vectors import MissingVectors
-from footnote_edge.documents.polls import SharedLooks
 from footnote_edge.documents.public import document_of
+from footnote_edge.documents.shared_polling import SharedPolls
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 
@@ -74,8 +74,8 @@ class Watch:
         self._poll = poll_seconds
         self._lifetime = lifetime
         fresh = poll_seconds / 2
-        self._single: SharedLooks[Document] = SharedLooks(fresh, time.monotonic)
-        self._changed: SharedLooks[Changes] = SharedLooks(fresh, time.monotonic)
+        self._single: SharedPolls[Document] = SharedPolls(fresh, time.monotonic)
+        self._changed: SharedPolls[Changes] = SharedPolls(fresh, time.monotonic)
 
     async def document(
         self, scope: Scope, document_id: str, until_vectors: bool = False
@@ -127,30 +127,30 @@ class Watch:
         since: int | None = None
         if resume_token:
             (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
-        teller = _Teller(self._bus)
-        await self._count(scope, collection_id, teller)
+        events = _Events(self._bus)
+        await self._count(scope, collection_id, events)
         due = self._polling.begin()
         with self._bus.watching(collection_id) as watcher:
-            told = 0
+            reported = 0
             async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
-                teller.collection = await self._names.one(scope, collection_id)
-                for event in teller.tell(part):
-                    told += event.WhichOneof("event") == "changed"
+                events.collection = await self._names.one(scope, collection_id)
+                for event in events.of(part):
+                    reported += event.WhichOneof("event") == "changed"
                     yield event
                 since = part.until
             if resume_token:
                 # Documents in progress before the break and unchanged since are not among the changes.
                 waiting = await self._documents.at_work(scope, collection_id)
-                for event in teller.tell(Changes(documents=waiting)):
-                    told += 1
+                for event in events.of(Changes(documents=waiting)):
+                    reported += 1
                     yield event
             assert since is not None
-            done = pb.SnapshotDone(documents=told, end_time=_in(end - time.monotonic()))
+            done = pb.SnapshotDone(documents=reported, end_time=_in(end - time.monotonic()))
             yield pb.WatchDocumentsResponse(snapshot_done=done, resume_token=position_token(scope, bound, (since,)))
             reason = pb.WATCH_END_REASON_LIFETIME
             looked_for_idle = False
             while time.monotonic() < end:
-                if until_idle and not teller.at_work:
+                if until_idle and not events.at_work:
                     if looked_for_idle:
                         reason = pb.WATCH_END_REASON_IDLE
                         break
@@ -160,12 +160,12 @@ class Watch:
                     looked_for_idle = False
                     await self._next(watcher, end)
                 changes = await self._look(scope, collection_id, since, watcher, due)
-                if teller.lacking and time.monotonic() - teller.counted >= self._poll / 2:
-                    await self._count(scope, collection_id, teller, watcher.news_at)
+                if events.lacking and time.monotonic() - events.counted >= self._poll / 2:
+                    await self._count(scope, collection_id, events, watcher.news_at)
                 since = changes.until
                 token = position_token(scope, bound, (since,))
-                teller.collection = await self._names.one(scope, collection_id)
-                for event in teller.tell(changes):
+                events.collection = await self._names.one(scope, collection_id)
+                for event in events.of(changes):
                     event.resume_token = token
                     yield event
             yield pb.WatchDocumentsResponse(
@@ -175,9 +175,9 @@ class Watch:
     async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: PollTimer) -> Changes:
         """Return local news, or all changes if a poll is due."""
         await self._may_read(scope, collection_id)
-        told = watcher.told()
+        delivered = watcher.delivered()
         if not due.look(watcher.moved_at):
-            return Changes(documents=told, until=since)
+            return Changes(documents=delivered, until=since)
         begin = since - since % SHARED_MICROS
         return await self._changed.get(
             (scope.tenant_id, collection_id, begin),
@@ -195,7 +195,8 @@ class Watch:
             return await self._documents.get(scope, document_id)
 
         # Two simultaneous changes may arrive in the other order.
-        news = [one for one in watcher.told() if one.update_time.ToNanoseconds() >= known.update_time.ToNanoseconds()]
+        oldest = known.update_time.ToNanoseconds()
+        news = [one for one in watcher.delivered() if one.update_time.ToNanoseconds() >= oldest]
         document = news[-1] if news else known
         if due.look(watcher.moved_at, self._bus.latest(document_id) is not None):
             document = await self._single.get((scope.tenant_id, document_id), watcher.news_at, look)
@@ -208,13 +209,13 @@ class Watch:
         rest = end - time.monotonic()
         await watcher.pause(min(pause, max(rest, 0.0)), min(max(self._poll - pause, 0.0), max(rest - pause, 0.0)))
 
-    async def _count(self, scope: Scope, collection_id: str, teller: "_Teller", since: float = 0.0) -> None:
+    async def _count(self, scope: Scope, collection_id: str, events: "_Events", since: float = 0.0) -> None:
         """Count the vectors that documents lack; the latest count stands while indexing is away."""
         try:
-            teller.missing = await self._missing.of(scope, collection_id, since=since)
+            events.missing = await self._missing.of(scope, collection_id, since=since)
         except FootnoteError as error:
             _log.info("missing_vectors_not_counted", collection_id=collection_id, reason=error.reason)
-        teller.counted = time.monotonic()
+        events.counted = time.monotonic()
 
     async def _missing_of(self, scope: Scope, document: Document, since: float, last: int, *, known: bool) -> int:
         """Return how many vectors a searched document lacks.
@@ -233,7 +234,7 @@ class Watch:
         return found.get(document.id, 0)
 
 
-class _Teller:
+class _Events:
     """Turns changes into events without repetition; remembers only as much as the latest changes could repeat."""
 
     def __init__(self, bus: ProgressBus) -> None:
@@ -251,7 +252,7 @@ class _Teller:
         self.collection = ""
         """Name of the documents' collection."""
 
-    def tell(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
+    def of(self, changes: Changes) -> list[pb.WatchDocumentsResponse]:
         """Return events for changes, and for progress of unfinished documents, that were not reported yet."""
         events = []
         named = {document.id for document in changes.documents}

@@ -9,15 +9,15 @@ from footnote.edge.v1.system_pb2 import AUTHENTICATION_KEY, AUTHENTICATION_NONE,
 from footnote_kit import context as call_context
 from footnote_kit import status
 from footnote_kit.errors import PermissionDenied, Unauthenticated
-from footnote_kit.strangers import REQUEST_ID, REQUEST_ID_KEY
+from footnote_kit.refused_calls import REQUEST_ID, REQUEST_ID_KEY
 from google.protobuf.message import Message
 from opentelemetry import trace
 
 from footnote_edge.audit import resources
+from footnote_edge.audit.call_origins import CallOrigins
 from footnote_edge.audit.coverage import AUDITED
-from footnote_edge.audit.events import Event, Principal, Way
+from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.recorder import Recorder
-from footnote_edge.audit.ways import Ways
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.principals import Identity, Proof
 
@@ -35,26 +35,28 @@ _TRACE_PARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}
 class Auditor:
     """Wraps handlers, and records calls that were refused before a handler."""
 
-    def __init__(self, recorder: Recorder, ways: Ways) -> None:
+    def __init__(self, recorder: Recorder, call_origins: CallOrigins) -> None:
         self._recorder = recorder
-        self.ways = ways
+        self.call_origins = call_origins
 
     def unary(self, name: str, handler: Any) -> Any:
         """Return a unary handler that is audited as `coverage` declares."""
         audited = name in AUDITED
 
         async def call(request: Any, context: Any) -> Any:
-            way = self._way(context)
+            call_origin = self._origin_of(context)
             if audited:
                 self._recorder.ready()
             first = None if isinstance(request, Message) else _First(request)
             try:
                 response = await handler(request if first is None else first, context)
             except BaseException as error:
-                self._failed(name, way, request if first is None else first.seen, error)
+                self._failed(name, call_origin, request if first is None else first.seen, error)
                 raise
             if audited:
-                await self._recorder.record(self._done(name, way, request if first is None else first.seen, response))
+                await self._recorder.record(
+                    self._done(name, call_origin, request if first is None else first.seen, response)
+                )
             return response
 
         return call
@@ -64,7 +66,7 @@ class Auditor:
         audited = name in AUDITED
 
         async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-            way = self._way(context)
+            call_origin = self._origin_of(context)
             if audited:
                 self._recorder.ready()
             begun = False
@@ -72,24 +74,31 @@ class Auditor:
                 async with aclosing(handler(request, context)) as responses:
                     async for response in responses:
                         if audited and not begun:
-                            await self._recorder.record(self._done(name, way, request, response))
+                            await self._recorder.record(self._done(name, call_origin, request, response))
                         begun = True
                         yield response
             except GeneratorExit:
                 raise
             except BaseException as error:
                 if not (audited and begun):
-                    self._failed(name, way, request, error)
+                    self._failed(name, call_origin, request, error)
                 raise
 
         return call
 
     def refused(self, method: str, error: Exception, headers: Mapping[str, str], peer: str) -> None:
         """Record a gRPC call that was refused by its headers; `method` is its full name."""
-        self.turned_away(method.rpartition("/")[2], error, headers, self.ways.of(headers, peer), principals.known())
+        self.turned_away(
+            method.rpartition("/")[2], error, headers, self.call_origins.of(headers, peer), principals.known()
+        )
 
     def turned_away(
-        self, action: str, error: Exception, headers: Mapping[str, str], way: Way, identity: Identity | None = None
+        self,
+        action: str,
+        error: Exception,
+        headers: Mapping[str, str],
+        call_origin: CallOrigin,
+        identity: Identity | None = None,
     ) -> None:
         """Record an attempt refused before its handler, if authentication or permission refused it."""
         if not isinstance(error, Unauthenticated | PermissionDenied):
@@ -102,7 +111,7 @@ class Auditor:
         self._recorder.attempt(
             Event(
                 who,
-                way,
+                call_origin,
                 action,
                 status=error.code,
                 reason=error.reason,
@@ -111,16 +120,16 @@ class Auditor:
             )
         )
 
-    def _way(self, context: Any) -> Way:
+    def _origin_of(self, context: Any) -> CallOrigin:
         # Read at the beginning: gRPC no longer knows the peer's address after it has disconnected.
         headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
-        return self.ways.of(headers, context.peer())
+        return self.call_origins.of(headers, context.peer())
 
-    def _done(self, name: str, way: Way, request: Any, response: Any) -> Event:
+    def _done(self, name: str, call_origin: CallOrigin, request: Any, response: Any) -> Event:
         declared = AUDITED[name]
         event = Event(
             _principal(principals.known()),
-            way,
+            call_origin,
             name,
             resources.resource(declared, request, response),
             changed_fields=resources.changed_fields(declared, request),
@@ -132,7 +141,7 @@ class Auditor:
             return event.of_tenant(event.resource.partition("/")[2])
         return event
 
-    def _failed(self, name: str, way: Way, request: Any, error: BaseException) -> None:
+    def _failed(self, name: str, call_origin: CallOrigin, request: Any, error: BaseException) -> None:
         code, reason = status.ending(error)
         declared = AUDITED.get(name)
         if declared is None and not isinstance(error, Unauthenticated | PermissionDenied):
@@ -141,7 +150,7 @@ class Auditor:
         self._recorder.attempt(
             Event(
                 _principal(principals.known()),
-                way,
+                call_origin,
                 name,
                 resources.resource(declared, message, None) if declared is not None else "",
                 status=code,

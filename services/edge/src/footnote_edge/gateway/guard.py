@@ -53,10 +53,10 @@ def allows(scope: Scope, least: Role.ValueType) -> bool:
     return any(role >= least for role in scope.roles if role in Role.values())
 
 
-def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
+def guard(servicer: Any, door: "CallGuard", auditor: Auditor) -> Any:
     """Return an object with every public RPC behind the door; raises AttributeError if one is missing.
 
-    `Door.admit` has decided before the request was read; the handlers refuse calls that it has not admitted.
+    `CallGuard.admit` has decided before the request was read; the handlers refuse calls that it has not admitted.
     """
     guarded = type("GuardedEdge", (), {})()
     for method in METHODS:
@@ -71,7 +71,7 @@ def guard(servicer: Any, door: "Door", auditor: Auditor) -> Any:
     return guarded
 
 
-class Door:
+class CallGuard:
     """Admits calls or refuses them."""
 
     def __init__(
@@ -140,7 +140,7 @@ class Door:
         return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
 
 
-def _unary(name: str, handler: Any, door: Door) -> Any:
+def _unary(name: str, handler: Any, door: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> Any:
         identity = door.enter(name)
         async with door.placed(name, identity), door.working(identity):
@@ -149,7 +149,7 @@ def _unary(name: str, handler: Any, door: Door) -> Any:
     return call
 
 
-def _stream(name: str, handler: Any, door: Door) -> Any:
+def _stream(name: str, handler: Any, door: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
         identity = door.enter(name)
         async with (
@@ -163,7 +163,7 @@ def _stream(name: str, handler: Any, door: Door) -> Any:
     return call
 
 
-def _watch(name: str, handler: Any, door: Door) -> Any:
+def _watch(name: str, handler: Any, door: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
         identity = principals.identity()
         with door.watching(identity):

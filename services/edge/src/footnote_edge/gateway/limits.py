@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from footnote_kit.admission.concurrency import ConcurrencyLimiter, Machine, Size
 from footnote_kit.admission.fair_shares import ProcessorMeter
-from footnote_kit.admission.lanes import Lane, Machine, Size
 from footnote_kit.admission.token_bucket import RateLimiter
 from footnote_kit.errors import ResourceExhausted
 
@@ -106,11 +106,11 @@ class Admission:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         machine = Machine(lag, ProcessorMeter(processor), cores)
         self._asks, self._uploads, self._others = (
-            Lane(kind, size, machine=machine)
+            ConcurrencyLimiter(kind, size, machine=machine)
             for kind, size in (("asks", asks), ("uploads", uploads), ("others", others))
         )
 
-    def lane(self, method: str) -> Lane:
+    def lane(self, method: str) -> ConcurrencyLimiter:
         """Return a method's lane, by its bare name."""
         if method in ASKS:
             return self._asks

@@ -25,8 +25,8 @@ from footnote_edge.http.openapi import document as openapi
 from footnote_edge.http.serving.authentication import PUBLIC, ActionOf, AuthenticationLayer
 from footnote_edge.http.serving.bodies import Bodies, LimitOf
 from footnote_edge.http.serving.caller import Caller
-from footnote_edge.http.serving.entrance import Entrance
 from footnote_edge.http.serving.origins import Origins
+from footnote_edge.http.serving.outermost import OutermostLayer
 from footnote_edge.http.serving.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.transcoding import exports, transcoder, uploads
 from footnote_edge.http.transcoding.rules import rules
@@ -67,7 +67,7 @@ def site(
             public=PUBLIC | pages.paths(),
         ),
         Middleware(
-            Bodies, limit_of=_limits(settings), patience=settings.body_seconds, rate=settings.body_bytes_per_second
+            Bodies, limit_of=_limits(settings), grace_seconds=settings.body_seconds, rate=settings.body_bytes_per_second
         ),
     ]
     application = Starlette(
@@ -91,7 +91,7 @@ def site(
         },
     )
     origins = Origins(settings.cors_origins, keyless=not settings.auth, hosts=settings.allowed_hosts)
-    return Entrance(application, origins)
+    return OutermostLayer(application, origins)
 
 
 def _actions() -> ActionOf:

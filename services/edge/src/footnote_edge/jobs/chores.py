@@ -23,7 +23,7 @@ from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.progress import ProgressBus
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -66,7 +66,7 @@ class Chores:
             bounds=await self._bounds(conversation_id),
         )
         try:
-            response = await self._patiently(
+            response = await self._until_available(
                 lambda: self._stages.generation.GenerateTitle(request, timeout=self._timeout)
             )
             self._meter.charge(scope.tenant_id, Spent.of(response.usage), scope.user_id)
@@ -76,7 +76,7 @@ class Chores:
             _log.warning("title_failed", conversation_id=conversation_id, reason=error.reason)
             title = ""
         title = title.strip() or shortened(question)
-        await self._conversations.entitle(scope, conversation_id, title)
+        await self._conversations.set_title(scope, conversation_id, title)
         return title
 
     async def embed(self, scope: Scope, conversation_id: str) -> int:
@@ -88,7 +88,7 @@ class Chores:
             request = indexing.IndexMessagesRequest(scope=scope, messages=batch, bounds=bounds)
             call = partial(self._stages.indexing.IndexMessages, request, timeout=self._timeout)
             try:
-                await self._patiently(call)
+                await self._until_available(call)
             except FootnoteError as error:
                 # Unembedded messages stay out of memory search until the next message retries them.
                 _log.warning("messages_not_embedded", conversation_id=conversation_id, reason=error.reason)
@@ -115,7 +115,7 @@ class Chores:
         return shared([one.collection.settings for one in found]).generation if found else GenerationSettings()
 
     async def _bounds(self, conversation_id: str) -> TextBounds:
-        return CONVERSATION if await self._conversations.kept_here([conversation_id]) else FREE
+        return CONVERSATION if await self._conversations.local_only_among([conversation_id]) else FREE
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
         """Remove a conversation, or only some of its messages, from memory search; return the number removed."""
@@ -125,7 +125,7 @@ class Chores:
                 scope=scope, conversation_id=conversation_id, message_ids=message_ids[start : start + FORGET_BATCH]
             )
             call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
-            count += (await self._patiently(call)).count
+            count += (await self._until_available(call)).count
         return count
 
     async def renew(self, scope: Scope, document: Document) -> Document | None:
@@ -140,10 +140,10 @@ class Chores:
         except (FailedPrecondition, NotFound):
             return None  # a concurrent call began or deleted it
         again: Document = response.document
-        self._bus.told(again)
+        self._bus.deliver(again)
         return again
 
-    async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
+    async def _until_available(self, operation: Callable[[], Awaitable[T]]) -> T:
         return await until_available(operation, self._ceiling)
 
 

@@ -11,9 +11,9 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import AlreadyExists, NotFound
 
 from footnote_edge.conversations.ports import Forgetting, Forgotten
-from footnote_edge.jobs.ports import OperationBook
-from footnote_edge.jobs.records import Records
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.ledger_retention import LedgerRetention
+from footnote_edge.jobs.ports import OperationStore
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -28,8 +28,8 @@ class Deletion:
         self,
         stages: Stages,
         forgetting: Forgetting,
-        records: Records,
-        book: OperationBook,
+        records: LedgerRetention,
+        book: OperationStore,
         settings: Settings,
     ) -> None:
         self._forgetting = forgetting

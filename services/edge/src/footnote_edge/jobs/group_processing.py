@@ -28,7 +28,7 @@ from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
 from footnote_edge.jobs.progress import ProgressBus, Reading
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -80,7 +80,7 @@ class GroupProcessor:
         moved = await self._move_all(scope, moves)
         begun = {one.document.id: one.document for one in moved if one.HasField("document")}
         for document in begun.values():
-            self._bus.told(document)
+            self._bus.deliver(document)
         return begun
 
     async def _index(

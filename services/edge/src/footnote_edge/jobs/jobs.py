@@ -24,11 +24,11 @@ from footnote_edge.conversations.ports import Forgotten
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
+from footnote_edge.jobs.ledger_retention import ACTIVE, LedgerRetention
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
 from footnote_edge.jobs.ports import JobLedger, StoredOperation
 from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.queue_polling import QueuePolling
-from footnote_edge.jobs.records import ACTIVE, Records
 from footnote_edge.jobs.workflows import (
     BACKGROUND,
     DOCUMENTS,
@@ -61,7 +61,7 @@ class Jobs:
         settings: Settings,
         ledger: JobLedger,
         work: Work,
-        records: Records,
+        records: LedgerRetention,
         leases: Leases,
         groups: GroupProcessor | None = None,
     ) -> None:
@@ -89,7 +89,7 @@ class Jobs:
         """
         await self._ledger.prepare()
         activate(self._work)
-        ends, failed = time.monotonic() + self._ledger.patience, 0
+        ends, failed = time.monotonic() + self._ledger.wait_seconds, 0
         while True:
             try:
                 queues = await self._open()

@@ -31,12 +31,12 @@ class Leases:
         leases: ReplicaLeases,
         name: str,
         clock: Callable[[], float] = time.monotonic,
-        told: Callable[[int], None] | None = None,
+        on_change: Callable[[int], None] | None = None,
     ) -> None:
         self._leases = leases
         self._name = name
         self._clock = clock
-        self._told = told
+        self._on_change = on_change
         self.alive = 1
         """Live replicas at the last check, this one included."""
         self.others: frozenset[str] = frozenset()
@@ -68,8 +68,8 @@ class Leases:
         dead = self._overdue(beats)
         self.alive = len(beats) - len(dead)
         self.others = frozenset(beats) - dead - {self._name}
-        if self._told is not None:
-            self._told(self.alive)
+        if self._on_change is not None:
+            self._on_change(self.alive)
         if not self._may_judge():
             return 0
         for name in dead & owners:

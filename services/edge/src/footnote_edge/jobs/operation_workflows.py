@@ -19,7 +19,7 @@ from footnote_kit.status import to_proto
 from footnote_kit.telemetry import span
 
 from footnote_edge.jobs.ports import StoredOperation
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.jobs.workflows import Work, active_work, enqueue_document, own_account
 from footnote_edge.jobs.workflows import step as once
 
@@ -111,8 +111,8 @@ async def ending(work: Work, scope: Scope, operation_id: str, operation: Callabl
         await operation()
     except Exception as error:
         _log.error("operation_failed", operation_id=operation_id, exc_info=error)
-        told = error if isinstance(error, FootnoteError) else Internal("The operation failed; the log says more.")
-        await step("fail", partial(_fail, work, scope, operation_id, told))
+        failure = error if isinstance(error, FootnoteError) else Internal("The operation failed; the log says more.")
+        await step("fail", partial(_fail, work, scope, operation_id, failure))
 
 
 async def _fail(work: Work, scope: Scope, operation_id: str, error: FootnoteError) -> None:

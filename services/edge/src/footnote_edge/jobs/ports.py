@@ -75,7 +75,7 @@ class Item:
     outcome: Outcome = Outcome.PENDING
 
 
-class OperationBook(Protocol):
+class OperationStore(Protocol):
     """Operations and their documents; see `adapters.operations.OperationTable`."""
 
     async def add(self, operation: StoredOperation, items: Sequence[Item] = ()) -> bool:
@@ -182,7 +182,7 @@ class JobLedger(Protocol):
     """The database of dbos's ledger; see `adapters.job_ledger.JobLedger`."""
 
     url: str
-    patience: float
+    wait_seconds: float
     failures: tuple[type[Exception], ...]
 
     @property

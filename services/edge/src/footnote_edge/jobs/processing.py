@@ -48,9 +48,9 @@ from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.failures import failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
+from footnote_edge.jobs.postponing import Postponed, Postponements, may_be_of_one, rest_seconds
 from footnote_edge.jobs.progress import ProgressBus, Reading
-from footnote_edge.jobs.putting_off import PutOff, PuttingOff, may_be_of_one, rest_seconds
-from footnote_edge.jobs.waiting import is_passing, until_available, waiting_for
+from footnote_edge.jobs.retrying import is_transient, until_available, waiting_for
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -87,7 +87,7 @@ class Processor:
         interruptions: Interruptions,
         meter: Meter,
         shares: Shares,
-        putting_off: PuttingOff,
+        putting_off: Postponements,
         settings: Settings,
     ) -> None:
         self._stages = stages
@@ -105,7 +105,7 @@ class Processor:
         """Move the document to PROCESSING and return it; None if there is nothing to do: deleted, newer or done."""
         await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
         if (document := await self._begin_as_taken(scope, document_id, revision)) is not None:
-            self._bus.told(document)
+            self._bus.deliver(document)
             return document
         try:
             document = await self._get(scope, document_id)
@@ -120,7 +120,7 @@ class Processor:
                     return None
         except (NotFound, Aborted):
             return None
-        self._bus.told(document)
+        self._bus.deliver(document)
         return document
 
     def taken(self, document: Document) -> None:
@@ -140,16 +140,16 @@ class Processor:
     async def index(self, scope: Scope, document: Document) -> ingestion.UpdateDocumentStateRequest | None:
         """Parse and index one revision and return its final move; None if it was deleted in the meantime.
 
-        Ends early if it was cancelled or a newer revision took over; the move is then refused. Raises PutOff after the
-        maximum wait for its provider, to free its place for other documents.
+        Ends early if it was cancelled or a newer revision took over; the move is then refused. Raises Postponed after
+        the maximum wait for its provider, to free its place for other documents.
         """
         held = self._putting_off.held_seconds(job_of(document))
 
         def give_up(error: FootnoteError, waited: float) -> None:
             if (rest := rest_seconds(error)) is not None:
-                raise PutOff(rest)
+                raise Postponed(rest)
             if waited >= held and may_be_of_one(error):
-                raise PutOff
+                raise Postponed
 
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
@@ -157,7 +157,7 @@ class Processor:
         attempts = 0
         while True:
             try:
-                patient = until_available(
+                indexed = until_available(
                     lambda: self._set_up(scope, document),
                     self._ceiling,
                     on_wait=lambda error, attempts, pause: self._note_waiting(scope, document, error, attempts, pause),
@@ -165,7 +165,7 @@ class Processor:
                     give_up=give_up,
                 )
                 metadata, result = await self._interruptions.run(
-                    document.id, patient, lambda: self._wanted(scope, document)
+                    document.id, indexed, lambda: self._wanted(scope, document)
                 )
                 break
             except (Internal, DeadlineExceeded) as error:
@@ -305,9 +305,9 @@ class Processor:
         request.next_attempt_time.FromMilliseconds(int((time.time() + (rest_seconds(error) or pause)) * 1000))
         try:
             moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
-            self._bus.told(moved.document)
+            self._bus.deliver(moved.document)
         except FootnoteError as refusal:
-            if not is_passing(refusal):
+            if not is_transient(refusal):
                 raise
         self._bus.publish(document.id, document.collection_id, self._progress(document))
 
@@ -369,7 +369,7 @@ async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncI
         except StopAsyncIteration:
             return
         except TimeoutError:
-            raise Unavailable(f"The indexing service told nothing for {STALL_SECONDS:g} s") from None
+            raise Unavailable(f"The indexing service reported nothing for {STALL_SECONDS:g} s") from None
         yield event
 
 

@@ -31,20 +31,20 @@ class Watcher:
         self.news_at = self.moved_at
         """Time of the last change or delivered state: an earlier read is older than that."""
         self._moved: set[str] = set()
-        self._told: dict[str, Document] = {}
+        self._delivered: dict[str, Document] = {}
         self._event = asyncio.Event()
 
-    def tell(self, document: Document) -> None:
+    def deliver(self, document: Document) -> None:
         """Deliver a document's new state, so that no poll is needed."""
-        self._told[document.id] = document
+        self._delivered[document.id] = document
         self.news_at = time.monotonic()
         self._moved.add(document.id)
         self._event.set()
 
-    def told(self) -> list[Document]:
+    def delivered(self) -> list[Document]:
         """Return the delivered documents since the last call, each in its latest state."""
-        told, self._told = self._told, {}
-        return list(told.values())
+        delivered, self._delivered = self._delivered, {}
+        return list(delivered.values())
 
     def notify(self, document_id: str, *, moved: bool = True) -> None:
         """Note that a document changed or, unless `moved`, only progressed."""
@@ -148,11 +148,11 @@ class ProgressBus:
         self._ended.pop(document_id, None)
         self._notify(document_id, collection_id, moved=False)
 
-    def told(self, document: Document) -> None:
+    def deliver(self, document: Document) -> None:
         """Deliver ingestion's state of a changed document to watches, so that they need not poll."""
         for key in (document.id, document.collection_id):
             for watcher in self._watchers.get(key, ()):
-                watcher.tell(document)
+                watcher.deliver(document)
 
     def changed(self, document_id: str, collection_id: str) -> None:
         """Make watches poll: a document was changed or deleted, and its new state is not known here."""
@@ -165,7 +165,7 @@ class ProgressBus:
         if ended is None:
             self.changed(document_id, collection_id)
         else:
-            self.told(ended)
+            self.deliver(ended)
 
     def moved(self, key: str) -> None:
         """Notify watches of another object, an operation for example."""

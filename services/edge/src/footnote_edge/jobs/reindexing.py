@@ -23,9 +23,9 @@ from footnote_kit.hints import FAILURE_HINTS
 
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
-from footnote_edge.jobs.giving_up import Searched, give_up
-from footnote_edge.jobs.ports import Item, OperationBook, Outcome, StoredOperation
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.giving_up_revisions import Searched, give_up
+from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -58,7 +58,7 @@ def item_of(document: Document) -> Item:
 class Reindexing:
     """The steps of reindexing documents."""
 
-    def __init__(self, stages: Stages, chores: Chores, book: OperationBook, settings: Settings) -> None:
+    def __init__(self, stages: Stages, chores: Chores, book: OperationStore, settings: Settings) -> None:
         self._stages = stages
         self._ingestion = stages.ingestion
         self._feed = Feed(stages, settings.call_timeout_seconds)

@@ -24,12 +24,12 @@ from footnote_kit.telemetry import remote_context, span
 
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.deletion import Deletion
-from footnote_edge.jobs.ports import OperationBook
+from footnote_edge.jobs.ports import OperationStore
+from footnote_edge.jobs.postponing import Postponed, Postponements
 from footnote_edge.jobs.processing import Processor, job_of
-from footnote_edge.jobs.putting_off import PutOff, PuttingOff
 from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.reindexing import Reindexing
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 
 R = TypeVar("R")
 
@@ -48,10 +48,10 @@ class Work:
         self,
         processor: Processor,
         chores: Chores,
-        book: OperationBook,
+        book: OperationStore,
         reindexing: Reindexing,
         deletion: Deletion,
-        putting_off: PuttingOff,
+        putting_off: Postponements,
         retry_ceiling: float,
         places: int,
     ) -> None:
@@ -94,10 +94,10 @@ class Work:
         if (pace := self.paces.get(queue)) is not None:
             pace.hurry()
 
-    def put_off(self, document: Document, seconds: float) -> None:
+    def postpone(self, document: Document, seconds: float) -> None:
         """Free a document's place, and enqueue it again after `seconds` or later."""
         if (take_up := self.take_up) is not None and not self._closing:
-            self.putting_off.put_off(job_of(document), lambda: take_up(document), seconds)
+            self.putting_off.postpone(job_of(document), lambda: take_up(document), seconds)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -185,8 +185,8 @@ async def _process(work: Work, scope: Scope, document_id: str, revision: int) ->
         return "SKIPPED"
     try:
         move = await work.processor.index(scope, document)
-    except PutOff as rest:
-        work.put_off(document, rest.seconds)
+    except Postponed as rest:
+        work.postpone(document, rest.seconds)
         return "PUT_OFF"
     work.putting_off.ended(job_of(document))
     outcome = await work.processor.finish(scope, document, move)
@@ -199,8 +199,8 @@ async def remember_messages(tenant: str, user: str, conversation_id: str) -> Non
     """Title a conversation and make its messages searchable."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("remember messages", {names.CONVERSATION_ID: conversation_id}):
-        await patiently(lambda: work.chores.title(scope, conversation_id))
-        await patiently(lambda: work.chores.embed(scope, conversation_id))
+        await with_retries(lambda: work.chores.title(scope, conversation_id))
+        await with_retries(lambda: work.chores.embed(scope, conversation_id))
 
 
 @DBOS.workflow(name="forget_messages", max_recovery_attempts=None)
@@ -208,7 +208,7 @@ async def forget_messages(tenant: str, user: str, conversation_id: str, message_
     """Remove a deleted conversation, or only some of its messages, from memory search."""
     work, scope = active_work(), own_account(tenant, user)
     with work.running(), detached("edge", scope), span("forget messages", {names.CONVERSATION_ID: conversation_id}):
-        await patiently(lambda: work.chores.forget(scope, conversation_id, message_ids))
+        await with_retries(lambda: work.chores.forget(scope, conversation_id, message_ids))
 
 
 async def begin_document(
@@ -240,7 +240,7 @@ async def enqueue_document(
         )
 
 
-async def patiently(operation: Callable[[], Awaitable[R]]) -> R:
+async def with_retries(operation: Callable[[], Awaitable[R]]) -> R:
     """Retry a chore while a dependency is down, our own database included."""
     return await until_available(operation, active_work().retry_ceiling)
 

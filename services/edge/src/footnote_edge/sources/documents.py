@@ -159,7 +159,7 @@ class DocumentStore:
             update_mask=FieldMask(paths=["metadata"]),
         )
         changed = (await self._stages.ingestion.UpdateDocument(change, timeout=self._timeout)).document
-        self._bus.told(await align(self._stages, scope, changed, self._timeout))
+        self._bus.deliver(await align(self._stages, scope, changed, self._timeout))
 
     async def delete(self, scope: Scope, document_id: str) -> None:
         """Delete a document with its chunks; a missing one is no error."""

@@ -29,8 +29,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.status import to_proto
 from footnote_kit.telemetry import counter
 
-from footnote_edge.jobs.ports import OperationBook, StoredOperation
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.ports import OperationStore, StoredOperation
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.following import Following
 from footnote_edge.sources.opening import Openings
@@ -41,18 +41,18 @@ from footnote_edge.sources.ports import (
     Known,
     Opening,
     Page,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 from footnote_edge.sources.recovery import recover_uploads
 from footnote_edge.sources.stored import (
     COMPLETE,
     LISTING,
     Holder,
-    ItemBook,
+    ItemStore,
     Outcome,
-    SourceBook,
+    SourceStore,
     StoredItem,
     StoredSource,
     Superseded,
@@ -82,9 +82,9 @@ class Engine:
 
     def __init__(
         self,
-        sources: SourceBook,
-        items: ItemBook,
-        operations: OperationBook,
+        sources: SourceStore,
+        items: ItemStore,
+        operations: OperationStore,
         store: DocumentStore,
         following: Following,
         openings: Openings,
@@ -191,7 +191,7 @@ class Engine:
                     await self._items.see(holder, kept, page.cursor)
                     if count > self._policy.items:
                         break
-        except SourceAway as away:
+        except SourceUnavailable as away:
             error = Unavailable(str(away), reason="SOURCE_AWAY")
         except SourceRefused as refused:
             error = FailedPrecondition(str(refused), reason="SOURCE_REFUSED")

@@ -10,10 +10,10 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_
 from footnote_kit.errors import FailedPrecondition
 
 from footnote_edge.jobs.changes import Feed
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.sources.documents import SKEW
-from footnote_edge.sources.stored import FAILED, Holder, ItemBook, StoredItem, StoredSource
+from footnote_edge.sources.stored import FAILED, Holder, ItemStore, StoredItem, StoredSource
 
 _PAGE = 500
 
@@ -21,7 +21,7 @@ _PAGE = 500
 class Following:
     """Follows documents until they end."""
 
-    def __init__(self, stages: Stages, items: ItemBook, timeout: float, ceiling: float, poll: float) -> None:
+    def __init__(self, stages: Stages, items: ItemStore, timeout: float, ceiling: float, poll: float) -> None:
         self._feed = Feed(stages, timeout)
         self._timeout = timeout
         self._items = items

@@ -94,13 +94,13 @@ class Connection(Protocol):
     """One source, opened for one run."""
 
     def list(self, cursor: str, known: Remember) -> AsyncIterator[Page]:
-        """Yield the items, from a cursor on; raises SourceAway or SourceRefused.
+        """Yield the items, from a cursor on; raises SourceUnavailable or SourceRefused.
 
         A listing that ends without an exception and without `partial` is complete.
         """
 
     def fetch(self, item: Item) -> AsyncIterator[bytes]:
-        """Yield the content of a listed item in parts; raises ItemFailed, ItemGone, SourceAway or SourceRefused.
+        """Yield the content of a listed item in parts; raises ItemFailed, ItemGone, SourceUnavailable or SourceRefused.
 
         `item` has the last listing's values, its memo included, but no body. Several fetches may run concurrently.
         """
@@ -145,11 +145,12 @@ class SourceKind:
     watch: Callable[[Opening, Callable[[], None]], Watch] | None = None
     """Watches a source, and calls the function after each change, in any thread. None: the schedule finds changes.
 
-    Called in a worker thread. Raises SourceAway if the source cannot be watched: the schedule still finds changes.
+    Called in a worker thread. Raises SourceUnavailable if the source cannot be watched; the schedule still finds
+    changes.
     """
 
 
-class SourceAway(Exception):
+class SourceUnavailable(Exception):
     """The source is unavailable, or broke off. The message is shown."""
 
 

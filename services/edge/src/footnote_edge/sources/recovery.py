@@ -7,13 +7,13 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.logs import get_logger
 
 from footnote_edge.sources.documents import DocumentStore
-from footnote_edge.sources.stored import Holder, ItemBook, StoredItem, StoredSource
+from footnote_edge.sources.stored import Holder, ItemStore, StoredItem, StoredSource
 
 _log = get_logger(__name__)
 
 
 async def recover_uploads(
-    items: ItemBook, store: DocumentStore, scope: Scope, source: StoredSource, holder: Holder
+    items: ItemStore, store: DocumentStore, scope: Scope, source: StoredSource, holder: Holder
 ) -> None:
     """Assign such documents to their items; of several documents of one item, delete all but the first.
 

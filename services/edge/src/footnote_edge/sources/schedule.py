@@ -10,9 +10,9 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.ports import OperationBook, StoredOperation, new_operation
+from footnote_edge.jobs.ports import OperationStore, StoredOperation, new_operation
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import LONGEST_WAIT, SourceBook, StoredSource
+from footnote_edge.sources.stored import LONGEST_WAIT, SourceStore, StoredSource
 
 _log = get_logger(__name__)
 
@@ -20,7 +20,7 @@ _log = get_logger(__name__)
 class Schedule:
     """Begins due synchronisations, at most one per source at a time."""
 
-    def __init__(self, sources: SourceBook, operations: OperationBook, jobs: Jobs, vault: Vault) -> None:
+    def __init__(self, sources: SourceStore, operations: OperationStore, jobs: Jobs, vault: Vault) -> None:
         self._sources = sources
         self._operations = operations
         self._jobs = jobs

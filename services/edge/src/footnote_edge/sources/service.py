@@ -21,13 +21,13 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.ports import OperationBook, new_operation
+from footnote_edge.jobs.ports import OperationStore, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
 from footnote_edge.sources.registry import Kinds, check
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Sealed, Vault
-from footnote_edge.sources.stored import ItemBook, SourceBook, StoredSource, source_missing
+from footnote_edge.sources.stored import ItemStore, SourceStore, StoredSource, source_missing
 from footnote_edge.sources.views import item_view, source_view
 
 FIELDS = ("name", "settings", "secrets", "interval", "paused")
@@ -41,12 +41,12 @@ class Sources:
 
     def __init__(
         self,
-        book: SourceBook,
-        items: ItemBook,
+        book: SourceStore,
+        items: ItemStore,
         kinds: Kinds,
         vault: Vault,
         schedule: Schedule,
-        operation_book: OperationBook,
+        operation_book: OperationStore,
         operations: Operations,
         jobs: Jobs,
         catalog: Catalog,

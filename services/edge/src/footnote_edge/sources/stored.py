@@ -120,7 +120,7 @@ class Outcome:
     warnings: Sequence[str] = ()
 
 
-class SourceBook(Protocol):
+class SourceStore(Protocol):
     """Stored sources; see `adapters.sources.SourceTable`."""
 
     async def add(self, source: StoredSource) -> None:
@@ -192,7 +192,7 @@ class SourceBook(Protocol):
         """Return the numbers of items of sources by state."""
 
 
-class ItemBook(Protocol):
+class ItemStore(Protocol):
     """Stored items; see `adapters.source_items.ItemTable`. Writes raise Superseded for a run without the source."""
 
     async def known(self, source_id: str, item_ids: Sequence[str]) -> dict[str, Known]:

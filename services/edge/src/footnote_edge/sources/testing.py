@@ -19,9 +19,9 @@ from footnote_edge.sources.ports import (
     Known,
     Opening,
     Page,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 
 
@@ -149,7 +149,7 @@ async def lists_no_more_what_was_deleted(origin: Origin) -> None:
     connection = origin.kind.open(origin.opening())
     try:
         body = await content(connection, before[gone])
-    except (ItemFailed, SourceAway):
+    except (ItemFailed, SourceUnavailable):
         return
     finally:
         await connection.close()
@@ -180,7 +180,7 @@ async def does_not_seem_empty_when_it_is_away(origin: Origin) -> None:
     connection = origin.kind.open(origin.opening())
     try:
         pages = await listing(connection, memory)
-    except (SourceAway, SourceRefused):
+    except (SourceUnavailable, SourceRefused):
         return
     finally:
         await connection.close()

@@ -18,15 +18,15 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
 
-from footnote_edge.jobs.waiting import until_available
+from footnote_edge.jobs.retrying import until_available
 from footnote_edge.sources.documents import Content, DocumentStore, label_of
-from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permissions, SourceAway, SourceRefused
+from footnote_edge.sources.ports import Connection, Item, ItemFailed, Permissions, SourceRefused, SourceUnavailable
 from footnote_edge.sources.stored import (
     FAILED,
     IN_STEP,
     SKIPPED,
     Holder,
-    ItemBook,
+    ItemStore,
     StoredItem,
     StoredSource,
     Superseded,
@@ -74,7 +74,7 @@ class Run:
 class Transfer:
     """Synchronises single items."""
 
-    def __init__(self, items: ItemBook, store: DocumentStore, item_bytes: int, ceiling: float) -> None:
+    def __init__(self, items: ItemStore, store: DocumentStore, item_bytes: int, ceiling: float) -> None:
         self._items = items
         self._store = store
         self._item_bytes = item_bytes
@@ -87,7 +87,7 @@ class Transfer:
             run.tally.done += 1
             run.tally.away = 0
             outcome = "in_step"
-        except SourceAway as error:
+        except SourceUnavailable as error:
             run.tally.away += 1
             values, outcome = self._failed(run, row, ItemFailed("AWAY", str(error))), "failed"
         except SourceRefused as error:
@@ -96,7 +96,7 @@ class Transfer:
             values = self._failed(run, row, error)
             outcome = "skipped" if error.permanent else "failed"
             if error.reason == "EMPTY" and row.document_id:
-                await self._patiently(lambda: self._store.delete(run.scope, row.document_id))
+                await self._until_available(lambda: self._store.delete(run.scope, row.document_id))
                 values |= {"document_id": "", "sha256": "", "label": "", "version": "", "nonce": uuid4().hex}
         except FootnoteError as error:
             values, outcome = self._failed(run, row, ItemFailed("INVALID", error.message)), "failed"
@@ -144,7 +144,9 @@ class Transfer:
             # Stored first: an upload repeated after a crash must have the same label, even its time.
             await self._items.set(run.holder, row.key, label=json.dumps(label))
         try:
-            document, fresh = await self._patiently(lambda: self._store.put(run.scope, run.source, row, content, label))
+            document, fresh = await self._until_available(
+                lambda: self._store.put(run.scope, run.source, row, content, label)
+            )
         except NotFound as error:
             if error.reason != "DOCUMENT_NOT_FOUND":
                 raise
@@ -170,7 +172,7 @@ class Transfer:
         label = label_of(run.source, row)
         text = json.dumps(label)
         if text != row.label:
-            await self._patiently(lambda: self._store.relabel(run.scope, row.document_id, label))
+            await self._until_available(lambda: self._store.relabel(run.scope, row.document_id, label))
         return self._in_step(row, sha256, text, revision)
 
     def _in_step(self, row: StoredItem, sha256: str, label: str, revision: int) -> dict[str, Any]:
@@ -219,7 +221,7 @@ class Transfer:
                 part.unlink()
             counter("footnote.edge.sources.bytes").add(received, {"kind": run.source.kind})
 
-    async def _patiently(self, operation: Callable[[], Awaitable[T]]) -> T:
+    async def _until_available(self, operation: Callable[[], Awaitable[T]]) -> T:
         return await until_available(operation, self._ceiling)
 
 

@@ -13,11 +13,11 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe
 
-from footnote_edge.jobs.ports import OperationBook
+from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.sources.opening import Openings
-from footnote_edge.sources.ports import SourceAway, SourceRefused, Watch
+from footnote_edge.sources.ports import SourceRefused, SourceUnavailable, Watch
 from footnote_edge.sources.schedule import Schedule
-from footnote_edge.sources.stored import SourceBook, StoredSource
+from footnote_edge.sources.stored import SourceStore, StoredSource
 
 LOOK = 1.0
 """Seconds between two looks at what the watches report."""
@@ -68,7 +68,7 @@ class Watching:
     """The watches of one replica, at most `most`."""
 
     def __init__(
-        self, book: SourceBook, operations: OperationBook, schedule: Schedule, openings: Openings, most: int
+        self, book: SourceStore, operations: OperationStore, schedule: Schedule, openings: Openings, most: int
     ) -> None:
         self._book = book
         self._operations = operations
@@ -162,7 +162,7 @@ class Watching:
             if kind.watch is not None:
                 one.watch = await asyncio.to_thread(kind.watch, opening, one.changed)
                 one.changed()  # what changed before the watch began, it cannot know
-        except (SourceAway, SourceRefused, FootnoteError) as error:
+        except (SourceUnavailable, SourceRefused, FootnoteError) as error:
             _log.info("source_not_watched", source_id=row.id, reason=str(error))
         except Exception as error:
             _log.warning("source_not_watched", source_id=row.id, reason=type(error).__name__)

@@ -56,23 +56,23 @@ class TraceQuestions:
         others = sorted(self._others())
         if not others:
             return []
-        asked, question, told = others[:MOST], uuid4().hex, list[Sequence[TraceSpan]]()
+        asked, question, answered = others[:MOST], uuid4().hex, list[Sequence[TraceSpan]]()
         try:
             async with asyncio.timeout(TIMEOUT), self._turn:
                 try:
                     await self._exchange.put(question, asked, request.SerializeToString())
-                    while len(told) < len(asked):
+                    while len(answered) < len(asked):
                         await asyncio.sleep(_PAUSE)
                         answers = await self._exchange.answers(question)
-                        told = [GetTraceResponse.FromString(one).spans for one in answers]
+                        answered = [GetTraceResponse.FromString(one).spans for one in answers]
                 finally:
                     # Even if the caller was cancelled, and without delaying the answer.
                     taking_back = asyncio.create_task(self._take_back(question))
                     self._taking_back.add(taking_back)
                     taking_back.add_done_callback(self._taking_back.discard)
         except (TimeoutError, FootnoteError, OSError) as error:
-            _log.warning("edges_not_heard", asked=len(asked), told=len(told), error=type(error).__name__)
-        return [*told, *[None] * (len(others) - len(told))]
+            _log.warning("edges_not_heard", asked=len(asked), answered=len(answered), error=type(error).__name__)
+        return [*answered, *[None] * (len(others) - len(answered))]
 
     async def answer(self) -> int:
         """Answer this replica's questions; return how many there were."""

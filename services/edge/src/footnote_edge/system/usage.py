@@ -35,7 +35,7 @@ class Use:
     tenant: Counts | None
 
 
-class UsageDesk:
+class UsageReports:
     """Combines the stages' stored amounts and the meter's usage."""
 
     def __init__(self, stages: Stages, meter: Meter, timeout: float) -> None:
@@ -45,13 +45,13 @@ class UsageDesk:
 
     async def of(self, scope: Scope) -> Use:
         """Return the caller's stored amounts and usage."""
-        kept = await self._kept(scope)
-        own = _counts(kept.own, await self._meter.today_of(scope.tenant_id, scope.user_id))
+        stored = await self._stored(scope)
+        own = _counts(stored.own, await self._meter.today_of(scope.tenant_id, scope.user_id))
         if not sees_all(scope):
             return Use(own, None)
         request = indexing.ListCollectionsRequest(scope=scope, page_size=1)
         listed = await self._stages.indexing.ListCollections(request, timeout=self._timeout)
-        return Use(own, _counts(kept.tenant, await self._meter.today(scope.tenant_id), listed.total_size))
+        return Use(own, _counts(stored.tenant, await self._meter.today(scope.tenant_id), listed.total_size))
 
     async def days(self, tenant: str, first: str) -> dict[str, Spent]:
         """Return a tenant's usage on each day from `first` on, given as 2026-11-22."""
@@ -64,16 +64,16 @@ class UsageDesk:
         """
         after = page.position[0] if page.position else ""
         most = page.size + 1
-        kept = {one.owner_id: one for one in (await self._kept(scope, most, after)).owners}
+        stored = {one.owner_id: one for one in (await self._stored(scope, most, after)).owners}
         spent = await self._meter.users_today(scope.tenant_id, after, most)
         # Each side returns its first users, so the first ones of the union are complete.
-        names = sorted({*kept, *spent})
+        names = sorted({*stored, *spent})
         shown = names[: page.size]
         nothing = Kept()
-        found = [(name, _counts(kept.get(name, nothing), spent.get(name, Spent()))) for name in shown]
+        found = [(name, _counts(stored.get(name, nothing), spent.get(name, Spent()))) for name in shown]
         return found, page.token((shown[-1],)) if len(names) > len(shown) else ""
 
-    async def _kept(self, scope: Scope, owners: int = 0, after: str = "") -> CountKeptResponse:
+    async def _stored(self, scope: Scope, owners: int = 0, after: str = "") -> CountKeptResponse:
         request = CountKeptRequest(scope=scope, owners=owners, after_owner=after)
         try:
             counted: CountKeptResponse = await self._stages.ingestion_upkeep.CountKept(request, timeout=self._timeout)
@@ -98,8 +98,8 @@ async def counted_by_listing(stages: Stages, request: CountKeptRequest, timeout:
         token = listed.next_page_token
         if not token:
             break
-    for owner, kept in by_owner.items():
-        kept.owner_id = owner
+    for owner, stored in by_owner.items():
+        stored.owner_id = owner
     found = CountKeptResponse(own=by_owner.get(scope.user_id, Kept(owner_id=scope.user_id)))
     if sees_all(scope):
         every = by_owner.values()
@@ -115,5 +115,5 @@ def day_end(now: datetime | None = None) -> datetime:
     return datetime.combine(now.date() + timedelta(days=1), time(), UTC)
 
 
-def _counts(kept: Kept, spent: Spent, collections: int | None = None) -> Counts:
-    return Counts(kept.documents, kept.bytes, spent, collections)
+def _counts(stored: Kept, spent: Spent, collections: int | None = None) -> Counts:
+    return Counts(stored.documents, stored.bytes, spent, collections)

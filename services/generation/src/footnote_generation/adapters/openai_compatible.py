@@ -151,7 +151,7 @@ class _Reading:
         if part.prompt_tokens is not None or part.completion_tokens is not None:
             self._tokens = (part.prompt_tokens, part.completion_tokens)
         if part.thought:
-            self._thoughts.said_elsewhere()
+            self._thoughts.expect_no_thoughts()
             yield Thought(part.thought)
         if part.text:
             thought, said = self._thoughts.feed(part.text)

@@ -29,7 +29,7 @@ from footnote_generation.answering.model_reader import unheard
 from footnote_generation.answering.nearest import nearest
 from footnote_generation.answering.readers import NOBODY, Chosen
 from footnote_generation.answering.reading import Reading
-from footnote_generation.answering.retries import RetryPolicy, patient_events
+from footnote_generation.answering.retries import RetryPolicy, events_with_retries
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Thought
@@ -113,8 +113,8 @@ class _Answering:
 class Generator:
     """Runs answers: model, policy, markers, checks, verdicts."""
 
-    def __init__(self, patience: RetryPolicy, prices: Prices | None = None) -> None:
-        self._patience = patience
+    def __init__(self, retry_policy: RetryPolicy, prices: Prices | None = None) -> None:
+        self._retry_policy = retry_policy
         self._prices = prices or {}
 
     async def run(
@@ -150,7 +150,7 @@ class Generator:
         first_token: float | None = None
         finished = Finished()
         request = state.request
-        async with aclosing(patient_events(provider, request, self._patience, remaining)) as stream:
+        async with aclosing(events_with_retries(provider, request, self._retry_policy, remaining)) as stream:
             try:
                 async for event in stream:
                     if isinstance(event, Finished):

@@ -21,7 +21,7 @@ from footnote_kit.telemetry import span
 from footnote_text import tokens
 
 from footnote_generation.answering import billing
-from footnote_generation.answering.retries import RetryPolicy, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
 from footnote_generation.language import quotes
 from footnote_generation.ports import Asked, Finished, ModelProvider, ModelRequest, Opinion, SecondOpinion, Stop, Words
 
@@ -170,7 +170,7 @@ class ModelReader:
         self._add(Usage(prompt_tokens=asked, estimated=True))
         words: list[str] = []
         length = 0
-        patience = RetryPolicy(first_token=self._budget.seconds, between_tokens=self._budget.seconds, attempts=1)
+        retry_policy = RetryPolicy(first_token=self._budget.seconds, between_tokens=self._budget.seconds, attempts=1)
         finished: Finished | None = None
         attributes = {
             names.GEN_AI_OPERATION: "chat",
@@ -179,7 +179,7 @@ class ModelReader:
         }
         try:
             with span("read statements", attributes):
-                async with aclosing(patient_stream(self._provider, request, patience)) as stream:
+                async with aclosing(stream_with_retries(self._provider, request, retry_policy)) as stream:
                     async for event in stream:
                         if isinstance(event, Words):
                             words.append(event.text)

@@ -8,7 +8,7 @@ from footnote.types.v1.answer_pb2 import Citation, Source
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote_text import locators
 
-from footnote_generation.extractive.elsewhere import LEAST
+from footnote_generation.extractive.foreign_passages import LEAST
 from footnote_generation.extractive.passages import units
 from footnote_generation.extractive.question import read
 from footnote_generation.extractive.ranking import rank

@@ -36,18 +36,18 @@ class RetryPolicy:
     longest_retry_after: float = 30.0
 
 
-async def patient_stream(
-    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
+async def stream_with_retries(
+    provider: ModelProvider, request: ModelRequest, retry_policy: RetryPolicy, remaining: float | None = None
 ) -> AsyncGenerator[Words | Finished, None]:
-    """Stream an answer like `patient_events`, without the model's reasoning."""
-    async with aclosing(patient_events(provider, request, patience, remaining)) as stream:
+    """Stream an answer like `events_with_retries`, without the model's reasoning."""
+    async with aclosing(events_with_retries(provider, request, retry_policy, remaining)) as stream:
         async for event in stream:
             if not isinstance(event, Thought):
                 yield event
 
 
-async def patient_events(
-    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy, remaining: float | None = None
+async def events_with_retries(
+    provider: ModelProvider, request: ModelRequest, retry_policy: RetryPolicy, remaining: float | None = None
 ) -> AsyncGenerator[ModelEvent, None]:
     """Stream an answer within the time limits; `remaining` is the whole call's time left, None for no limit.
 
@@ -57,11 +57,11 @@ async def patient_events(
     """
     loop = asyncio.get_running_loop()
     end = None if remaining is None else loop.time() + remaining
-    for attempt in range(1, patience.attempts + 1):
+    for attempt in range(1, retry_policy.attempts + 1):
         started = False
         try:
             with side_span(f"attempt {attempt}", _attributes(provider, request, attempt)):
-                async with aclosing(_limited(provider, request, patience)) as stream:
+                async with aclosing(_limited(provider, request, retry_policy)) as stream:
                     async for event in stream:
                         started = started or not isinstance(event, Thought)
                         yield event
@@ -69,10 +69,10 @@ async def patient_events(
         except RetryableFailure as error:
             if started:
                 raise _failed(provider, f"stopped in the middle of the answer: {error.message}", error) from error
-            wait = _wait(error, attempt, patience)
+            wait = _wait(error, attempt, retry_policy)
             out_of_time = end is not None and loop.time() + wait >= end
-            too_long = error.retry_after is not None and error.retry_after > patience.longest_retry_after
-            if attempt == patience.attempts or out_of_time or too_long:
+            too_long = error.retry_after is not None and error.retry_after > retry_policy.longest_retry_after
+            if attempt == retry_policy.attempts or out_of_time or too_long:
                 raise _failed(provider, f"failed after {attempt} attempts: {error.message}", error) from error
             await asyncio.sleep(wait)
 
@@ -87,13 +87,13 @@ def _attributes(provider: ModelProvider, request: ModelRequest, attempt: int) ->
 
 
 async def _limited(
-    provider: ModelProvider, request: ModelRequest, patience: RetryPolicy
+    provider: ModelProvider, request: ModelRequest, retry_policy: RetryPolicy
 ) -> AsyncGenerator[ModelEvent, None]:
     """Run one attempt: a limit to the first word, one between words, and an error if it ends without Finished."""
     words = False
     async with Arrivals(provider.stream(request)) as arrivals:
         while True:
-            limit = patience.between_tokens if words else patience.first_token
+            limit = retry_policy.between_tokens if words else retry_policy.first_token
             try:
                 events = await arrivals.take(limit)
             except TimeoutError as error:
@@ -112,10 +112,10 @@ async def _limited(
                     return
 
 
-def _wait(error: RetryableFailure, attempt: int, patience: RetryPolicy) -> float:
+def _wait(error: RetryableFailure, attempt: int, retry_policy: RetryPolicy) -> float:
     if error.retry_after is not None:
         return no_sooner(error.retry_after)
-    return Backoff(patience.first_backoff, patience.longest_backoff).pause(attempt)
+    return Backoff(retry_policy.first_backoff, retry_policy.longest_backoff).pause(attempt)
 
 
 def _failed(provider: ModelProvider, what: str, error: RetryableFailure) -> FootnoteError:

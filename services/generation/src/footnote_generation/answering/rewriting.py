@@ -15,7 +15,7 @@ from footnote.types.v1.answer_pb2 import (
 
 from footnote_generation.answering import policy
 from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 _MESSAGES, _CHARACTERS = 8, 600  # messages of the history, and characters of each
@@ -31,7 +31,7 @@ _INSTRUCTION = (
 
 
 async def rewrite(
-    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, patience: RetryPolicy
+    provider: ModelProvider, question: str, history: Sequence[ChatMessage], model: str, retry_policy: RetryPolicy
 ) -> tuple[str, Usage]:
     """Return the model's complete question, "" if its answer is none, and the cost.
 
@@ -59,7 +59,7 @@ async def rewrite(
     )
     words: list[str] = []
     finished = Finished()
-    async with aclosing(patient_stream(provider, request, patience)) as stream:
+    async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
         async for event in stream:
             if isinstance(event, Words):
                 words.append(event.text)

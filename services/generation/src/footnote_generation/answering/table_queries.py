@@ -14,7 +14,7 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER,
 from footnote.types.v1.table_pb2 import ColumnDescription, ColumnType, TableDescription
 
 from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 MOST_TABLES = 50
@@ -45,7 +45,7 @@ async def write(
     question: str,
     tables: Sequence[TableDescription],
     model: str,
-    patience: RetryPolicy,
+    retry_policy: RetryPolicy,
     query: str = "",
     problem: str = "",
 ) -> tuple[str, Usage]:
@@ -73,7 +73,7 @@ async def write(
     )
     words: list[str] = []
     finished = Finished()
-    async with aclosing(patient_stream(provider, request, patience)) as stream:
+    async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
         async for event in stream:
             if isinstance(event, Words):
                 words.append(event.text)

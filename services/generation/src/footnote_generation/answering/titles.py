@@ -7,11 +7,11 @@ from contextlib import aclosing
 
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_SYSTEM, MESSAGE_ROLE_USER, ChatMessage, Usage
 from footnote_kit.errors import FootnoteError
-from footnote_text.speaking import locale_of
+from footnote_text.answer_locale import locale_of
 
 from footnote_generation.answering import policy
 from footnote_generation.answering.billing import usage_of
-from footnote_generation.answering.retries import RetryPolicy, patient_stream
+from footnote_generation.answering.retries import RetryPolicy, stream_with_retries
 from footnote_generation.ports import Finished, ModelProvider, ModelRequest, Words
 
 LONGEST = 60
@@ -46,7 +46,7 @@ def short_title(message: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-async def make_title(provider: ModelProvider, message: str, model: str, patience: RetryPolicy) -> tuple[str, Usage]:
+async def make_title(provider: ModelProvider, message: str, model: str, retry_policy: RetryPolicy) -> tuple[str, Usage]:
     """Return a title by the model, and its cost.
 
     The title is the message's own words when the model is the extractive one, fails, or gives an unfit title.
@@ -68,7 +68,7 @@ async def make_title(provider: ModelProvider, message: str, model: str, patience
     words: list[str] = []
     finished = Finished()
     try:
-        async with aclosing(patient_stream(provider, request, patience)) as stream:
+        async with aclosing(stream_with_retries(provider, request, retry_policy)) as stream:
             async for event in stream:
                 if isinstance(event, Words):
                     words.append(event.text)

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text.pointing import begins_by_pointing
-from footnote_text.signals import Wish
+from footnote_text.anaphora import begins_anaphorically
+from footnote_text.intents import Intent
 
 from footnote_generation.extractive.confidence import confidence, signs
-from footnote_generation.extractive.lacking import fitting
+from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Kind, Question, read
 from footnote_generation.extractive.ranking import Ranked, rank
 from footnote_generation.extractive.rows import shorten
-from footnote_generation.extractive.showing import show
+from footnote_generation.extractive.whole_passages import show
 from footnote_generation.language import lexicon
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
@@ -37,7 +37,7 @@ class Draft:
 
     sentences: tuple[tuple[str, int], ...]
     support: float
-    wish: Wish | None = None
+    wish: Intent | None = None
     groups: tuple[tuple[tuple[str, int], ...], ...] = ()
     more: int = 0
 
@@ -48,7 +48,7 @@ def draft(question_text: str, sources: Sequence[Source], part: bool = False) -> 
     `part` means that the question is one of several that another was cut into: nothing is compared in it.
     """
     question = read(question_text)
-    if part and question.wish is Wish.COMPARISON:
+    if part and question.wish is Intent.COMPARISON:
         question = replace(question, wish=None)
     found = units(sources, question.language)
     if not found:
@@ -66,7 +66,7 @@ def draft(question_text: str, sources: Sequence[Source], part: bool = False) -> 
     if passages is not None:
         groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
         return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
-    wish = None if question.wish in {Wish.TOTAL, Wish.STEPS} else question.wish
+    wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
     return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), sure, wish)
 
 
@@ -112,7 +112,7 @@ def _keeps_to(question: Question, item: Ranked, best: Ranked) -> bool:
 
 def _spoken_of(unit: Unit) -> frozenset[str]:
     """Return the stems of a sentence, of its headings, and of the one before where it begins with a pronoun."""
-    before = unit.before if begins_by_pointing(unit.text, unit.language) else frozenset[str]()
+    before = unit.before if begins_anaphorically(unit.text, unit.language) else frozenset[str]()
     return unit.analysed.stems | unit.context | before
 
 

@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_kit.memoise import kept
-from footnote_text import locales, sentences, signals
+from footnote_kit.memoise import memoised
+from footnote_text import intents, locales, sentences
 from footnote_text.lexical import fold
 
 from footnote_generation.extractive import forms
-from footnote_generation.language import lexicon, tongues
+from footnote_generation.language import lexicon, text_language
 from footnote_generation.language.table_rows import CellSpan, TableRow, rows_of
 from footnote_generation.language.words import Analysed, analyse, bytes_of
 
@@ -86,10 +86,10 @@ def _bytes(pieces: tuple[_Piece, ...]) -> int:
     return sum(_UNIT + bytes_of(analysed) for _, _, _, _, analysed, *_ in pieces)
 
 
-@kept(_KEPT, _bytes)
+@memoised(_KEPT, _bytes)
 def _pieces(text: str, headings: str, rows: tuple[TableRow, ...], language: str) -> tuple[_Piece, ...]:
     """Return what a passage is made of, for questions in a language: the same ones serve question after question."""
-    own = tongues.of_source(text, language) or language
+    own = text_language.of_source(text, language) or language
     context = analyse(headings, own).stems
     lines = {span: row for row in rows if (span := line_of(text, row))}
     spans = _with_rows(text, list(lines), own)[:_MAX_SENTENCES]
@@ -160,7 +160,7 @@ def _with_other_forms(text: str, language: str) -> Analysed:
 def is_order(text: str, *spoken: str) -> bool:
     """Whether a sentence is said to the machine that reads it: no answer to a reader, whatever it claims."""
     return any(
-        signals.is_order(text, locale)
+        intents.is_order(text, locale)
         for locale in map(locales.known, dict.fromkeys((*spoken, locales.DEFAULT)))
         if locale is not None
     )

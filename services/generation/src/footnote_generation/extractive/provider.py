@@ -9,11 +9,11 @@ from typing import Any
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locales, tokens
+from footnote_text.answer_locale import is_thanks
+from footnote_text.intents import Intent
 from footnote_text.locales import Locale
-from footnote_text.signals import Wish
-from footnote_text.speaking import is_thanks
 
-from footnote_generation.extractive import elsewhere, parts
+from footnote_generation.extractive import foreign_passages, question_parts
 from footnote_generation.extractive.compose import Draft, draft
 from footnote_generation.extractive.question import read
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
@@ -57,25 +57,25 @@ class Extractive:
             return locale.replies.unavailable
         if request.without_sources:
             return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
-        asked = parts.of(request.question)
+        asked = question_parts.of(request.question)
         said = [self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
         if not any(said):
             return locale.not_found
         if len(asked) == 1:
             return "".join(said)
         names = [name for name, _ in asked]
-        return joined(names, said, locale, compares=read(request.question).wish is Wish.COMPARISON)
+        return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
 
     def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
         made = draft(question, sources, part)
         if not made.sentences or made.support < self._threshold:
-            passage = elsewhere.find(question, sources)
+            passage = foreign_passages.find(question, sources)
             return "" if passage is None else pointed(passage, locale)
         if not made.groups:
             numbers = {number for _, number in made.sentences[:1]}
             source = next(source for source in sources if source.number in numbers)
-            if (passage := elsewhere.of(question, source)) is not None:
+            if (passage := foreign_passages.of(question, source)) is not None:
                 return pointed(passage, locale)
         return written(made, locale)
 
@@ -87,7 +87,7 @@ class Extractive:
         """Hold nothing, so give nothing back."""
 
 
-def pointed(passage: elsewhere.Passage, locale: Locale) -> str:
+def pointed(passage: foreign_passages.Passage, locale: Locale) -> str:
     """Return where a passage in another language stands, in the reader's, and its sentences as they are."""
     notice = locale.finder.elsewhere.format(place=passage.place(locale.code))
     return f"{notice}\n\n{' '.join(cited(sentence, passage.source.number) for sentence in passage.sentences)}"

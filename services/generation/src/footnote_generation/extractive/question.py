@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
 
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
+from footnote_text import intents, locales, question_context
 from footnote_text import language as languages
-from footnote_text import leaning, locales, signals
+from footnote_text.anaphora import ANAPHORIC
+from footnote_text.intents import Intent
 from footnote_text.lexical import fold, is_unspaced
-from footnote_text.pointing import POINTING
-from footnote_text.signals import Wish
 from footnote_text.wordlists import word_set
 
 from footnote_generation.language.words import Analysed, Word, analyse, bytes_of
@@ -50,7 +50,7 @@ class Question:
     analysed: Analysed
     about: tuple[Word, ...]
     sought: frozenset[str]
-    wish: Wish | None = None
+    wish: Intent | None = None
     subject: tuple[Word, ...] = ()
     before: tuple[Word, ...] = ()
 
@@ -125,20 +125,20 @@ ASKING_CHINESE = re.compile(
 )
 
 
-@kept(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
+@memoised(2**20, lambda found: 3000 + 2 * bytes_of(found.analysed))
 def read(text: str) -> Question:
     """Take a question apart; more than one part of an answer asks about it."""
     language = languages.detect(text, ("en", "fr")) or "en"
-    leans = leaning.parted(text)
+    leans = question_context.parted(text)
     text = leans.question
     analysed = analyse(text, language)
     kind = next((kind for kind, pattern in _KINDS if pattern.search(text)), Kind.THING)
     asking = [match.span() for match in ASKING_CHINESE.finditer(text)]
     locale = locales.known(language)
-    wish, said = signals.wish(text, locale) if locale else (None, frozenset[str]())
-    verbs = frozenset[str]() if locale is None else signals.single((*locale.signals.yes_no, *locale.signals.asking))
+    wish, said = intents.wish(text, locale) if locale else (None, frozenset[str]())
+    verbs = frozenset[str]() if locale is None else intents.single((*locale.signals.yes_no, *locale.signals.asking))
     if leans.subject or leans.before:
-        verbs |= POINTING.get(language, frozenset())
+        verbs |= ANAPHORIC.get(language, frozenset())
     meant = [word for word in analysed.words if word.stems and not _asks(word, asking, verbs)]
     # "Summarise", "total", "steps" say what to do with the passages, and need not stand in them.
     about = tuple(word for word in meant if fold(word.text) not in said) or tuple(meant)

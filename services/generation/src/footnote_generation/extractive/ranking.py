@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from footnote_text.pointing import begins_by_pointing
+from footnote_text.anaphora import begins_anaphorically
 from footnote_text.wordlists import word_set
 
 from footnote_generation.extractive.passages import Unit
@@ -152,7 +152,7 @@ def rank(
             elif stem in unit.before or stem in unit.after:
                 nearby += weights.neighbour * value
         own += sum(value for stem, value in subject.items() if stem in unit.analysed.stems or stem in unit.context)
-        if subject and begins_by_pointing(unit.text, unit.language):
+        if subject and begins_anaphorically(unit.text, unit.language):
             # The sentence before says what "it" is.
             said = unit.before - unit.analysed.stems - unit.context
             own += weights.antecedent * sum(value for stem, value in subject.items() if stem in said)

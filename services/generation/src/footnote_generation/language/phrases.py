@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
 from footnote_text import locales
 from footnote_text.lexical import fold, is_unspaced
 
@@ -57,7 +57,7 @@ _PLEASANTRY = re.compile(
 _NO_WORD = re.compile(r"[^\w]+")
 
 
-@kept(2**19)
+@memoised(2**19)
 def _plain(text: str) -> str:
     """Return a text's words; cached, since half a dozen checks ask for each sentence of an answer."""
     return " ".join(_NO_WORD.sub(" ", fold(text)).split())

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
 from footnote_text.lexical import is_unspaced
 
 from footnote_generation.language.cldr import Writing, plain, writing
@@ -76,7 +76,7 @@ class _Token:
     end: int
 
 
-@kept(2 * 2**20, lambda found: QUANTITY_BYTES * len(found))
+@memoised(2 * 2**20, lambda found: QUANTITY_BYTES * len(found))
 def find(text: str, language: str = "") -> tuple[Quantity, ...]:
     """Return the quantities of a text in order; `language` is ISO 639-1, "" if unknown."""
     tokens = [

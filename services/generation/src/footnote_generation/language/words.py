@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from footnote_kit.memoise import kept
+from footnote_kit.memoise import memoised
 from footnote_text.lexical import fold, is_unspaced, terms
 
 from footnote_generation.language.lexicon import irregular
@@ -58,7 +58,7 @@ def bytes_of(found: Analysed) -> int:
     return _WORD_BYTES * len(found.words) + QUANTITY_BYTES * len(found.quantities)
 
 
-@kept(2 * 2**20, bytes_of)
+@memoised(2 * 2**20, bytes_of)
 def analyse(text: str, language: str) -> Analysed:
     """Analyse a text. `language` is the stemmer's; texts to be compared should have the same."""
     quantities = find(text, language)

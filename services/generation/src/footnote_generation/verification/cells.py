@@ -14,9 +14,9 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import tables
 
 from footnote_generation.language.quantities import Quantity, find, same_dimension, same_value
-from footnote_generation.verification.leads import glue
+from footnote_generation.verification.lead_ins import glue
 from footnote_generation.verification.named_places import STAND_IN
-from footnote_generation.verification.normal import folded, tokens
+from footnote_generation.verification.normalised import folded, tokens
 
 _BRACKETS = re.compile(r"[(\[（][^()\[\]（）]{0,40}[)\]）]")
 _IDLE = frozenset([*"/&+=§-", STAND_IN])

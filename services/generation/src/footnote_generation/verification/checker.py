@@ -30,18 +30,18 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
-from footnote_generation.language import tongues
+from footnote_generation.language import text_language
 from footnote_generation.language.places import Place
 from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
 from footnote_generation.verification import named_places, opinion, values
+from footnote_generation.verification.calibration import likelihood
 from footnote_generation.verification.citing import Checked, cite
+from footnote_generation.verification.claim_issues import ClaimIssue
 from footnote_generation.verification.claims import Sentence, states_something
-from footnote_generation.verification.doubts import Doubt
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.explanations import explain
 from footnote_generation.verification.judging import WRONG, Judgement, judge
-from footnote_generation.verification.likeness import likelihood
 from footnote_generation.verification.opinion import Passage, Read, Word
 
 _log = get_logger(__name__)
@@ -167,9 +167,9 @@ class Checker:
         if not states_something(sentence, self.not_found):
             return Checked(Claim(span=span, support=VERDICT_NOT_A_CLAIM), ())
         if not sentence.markers:
-            doubt = Doubt(CLAIM_REASON_NO_SOURCE_CITED)
-            why = explain(doubt, "", "", self.locale)
-            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=doubt.reason, explanation=why), ())
+            issue = ClaimIssue(CLAIM_REASON_NO_SOURCE_CITED)
+            why = explain(issue, "", "", self.locale)
+            return Checked(Claim(span=span, support=VERDICT_UNCITED, reason=issue.reason, explanation=why), ())
         verdicts = self._with_reader(sentence, self._by_rules(sentence))
         citations = []
         for marker in sentence.markers:
@@ -180,7 +180,7 @@ class Checker:
                 cite(marker, span, sentence.text, verdict, named.span if named else None, evidence, self.locale)
             )
         best = _overall(list(verdicts.values()))
-        doubt = best.doubt
+        issue = best.issue
         about = next((at for at, one in enumerate(citations) if verdicts[_cited(sentence)[at]] is best), 0)
         shown = citations[about]
         claim = Claim(
@@ -188,11 +188,11 @@ class Checker:
             support=best.support,
             score=likelihood(best.support, best.score),
             sources=_key(sentence)[1],
-            reason=doubt.reason,
-            stated=doubt.stated,
-            found=doubt.found,
-            subject=doubt.subject,
-            explanation=explain(doubt, shown.label or f"[{shown.number}]", shown.quote, self.locale),
+            reason=issue.reason,
+            stated=issue.stated,
+            found=issue.found,
+            subject=issue.subject,
+            explanation=explain(issue, shown.label or f"[{shown.number}]", shown.quote, self.locale),
             basis=best.basis,
         )
         return Checked(claim, tuple(citations))
@@ -216,17 +216,17 @@ class Checker:
         plain = sentence.text
         for one in ready:
             plain = named_places.without_places(plain, one.source)
-        stated = find(plain, tongues.of(plain, ready[0].language))
+        stated = find(plain, text_language.of(plain, ready[0].language))
         if not any(char.isalnum() for char in plain):
-            doubt = Doubt(CLAIM_REASON_NOTHING_TO_CHECK)
-            return {key: replace(one, doubt=doubt, settled=True) for key, one in known.items()}
+            issue = ClaimIssue(CLAIM_REASON_NOTHING_TO_CHECK)
+            return {key: replace(one, issue=issue, settled=True) for key, one in known.items()}
         if all(one.spelled for one in stated):
             return known  # then the numbers of the sources need not be read
         lacking = values.absent(stated, [value for one in ready for value in one.quantities], plain)
         if lacking is None:
             return known
-        doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=lacking.text)
-        return {key: replace(one, support=VERDICT_UNSUPPORTED, score=WRONG, doubt=doubt) for key, one in known.items()}
+        issue = ClaimIssue(CLAIM_REASON_NOT_IN_SOURCE, stated=lacking.text)
+        return {key: replace(one, support=VERDICT_UNSUPPORTED, score=WRONG, issue=issue) for key, one in known.items()}
 
     def _with_reader(self, sentence: Sentence, known: dict[_Cited, Judgement]) -> dict[_Cited, Judgement]:
         """Return the verdicts after a reader's opinion on a statement; settled ones stay."""
@@ -243,21 +243,25 @@ def _after(known: Judgement, said: Read, number: int) -> Judgement:
     if said.word is Word.SUPPORTS and not said.veto:
         if spans:
             return Judgement(VERDICT_SUPPORTED, said.score, start, end, basis=BASIS_READ)
-        return replace(known, support=VERDICT_NOT_CONFIRMED, doubt=Doubt(CLAIM_REASON_PARTLY_IN_SOURCE))
+        return replace(known, support=VERDICT_NOT_CONFIRMED, issue=ClaimIssue(CLAIM_REASON_PARTLY_IN_SOURCE))
     if said.word is Word.CONTRADICTS:
         if spans or not said.quotes:
-            doubt = Doubt(CLAIM_REASON_SECOND_OPINION)
-            return Judgement(VERDICT_UNSUPPORTED, WRONG, start, end, doubt)
+            issue = ClaimIssue(CLAIM_REASON_SECOND_OPINION)
+            return Judgement(VERDICT_UNSUPPORTED, WRONG, start, end, issue)
         return known
     if said.word is Word.UNSURE:
         if known.support == VERDICT_UNSUPPORTED:
             return known
-        return replace(known, doubt=Doubt(CLAIM_REASON_READER_UNSURE))
+        return replace(known, issue=ClaimIssue(CLAIM_REASON_READER_UNSURE))
     if said.word is Word.ALIKE:
         return known if known.support == VERDICT_UNSUPPORTED else replace(known, score=said.score)
     # Vetoed, or supported in part: neither confirmed nor known to be wrong.
-    doubt = Doubt(CLAIM_REASON_NOT_IN_SOURCE, stated=said.veto) if said.veto else Doubt(CLAIM_REASON_PARTLY_IN_SOURCE)
-    return Judgement(VERDICT_NOT_CONFIRMED, known.score, start, end, doubt, BASIS_UNSPECIFIED)
+    issue = (
+        ClaimIssue(CLAIM_REASON_NOT_IN_SOURCE, stated=said.veto)
+        if said.veto
+        else ClaimIssue(CLAIM_REASON_PARTLY_IN_SOURCE)
+    )
+    return Judgement(VERDICT_NOT_CONFIRMED, known.score, start, end, issue, BASIS_UNSPECIFIED)
 
 
 def _shown(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -273,7 +277,7 @@ def _shown(spans: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 def _overall(verdicts: Sequence[Judgement]) -> Judgement:
     """Return the best verdict; but support elsewhere does not make a wrong place right."""
-    misplaced = [one for one in verdicts if one.doubt.reason == CLAIM_REASON_OTHER_PLACE]
+    misplaced = [one for one in verdicts if one.issue.reason == CLAIM_REASON_OTHER_PLACE]
     return misplaced[0] if misplaced else max(verdicts, key=lambda one: (_ORDER[one.support], one.score))
 
 

@@ -10,10 +10,10 @@ from footnote.types.v1.table_pb2 import TableCell
 from footnote_text import locators, tables
 
 from footnote_generation.language.quantities import find, same_dimension, same_value
+from footnote_generation.verification.calibration import likelihood
 from footnote_generation.verification.claims import PlacedMarker
 from footnote_generation.verification.evidence import Evidence, roots
 from footnote_generation.verification.judging import Judgement
-from footnote_generation.verification.likeness import likelihood
 
 
 @dataclass(frozen=True, slots=True)

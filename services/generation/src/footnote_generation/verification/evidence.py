@@ -7,12 +7,12 @@ from functools import cached_property
 
 from footnote.types.v1.answer_pb2 import Source
 
-from footnote_generation.language import tongues
+from footnote_generation.language import text_language
 from footnote_generation.language.cldr import writing
 from footnote_generation.language.quantities import Quantity, find
-from footnote_generation.verification import leads, parts
+from footnote_generation.verification import lead_ins, parts
 from footnote_generation.verification.cells import Cells
-from footnote_generation.verification.normal import folded, tokens
+from footnote_generation.verification.normalised import folded, tokens
 from footnote_generation.verification.quoted import Index
 
 _LOOKED_AT = 2000
@@ -34,7 +34,7 @@ class Evidence:
     @cached_property
     def language(self) -> str:
         """Its language as ISO 639-1 code, "" when unsure."""
-        return tongues.of(self.text[:_LOOKED_AT])
+        return text_language.of(self.text[:_LOOKED_AT])
 
     @cached_property
     def decimal(self) -> str:
@@ -60,7 +60,7 @@ class Evidence:
     @cached_property
     def names(self) -> frozenset[str]:
         """The words of its title, file name and headings."""
-        return leads.names_of(self.source.title, self.source.filename, *self.source.locator.heading_path)
+        return lead_ins.names_of(self.source.title, self.source.filename, *self.source.locator.heading_path)
 
     @cached_property
     def above(self) -> tuple[Quantity, ...]:

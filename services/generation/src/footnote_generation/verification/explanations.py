@@ -8,7 +8,7 @@ from footnote.types.v1 import reasons_pb2 as pb
 from footnote_text import locales
 from footnote_text.lexical import is_unspaced
 
-from footnote_generation.verification.doubts import Doubt
+from footnote_generation.verification.claim_issues import ClaimIssue
 
 _LONGEST = 160
 """Maximum characters of a quote."""
@@ -16,19 +16,19 @@ _NEEDS_STATED = frozenset({pb.CLAIM_REASON_NOT_IN_SOURCE, pb.CLAIM_REASON_OTHER_
 _NEEDS_FOUND = frozenset({pb.CLAIM_REASON_OTHER_VALUE, pb.CLAIM_REASON_OTHER_PLACE})
 
 
-def explain(doubt: Doubt, place: str, quote: str, locale: str) -> str:
-    """Return a doubt as a sentence; `place` is the label of a source's place, `quote` its text."""
-    if not doubt:
+def explain(issue: ClaimIssue, place: str, quote: str, locale: str) -> str:
+    """Return an issue as a sentence; `place` is the label of a source's place, `quote` its text."""
+    if not issue:
         return ""
-    reason, shown = doubt.reason, shorten(quote, doubt.found)
-    if (reason in _NEEDS_STATED and not _is_word(doubt.stated)) or (reason in _NEEDS_FOUND and not doubt.found):
+    reason, shown = issue.reason, shorten(quote, issue.found)
+    if (reason in _NEEDS_STATED and not _is_word(issue.stated)) or (reason in _NEEDS_FOUND and not issue.found):
         reason = pb.CLAIM_REASON_PARTLY_IN_SOURCE if reason in _NEEDS_FOUND else pb.CLAIM_REASON_NOT_SAID
     words = locales.choose(locale).reasons
     sentence: str = getattr(words, pb.ClaimReason.Name(reason).removeprefix("CLAIM_REASON_").lower())
     if "{quote}" in sentence and not shown:
         sentence = words.not_said
     return sentence.format(
-        place=place, quote=shown, stated=_line(doubt.stated), found=_line(doubt.found), subject=_line(doubt.subject)
+        place=place, quote=shown, stated=_line(issue.stated), found=_line(issue.found), subject=_line(issue.subject)
     )
 
 

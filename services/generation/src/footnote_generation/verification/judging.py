@@ -22,11 +22,11 @@ from footnote.types.v1.reasons_pb2 import (
     CLAIM_REASON_TOO_LONG,
 )
 
-from footnote_generation.verification import cells, leads, quoted
-from footnote_generation.verification.doubts import NONE, Doubt
+from footnote_generation.verification import cells, lead_ins, quoted
+from footnote_generation.verification.claim_issues import NONE, ClaimIssue
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.named_places import Named, without_places
-from footnote_generation.verification.normal import tokens
+from footnote_generation.verification.normalised import tokens
 
 MAX_STATEMENT = 2000
 """Maximum characters of a checked statement; a longer one is not confirmed."""
@@ -45,7 +45,7 @@ class Judgement:
     score: float
     start: int
     end: int
-    doubt: Doubt = NONE
+    issue: ClaimIssue = NONE
     basis: Basis.ValueType = BASIS_UNSPECIFIED
     cell: tuple[int, int] | None = None
     settled: bool = False
@@ -54,11 +54,11 @@ class Judgement:
 def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) -> Judgement:
     """Return the verdict without a reader; `lead` introduces the statement, `named` is the place that it names."""
     if not evidence.text.strip():
-        return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, Doubt(CLAIM_REASON_SOURCE_EMPTY), settled=True)
+        return Judgement(VERDICT_NOT_CONFIRMED, WRONG, 0, 0, ClaimIssue(CLAIM_REASON_SOURCE_EMPTY), settled=True)
     near = evidence.nearest(statement[:MAX_STATEMENT])
     share, start, end = near[0] if near else (0.0, 0, 0)
     if len(statement) > MAX_STATEMENT:
-        return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, Doubt(CLAIM_REASON_TOO_LONG), settled=True)
+        return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_TOO_LONG), settled=True)
     plain = without_places(statement, evidence.source)
     ways = _ways(plain, evidence)
     if named is not None and named.cell:
@@ -83,18 +83,18 @@ def judge(statement: str, lead: str, evidence: Evidence, named: Named | None) ->
         changed = quoted.altered(tokens(said, evidence.decimal), evidence.index)
         # The same number in another sentence of the source may be about something else.
         if changed and (changed[2] not in evidence.numbers or changed[2] in _there(evidence, changed)):
-            doubt = Doubt(CLAIM_REASON_OTHER_VALUE, stated=changed[2], found=changed[3])
-            return Judgement(VERDICT_UNSUPPORTED, WRONG, *changed[:2], doubt, settled=True)
+            issue = ClaimIssue(CLAIM_REASON_OTHER_VALUE, stated=changed[2], found=changed[3])
+            return Judgement(VERDICT_UNSUPPORTED, WRONG, *changed[:2], issue, settled=True)
     for said in ways if named is None else ():
         if (found := cells.check(said, evidence.cells)) is not None:
             return _of_cell(found, evidence, CLAIM_REASON_OTHER_VALUE, "")
-    return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, Doubt(CLAIM_REASON_NOT_READ))
+    return Judgement(VERDICT_NOT_CONFIRMED, share, start, end, ClaimIssue(CLAIM_REASON_NOT_READ))
 
 
 def _ways(statement: str, evidence: Evidence) -> list[str]:
     """Return a statement as written, and without its lead-ins."""
     stated = tokens(statement, evidence.decimal)
-    return [statement, *(statement[rest[0].start :] for rest in leads.without(stated, statement, evidence.names))]
+    return [statement, *(statement[rest[0].start :] for rest in lead_ins.without(stated, statement, evidence.names))]
 
 
 def _there(evidence: Evidence, changed: tuple[int, int, str, str]) -> set[str]:
@@ -104,8 +104,8 @@ def _there(evidence: Evidence, changed: tuple[int, int, str, str]) -> set[str]:
 def _misplaced(named: Named, evidence: Evidence) -> Judgement:
     """Return the verdict on a statement that is in the source, but not at the place that it names."""
     first, last = named.spans[0][0], named.spans[-1][1]
-    doubt = Doubt(CLAIM_REASON_OTHER_PLACE, found=_short(evidence.text[first:last]), subject=named.label)
-    return Judgement(VERDICT_UNSUPPORTED, WRONG, first, last, doubt, settled=True)
+    issue = ClaimIssue(CLAIM_REASON_OTHER_PLACE, found=_short(evidence.text[first:last]), subject=named.label)
+    return Judgement(VERDICT_UNSUPPORTED, WRONG, first, last, issue, settled=True)
 
 
 def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) -> Judgement:
@@ -117,8 +117,8 @@ def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) 
     if found.holds:
         return Judgement(VERDICT_SUPPORTED, SURE, *row, basis=BASIS_CELLS, cell=cell, settled=True)
     held = _short(evidence.text[found.start : found.end])
-    doubt = Doubt(reason, stated=found.stated, found=held, subject=subject)  # type: ignore[arg-type]
-    return Judgement(VERDICT_UNSUPPORTED, WRONG, *row, doubt, cell=cell, settled=True)
+    issue = ClaimIssue(reason, stated=found.stated, found=held, subject=subject)  # type: ignore[arg-type]
+    return Judgement(VERDICT_UNSUPPORTED, WRONG, *row, issue, cell=cell, settled=True)
 
 
 def _short(text: str) -> str:

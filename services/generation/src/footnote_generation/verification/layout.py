@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from footnote_text.lexical import is_unspaced
 
 from footnote_generation.language.places import Place
-from footnote_generation.verification.leads import begins_one
+from footnote_generation.verification.lead_ins import begins_one
 
 
 @dataclass(frozen=True, slots=True)

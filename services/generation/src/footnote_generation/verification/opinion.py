@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from footnote_generation.language import tongues
+from footnote_generation.language import text_language
 from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
 from footnote_generation.verification import values
@@ -102,7 +102,7 @@ def _on_subject(
 ) -> bool:
     """Return whether quotes share a word with a statement in their language; others give no evidence for it."""
     wanted = roots(statement)
-    if any(tongues.of(statement, one.language) != one.language for one in evidence.values()):
+    if any(text_language.of(statement, one.language) != one.language for one in evidence.values()):
         return True
     return any(
         not wanted.isdisjoint(roots(evidence[number].text[start:end]))
@@ -113,7 +113,7 @@ def _on_subject(
 
 def _veto(statement: str, quotes: Mapping[int, Sequence[tuple[int, int]]], evidence: Mapping[int, Evidence]) -> str:
     """Return a number, date or name of a statement that is missing where a reader sees it, "" if all are there."""
-    language = tongues.of(statement, evidence[next(iter(quotes))].language)
+    language = text_language.of(statement, evidence[next(iter(quotes))].language)
     given = [one for number in quotes for one in evidence[number].above]
     for number, spans in quotes.items():
         given += find(" \n".join(evidence[number].text[start:end] for start, end in spans), evidence[number].language)

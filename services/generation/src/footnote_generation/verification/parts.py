@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from footnote_text import sentences
 
-from footnote_generation.verification.normal import Token, tokens
+from footnote_generation.verification.normalised import Token, tokens
 
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*•–·◦‣]|\d{1,3}[.)]|[a-z]\))[ \t]++")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]++(?P<text>\S.*)|(?<![ \t])[ \t]*+\*\*(?P<bold>[^*\n]++)\*\*:?[ \t]*+")

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from footnote_generation.verification.normal import Token
+from footnote_generation.verification.normalised import Token
 from footnote_generation.verification.parts import Part
 
 _FEWEST = 2  # tokens of a statement; a single word occurs everywhere

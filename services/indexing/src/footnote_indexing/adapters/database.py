@@ -11,8 +11,8 @@ from pathlib import Path
 from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote_database import transactions
 from footnote_database.engine import address
-from footnote_database.keeping import Sample
 from footnote_database.migrations import Migrations
+from footnote_database.storage import Sample
 from footnote_database.traits import Traits, Writers
 from footnote_kit import epochs
 from footnote_kit.epochs import Epoch

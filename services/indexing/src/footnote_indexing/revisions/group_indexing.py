@@ -21,7 +21,7 @@ from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import Generation, RevisionKey
 from footnote_indexing.ports import Ledger, ModelMoves
-from footnote_indexing.revisions.index_document import Result, dated
+from footnote_indexing.revisions.document_indexing import Result, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.permitted import Permitted, bounds_of

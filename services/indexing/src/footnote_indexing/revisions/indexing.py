@@ -20,7 +20,7 @@ from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import CURRENT, Generation, RevisionKey
 from footnote_indexing.ports import Generations, Ledger, ModelMoves, WriteEpochs
-from footnote_indexing.revisions.index_document import DocumentIndexing, Part, Result
+from footnote_indexing.revisions.document_indexing import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.permitted import Permitted, bounds_of

@@ -12,7 +12,7 @@ from footnote_store.rows import Row
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.model import Entry, Generation, RevisionKey
 from footnote_indexing.ports import Generations, Ledger
-from footnote_indexing.revisions.index_document import dated
+from footnote_indexing.revisions.document_indexing import dated
 from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 
 _PAGE = 500

@@ -27,7 +27,7 @@ from footnote_text.lexical import lexical_text
 from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import NewRow, RevisionKey
 from footnote_indexing.ports import Ledger, RowLedger
-from footnote_indexing.revisions.index_document import dated
+from footnote_indexing.revisions.document_indexing import dated
 from footnote_indexing.revisions.indexing import Indexing
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter

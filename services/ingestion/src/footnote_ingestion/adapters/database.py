@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from footnote_database import soundness, transactions
+from footnote_database import integrity, transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
 from footnote_database.parts import Parts
@@ -36,8 +36,8 @@ class Database(transactions.Database):
     """The service's database; temporary refusals of the server raise `Unavailable`."""
 
     @classmethod
-    async def open(cls, url: str, folder: Path, patience: float = 0.0, parts: Parts | None = None) -> Database:
-        """Connect and migrate to the newest schema; wait up to `patience` seconds for a server that is down.
+    async def open(cls, url: str, folder: Path, wait_seconds: float = 0.0, parts: Parts | None = None) -> Database:
+        """Connect and migrate to the newest schema; wait up to `wait_seconds` seconds for a server that is down.
 
         Raises FailedPrecondition when the database file is missing while document files exist. Without it those files
         would have no owner, and their search entries would be removed.
@@ -45,10 +45,10 @@ class Database(transactions.Database):
         file, blobs = folder / FILE, folder / "blobs" / "uploads"
         accepted = parts is not None and parts.accepts(TRAITS.part)
         if not url and not accepted and not file.exists() and blobs.is_dir() and any(blobs.iterdir()):
-            raise soundness.missing(file, "documents", blobs)
+            raise integrity.missing(file, "documents", blobs)
         database = cls(address(url, folder / FILE), TRAITS)
         try:
-            await database.migrate(patience, parts)
+            await database.migrate(wait_seconds, parts)
         except BaseException:
             await database.close()
             raise

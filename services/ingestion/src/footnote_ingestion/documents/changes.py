@@ -36,13 +36,13 @@ class Changes:
     def __init__(self, log: ChangeLog, permissions: Permissions, kept_seconds: float) -> None:
         self._log = log
         self._permissions = permissions
-        self._kept = int(kept_seconds * 1_000_000)
+        self._kept_micros = int(kept_seconds * 1_000_000)
 
     async def since(self, scope: Scope, collection_id: str, since: int | None) -> AsyncGenerator[Batch, None]:
         """Yield the changes since a time, everything for None; raises FailedPrecondition for a time too long ago."""
         await self._permissions.to_list(scope, [collection_id])
         until = now_micros() - OVERLAP_MICROS
-        if since is not None and since < until - self._kept:
+        if since is not None and since < until - self._kept_micros:
             raise FailedPrecondition(
                 "What was deleted since then is forgotten; begin again without the token", reason="WATCH_EXPIRED"
             )
@@ -63,4 +63,4 @@ class Changes:
 
     async def forget(self) -> None:
         """Delete records of deletions that are too old to be asked for."""
-        await self._log.forget_gone(now_micros() - self._kept - MARGIN_MICROS)
+        await self._log.forget_gone(now_micros() - self._kept_micros - MARGIN_MICROS)

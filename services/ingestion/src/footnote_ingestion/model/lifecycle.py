@@ -64,10 +64,10 @@ def apply(document: Document, move: Move) -> None:
     document.state = after
     _record_waiting(document, move)
     # A failed revision records nothing that could be taken for the searched one.
-    told = after != ERROR or not document.indexed_revision
-    if move.parsed is not None and told:
+    recorded = after != ERROR or not document.indexed_revision
+    if move.parsed is not None and recorded:
         _record_parsed(document, move.parsed)
-    if move.chunking_strategy and told:
+    if move.chunking_strategy and recorded:
         document.chunking_strategy = move.chunking_strategy
         document.chunking_choice = move.chunking_choice
     if move.chunks_expected is not None:

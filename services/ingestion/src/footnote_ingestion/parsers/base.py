@@ -25,8 +25,8 @@ from footnote.types.v1.table_pb2 import Table
 from footnote_text.scripts import HAN, KANA
 
 from footnote_ingestion.parsers.failures import TOO_LARGE, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, PICTURES_NOT_READ, Noticed
 from footnote_ingestion.parsers.numbers import Numbers
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, PICTURES_NOT_READ, ParseWarnings
 
 HEADING = BlockKind.BLOCK_KIND_HEADING
 PARAGRAPH = BlockKind.BLOCK_KIND_PARAGRAPH
@@ -165,7 +165,7 @@ class BlockWriter:
         self.first_heading = ""
         self.structure = Structure()
         self.tables = 0
-        self.noticed = Noticed()
+        self.noticed = ParseWarnings()
         self.numbers = Numbers()
         """Parses the cells of all tables of the file."""
         self._part: Table | None = None

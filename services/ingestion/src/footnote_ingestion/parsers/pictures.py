@@ -10,7 +10,7 @@ from PIL import Image, ImageOps, ImageSequence
 
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, TOO_LARGE, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.noticed import PAGES_WITHOUT_TEXT, TEXT_RECOGNISED
+from footnote_ingestion.parsers.parse_warnings import PAGES_WITHOUT_TEXT, TEXT_RECOGNISED
 from footnote_ingestion.parsers.pdf import ocr
 
 _MOST_POINTS = 100_000_000

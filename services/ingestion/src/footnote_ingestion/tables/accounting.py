@@ -15,8 +15,8 @@ from footnote_text.stopwords import STOP_WORDS
 from sqlglot import exp
 
 from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.forms import Subject
-from footnote_ingestion.tables.shown import is_total
 
 _MOST_NAMED, _SHORT = 12, 4
 _PLAIN: tuple[type[exp.Expr], ...] = (

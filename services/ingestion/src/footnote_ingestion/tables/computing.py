@@ -24,8 +24,7 @@ from footnote_text.locales import Locale, TableWords
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
 from footnote_ingestion.tables.engine import Engine, quoted
-from footnote_ingestion.tables.forms import Form, Subject
-from footnote_ingestion.tables.shown import (
+from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
     Rows,
@@ -39,6 +38,7 @@ from footnote_ingestion.tables.shown import (
     unit_of,
     written,
 )
+from footnote_ingestion.tables.forms import Form, Subject
 from footnote_ingestion.tables.statements import checked
 
 
@@ -162,8 +162,8 @@ class Computing:
             f"SELECT row, {key}, {number}, {text}, {own} FROM {raw(table)}{where} ORDER BY row LIMIT {MOST_ROWS + 1}"
         )
         return [
-            _Line(row, str(key or ""), value, told, str(said or ""))
-            for row, key, value, told, said in self._engine.run(statement)[1]
+            _Line(row, str(key or ""), value, shown, str(unit or ""))
+            for row, key, value, shown, unit in self._engine.run(statement)[1]
         ]
 
     def _recomputed(

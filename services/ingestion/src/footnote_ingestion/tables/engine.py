@@ -22,8 +22,8 @@ from footnote.types.v1.table_pb2 import (
 )
 from google.protobuf.json_format import Parse
 
-from footnote_ingestion.tables.kept import read_list
 from footnote_ingestion.tables.statements import RefusedStatement, checked
+from footnote_ingestion.tables.table_archive import read_list
 
 MOST_ROWS = 1000
 _MOST_TEXT = 2000

@@ -26,8 +26,8 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.tables.collected import Collector, RowData, TableData
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Archive, Engine, Session, TooCostly
-from footnote_ingestion.tables.kept import Keeper
 from footnote_ingestion.tables.statements import RefusedStatement
+from footnote_ingestion.tables.table_archive import Keeper
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
 REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUND"

@@ -21,11 +21,11 @@ from footnote_text.language import detect
 from footnote_text.locales import Locale, TableWords
 from sqlglot import exp
 
-from footnote_ingestion.tables import accounting, shown
+from footnote_ingestion.tables import accounting, formatting
 from footnote_ingestion.tables.engine import Engine, quoted
+from footnote_ingestion.tables.formatting import MOST_LINES, MOST_ROWS, Rows
 from footnote_ingestion.tables.forms import Subject
 from footnote_ingestion.tables.recomputed import NotRecomputed, recomputed, same
-from footnote_ingestion.tables.shown import MOST_LINES, MOST_ROWS, Rows
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 
 _MOST_COLUMNS, _MOST_USED = 8, 6
@@ -93,10 +93,10 @@ class WrittenQuery:
             accounting.discrepancies(question, tree, subjects, others, one) for one in read or [words]
         )
         computation.doubts.extend(found.said(words))
-        computation.cells.extend(shown.cells_of(one.table, one.column.number, one.rows) for one in used)
+        computation.cells.extend(formatting.cells_of(one.table, one.column.number, one.rows) for one in used)
         unit = next(
             (
-                shown.unit_of(one.column, self._measures(one).values())
+                formatting.unit_of(one.column, self._measures(one).values())
                 for one in used if one.column.type == COLUMN_TYPE_NUMBER
             ),
             "",
@@ -146,10 +146,10 @@ class WrittenQuery:
         naming = next((one for one in used.table.columns if one.type == COLUMN_TYPE_TEXT), None)
         if not used.added or naming is None:
             return
-        totals = [text for text in self._subject(used.table).values[naming.number] if shown.is_total(text)]
+        totals = [text for text in self._subject(used.table).values[naming.number] if formatting.is_total(text)]
         if not totals:
             return
-        listed = ", ".join(shown.literal(one) for one in totals)
+        listed = ", ".join(formatting.literal(one) for one in totals)
         statement = f"SELECT _row FROM {quoted(used.table.view)} WHERE {quoted(naming.name)} IN ({listed})"
         if {row[0] for row in self._engine.run(statement)[1]} & set(used.rows):
             raise RefusedStatement(f"adds rows of totals: leave out {quoted(naming.name)} IN ({listed})")
@@ -160,10 +160,10 @@ class WrittenQuery:
             return ""
         rows = set(used.rows)
         own = {said for row, said in self._measures(used).items() if row in rows}
-        return shown.mixed_units(self._engine, used.table, own, rows, used.keys)
+        return formatting.mixed_units(self._engine, used.table, own, rows, used.keys)
 
     def _measures(self, used: _Used) -> dict[int, str]:
-        return shown.measures_of(self._engine, used.table, used.column.number)
+        return formatting.measures_of(self._engine, used.table, used.column.number)
 
     def _note(self, computation: TableComputation, used: Sequence[_Used], words: Locale) -> None:
         for one in used:
@@ -259,17 +259,17 @@ def _bare(part: exp.Expr) -> str:
 
 def _text(formula: str, rows: Sequence[Sequence[object]], columns: Sequence[str], unit: str) -> str:
     if len(rows) == 1 and len(rows[0]) == 1:
-        return f"{shown.sentence(formula)}: {_value(rows[0][0], unit)}"
+        return f"{formatting.sentence(formula)}: {_value(rows[0][0], unit)}"
     lines = []
     for row in rows:
         keys = [one for one in row if isinstance(one, str)]
         values = [(name, _value(one, unit)) for name, one in zip(columns, row, strict=True) if not isinstance(one, str)]
         said = [value if len(values) == 1 else f"{name} {value}" for name, value in values]
         lines.append("- " + ": ".join(part for part in (", ".join(keys), ", ".join(said)) if part))
-    return "\n".join([f"{shown.sentence(formula)}:", *lines])
+    return "\n".join([f"{formatting.sentence(formula)}:", *lines])
 
 
 def _value(value: object, unit: str) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "–" if value is None else str(value)
-    return shown.written(value, unit)
+    return formatting.written(value, unit)

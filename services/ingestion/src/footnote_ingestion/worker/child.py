@@ -1,7 +1,7 @@
 """The worker process: runs jobs one at a time, and answers in frames.
 
-Forked by `nursery`. It enters its sandbox before it reads the first job, and exits at the end of its input, or with its
-parent.
+Forked by `fork_server`. It enters its sandbox before it reads the first job, and exits at the end of its input, or
+with its parent.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from footnote_ingestion.parsers.failures import (
     ParseError,
 )
 from footnote_ingestion.parsers.metadata import describe
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
 from footnote_ingestion.tables.engine import Session
 from footnote_ingestion.tables.jobs import KeptTables, answered

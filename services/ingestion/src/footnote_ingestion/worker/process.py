@@ -23,8 +23,8 @@ from footnote_ingestion.parsers.failures import (
     ParseError,
 )
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server_client import Started, Starter
 from footnote_ingestion.worker.isolation import Box, Measures, Workers
-from footnote_ingestion.worker.starter import Started, Starter
 
 _START_SECONDS = 60.0
 _WATCH_SECONDS = 0.05
@@ -209,7 +209,7 @@ class Worker:
         """Return the error for a process that ended during a job."""
         code = await self._exit_code()
         await self.kill()
-        # Without its nursery a worker is killed too, and its exit code is lost.
+        # Without its fork server a worker is killed too, and its exit code is lost.
         outside = code == "unknown" or code in {str(-number) for number in _FROM_OUTSIDE}
         if self._killed_for == TIMEOUT or code == str(-signal.SIGXCPU):
             return ParseError(

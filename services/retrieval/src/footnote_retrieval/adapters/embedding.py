@@ -34,7 +34,7 @@ class ProviderEmbedder:
     def __init__(self, egress: Egress | None = None, keep: int = 512) -> None:
         self._egress = egress or Egress.load()
         self._defaults = DefaultSettings()
-        self._kept: LRUCache[tuple[bytes, bytes], QueryVector] = LRUCache(keep)
+        self._cache: LRUCache[tuple[bytes, bytes], QueryVector] = LRUCache(keep)
         self._loading: set[asyncio.Task[None]] = set()
 
     async def embed_query(self, settings: EmbeddingSettings, text: str) -> QueryVector:
@@ -42,7 +42,7 @@ class ProviderEmbedder:
         chosen = registry.with_defaults(settings, self._defaults)
         model = chosen.SerializeToString(deterministic=True)
         key = (model, hashlib.sha256(text.encode(errors="replace")).digest())
-        if (known := self._kept.get(key)) is not None:
+        if (known := self._cache.get(key)) is not None:
             _log.info("query_vector_reused", of="an earlier question", provider=chosen.provider)
             return known
         async with registry.lease(chosen, self._defaults) as provider:
@@ -59,7 +59,7 @@ class ProviderEmbedder:
         cosines = provider.cosines if isinstance(provider, KnowsItsCosines) else None
         holds = isinstance(provider, HoldsItsWeight) and provider.holds_weight
         made = QueryVector(vector, weight, cosines, holds)
-        self._kept[key] = made
+        self._cache[key] = made
         return made
 
     async def warm(self, text: str) -> None:
@@ -115,5 +115,5 @@ class ProviderEmbedder:
         for loading in self._loading:
             loading.cancel()
         await asyncio.gather(*self._loading, return_exceptions=True)
-        self._kept.clear()
+        self._cache.clear()
         await registry.close_all()

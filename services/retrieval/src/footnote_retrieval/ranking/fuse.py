@@ -10,8 +10,8 @@ from footnote.types.v1.chunk_pb2 import SearchChannel
 from footnote_retrieval.channels.findings import Findings, complete
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking import feedback, fusion
+from footnote_retrieval.ranking.absolute_score import closeness
 from footnote_retrieval.ranking.candidates import Ranking
-from footnote_retrieval.ranking.level import closeness
 
 
 def fuse(candidates: list[Candidate], ranking: Ranking) -> list[Candidate]:

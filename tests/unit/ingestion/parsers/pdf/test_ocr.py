@@ -11,9 +11,9 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
 from footnote_ingestion.worker.pool import Pool
-from footnote_ingestion.worker.starter import Starter
 from fpdf import FPDF
 from support.ingestion_client import assert_spans_exact
 

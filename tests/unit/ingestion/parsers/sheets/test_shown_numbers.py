@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
-from footnote_ingestion.parsers.sheets.beside import Beside
 from footnote_ingestion.parsers.sheets.parser import WorkbookParser, beside_cells
+from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras
 from support.ingestion_client import assert_spans_exact
 from support.opendocument import spreadsheet
 
@@ -76,4 +76,4 @@ def test_a_damaged_workbook_has_its_plain_values_at_least(tmp_path: Path, cut: i
     damaged = tmp_path / "a.xls"
     damaged.write_bytes(data[:cut] + bytes(64) + data[cut + 64 :])
     assert beside_cells(damaged).of_sheet("Prices") is not None
-    assert beside_cells(damaged).of_sheet("no such sheet") == Beside(unreadable=1)
+    assert beside_cells(damaged).of_sheet("no such sheet") == SheetExtras(unreadable=1)

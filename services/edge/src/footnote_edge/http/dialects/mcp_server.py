@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from footnote_edge.http.serving.caller import credentials
-from footnote_edge.http.serving.leaving import EndsWithItsClient
+from footnote_edge.http.serving.disconnects import CancelOnDisconnect
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import Context, MCPServer
@@ -35,7 +35,7 @@ class McpDoor:
 
     def route(self) -> Route:
         """Return its route."""
-        return Route(PATH, EndsWithItsClient(self))
+        return Route(PATH, CancelOnDisconnect(self))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request once the server runs; raises Unavailable if it cannot start."""

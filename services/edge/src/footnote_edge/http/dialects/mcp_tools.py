@@ -51,7 +51,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
             query=query, collections=collections or [], settings=RetrievalSettings(limit=limit),
             filter=Filter(json=filter) if filter else None,
         )  # fmt: skip
-        found = await _told(stub.Search(request, metadata=metadata_of(ctx)))
+        found = await _or_tool_error(stub.Search(request, metadata=metadata_of(ctx)))
         passages = [
             {
                 "place": label(one.chunk.filename, one.chunk.locator),
@@ -75,7 +75,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
         Where no passage answers, `nearest` is the nearest one: an offer, not an answer.
         """
         request = AskRequest(question=question, collections=collections or [])
-        completed = await _told(_completed(stub.Ask(request, metadata=metadata_of(ctx), timeout=ASK_SECONDS)))
+        completed = await _or_tool_error(_completed(stub.Ask(request, metadata=metadata_of(ctx), timeout=ASK_SECONDS)))
         answer = completed.answer
         footnotes = [
             {
@@ -104,7 +104,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
     async def list_collections(ctx: Context) -> dict[str, Any]:
         """List the collections of documents that can be asked."""
         request = ListCollectionsRequest(page_size=1000)
-        page = await _told(stub.ListCollections(request, metadata=metadata_of(ctx)))
+        page = await _or_tool_error(stub.ListCollections(request, metadata=metadata_of(ctx)))
         collections = [
             {
                 "name": one.name,
@@ -125,7 +125,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
     ) -> dict[str, Any]:
         """List documents, newest first, with their state and size."""
         request = ListDocumentsRequest(collection=collection, filename_contains=filename_contains, page_size=limit)
-        page = await _told(stub.ListDocuments(request, metadata=metadata_of(ctx)))
+        page = await _or_tool_error(stub.ListDocuments(request, metadata=metadata_of(ctx)))
         documents = [
             {
                 "id": one.id,
@@ -143,7 +143,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
     return made
 
 
-async def _told(call: Awaitable[T]) -> T:
+async def _or_tool_error(call: Awaitable[T]) -> T:
     """Return a call's result; on failure the model gets our message with advice."""
     try:
         return await call

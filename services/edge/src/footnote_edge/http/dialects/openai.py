@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from footnote_edge.http.dialects.chat_request import EVERYTHING, ChatRequest, parse
 from footnote_edge.http.serving.caller import Caller
-from footnote_edge.http.serving.leaving import while_here
+from footnote_edge.http.serving.disconnects import while_connected
 from footnote_edge.http.serving.problems import headers_of, openai_error, status_of
 from footnote_edge.http.transcoding import streams
 from footnote_edge.http.transcoding.binding import to_json
@@ -51,7 +51,7 @@ class OpenAiApi:
             events = self._caller.stream("Ask", chat.ask, request)
             if chat.stream:
                 return streams.response(await streams.started(_chunks(chat, events, _base(request)), _error_event))
-            completed = await while_here(request, _completed(events))
+            completed = await while_connected(request, _completed(events))
         except FootnoteError as error:
             return failure(error)
         return JSONResponse(completion(chat.model, completed, _base(request)))

@@ -8,11 +8,11 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, Unauthenticated
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from footnote_edge.audit.ways import http_way
+from footnote_edge.audit.call_origins import origin_of_request
 from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.gateway.principals import REFUSAL
-from footnote_edge.http.serving.caller import PASSED_ON, WAY
+from footnote_edge.http.serving.caller import CALL_ORIGIN, PASSED_ON
 from footnote_edge.http.serving.refusals import refuse
 
 WORKING = "footnote.working"
@@ -49,8 +49,8 @@ class AuthenticationLayer:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        way = http_way(scope["path"], scope.get("client"))
-        scope[WAY] = self._auditor.ways.header(way)
+        call_origin = origin_of_request(scope["path"], scope.get("client"))
+        scope[CALL_ORIGIN] = self._auditor.call_origins.header(call_origin)
         if scope["path"] not in self._public:
             headers = Headers(scope=scope)
             try:
@@ -59,7 +59,7 @@ class AuthenticationLayer:
                 scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:
                 action = self._action_of(scope["method"], scope["path"]) or AUTHENTICATE
-                self._auditor.turned_away(action, error, headers, way)
+                self._auditor.turned_away(action, error, headers, call_origin)
                 await refuse(error, scope, receive, send)
                 return
         await self._app(scope, receive, send)

@@ -23,13 +23,13 @@ LimitOf = Callable[[str, str], int | None]
 class Bodies:
     """An ASGI layer that ends requests with too long (413) or too slow (408) bodies.
 
-    A body gets `patience` seconds, and another second for every `rate` bytes received.
+    A body gets `grace_seconds` seconds, and another second for every `rate` bytes received.
     """
 
-    def __init__(self, app: ASGIApp, limit_of: LimitOf, *, patience: float, rate: float) -> None:
+    def __init__(self, app: ASGIApp, limit_of: LimitOf, *, grace_seconds: float, rate: float) -> None:
         self._app = app
         self._limit_of = limit_of
-        self._patience = patience
+        self._grace_seconds = grace_seconds
         self._rate = rate
         self._held = 0
 
@@ -80,7 +80,7 @@ class Bodies:
 
     def allowed(self, received: int) -> float:
         """Return the seconds allowed for a body so far."""
-        return self._patience + received / self._rate
+        return self._grace_seconds + received / self._rate
 
 
 class _Body:

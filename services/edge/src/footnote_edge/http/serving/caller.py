@@ -8,7 +8,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.message import Message
 from starlette.requests import Request
 
-from footnote_edge.audit.ways import HEADER as WAY_HEADER
+from footnote_edge.audit.call_origins import HEADER as WAY_HEADER
 from footnote_edge.gateway.limits import ASKS
 from footnote_edge.settings import Settings
 
@@ -22,7 +22,7 @@ PASSED_ON = (
 )
 """Forwarded headers with the caller's identity."""
 
-WAY = "footnote.way"
+CALL_ORIGIN = "footnote.way"
 """Key in a request's scope for its origin."""
 
 TIMEOUT_HEADER = "x-footnote-timeout"
@@ -71,4 +71,4 @@ class Caller:
 def credentials(request: Request) -> tuple[tuple[str, str], ...]:
     """Return the headers with the caller's identity and origin, as metadata."""
     who = ((name, request.headers[name]) for name in PASSED_ON if name in request.headers)
-    return (*who, (WAY_HEADER, request.scope.get(WAY, "")))
+    return (*who, (WAY_HEADER, request.scope.get(CALL_ORIGIN, "")))

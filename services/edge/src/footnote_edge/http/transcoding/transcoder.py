@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 from footnote_edge.http.serving.authentication import WORKING
 from footnote_edge.http.serving.caller import Caller
-from footnote_edge.http.serving.leaving import while_here
+from footnote_edge.http.serving.disconnects import while_connected
 from footnote_edge.http.transcoding import json_body, streams
 from footnote_edge.http.transcoding.binding import bind, to_json
 from footnote_edge.http.transcoding.rules import Rule, rules
@@ -59,7 +59,7 @@ def _endpoint(rule: Rule, caller: Caller) -> Endpoint:
         call = caller.unary(name, message, request)
         # Reads can be cancelled without harm when the client disconnects; their model calls would otherwise run on
         # unused.
-        result = await (while_here(request, call) if name in _ASKS else call)
+        result = await (while_connected(request, call) if name in _ASKS else call)
         return JSONResponse(to_json(result), headers=_PRIVATE)
 
     return endpoint
@@ -72,7 +72,7 @@ def _events(rule: Rule, caller: Caller) -> Endpoint:
         message = await _bound(rule, request)
         responses = caller.stream(name, message, request)
         if _wants_json(request):
-            last = await while_here(request, _last(responses))
+            last = await while_connected(request, _last(responses))
             return JSONResponse({} if last is None else to_json(_inner(last)), headers=_PRIVATE)
         return streams.response(await streams.started(_encoded(responses)))
 

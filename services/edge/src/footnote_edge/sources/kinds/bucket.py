@@ -22,9 +22,9 @@ from footnote_edge.sources.ports import (
     Opening,
     Page,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 
 _PAGE = 1000
@@ -186,9 +186,9 @@ def _failure(error: Exception) -> Exception:
     if isinstance(error, PermissionDeniedError | UnauthenticatedError | PermissionError):
         return SourceRefused("The bucket refuses the credentials, or has none of this name.")
     if isinstance(error, NotFoundError | FileNotFoundError):
-        return SourceAway("There is no bucket of this name.")
+        return SourceUnavailable("There is no bucket of this name.")
     # obstore's message may quote addresses with their parameters.
-    return SourceAway(f"The bucket does not answer: {type(error).__name__}.")
+    return SourceUnavailable(f"The bucket does not answer: {type(error).__name__}.")
 
 
 BUCKET = SourceKind("bucket", "Bucket of S3, GCS or Azure", BucketSettings, BucketConnection, secrets=BucketSecrets)

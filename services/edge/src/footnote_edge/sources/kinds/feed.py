@@ -19,9 +19,9 @@ from footnote_edge.sources.ports import (
     Page,
     Permissions,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 from footnote_edge.sources.reading.entries import entry_page
 from footnote_edge.sources.reading.reader import Reader
@@ -120,14 +120,14 @@ class FeedConnection:
                 if head.status in (401, 403):
                     raise SourceRefused(f"The feed is refused with status {head.status}.")
                 if head.status != 200:
-                    raise SourceAway(f"The feed is not there: status {head.status}.")
+                    raise SourceUnavailable(f"The feed is not there: status {head.status}.")
                 xml = await answer.read(min(FEED_BYTES, self._opening.policy.item_bytes))
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
         try:
             read = await self._reader.read("feed", xml, base=head.url)
         except ItemFailed as error:
-            raise SourceAway(f"The feed cannot be read. {error}") from None
+            raise SourceUnavailable(f"The feed cannot be read. {error}") from None
         found: Entries = read["entries"]
         conditions = {"if-none-match": head.headers.get("etag"), "if-modified-since": head.headers.get("last-modified")}
         self._opening.folder.mkdir(parents=True, exist_ok=True)

@@ -19,9 +19,9 @@ from footnote_edge.sources.ports import (
     Opening,
     Page,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 
 _PAGE = 500
@@ -75,7 +75,7 @@ class FolderConnection:
                 entries = sorted(found, key=lambda entry: entry.name)
         except OSError:
             if not below:
-                raise SourceAway("The folder cannot be read.") from None
+                raise SourceUnavailable("The folder cannot be read.") from None
             self._unread.append(below)
             return
         for entry in entries:
@@ -129,7 +129,7 @@ def _root(opening: Opening) -> Path:
     if root is None:
         raise SourceRefused("The operator does not allow sources to read this folder.")
     if not root.is_dir():
-        raise SourceAway("The folder does not exist.")
+        raise SourceUnavailable("The folder does not exist.")
     return root
 
 

@@ -18,7 +18,7 @@ from watchdog.events import (
 from watchdog.observers import Observer
 from watchdog.observers.polling import PollingObserver
 
-from footnote_edge.sources.ports import SourceAway
+from footnote_edge.sources.ports import SourceUnavailable
 
 _CHANGES: list[type[FileSystemEvent]] = [
     DirCreatedEvent, DirDeletedEvent, DirMovedEvent, FileClosedEvent, FileCreatedEvent, FileDeletedEvent,
@@ -28,11 +28,11 @@ _CHANGES: list[type[FileSystemEvent]] = [
 
 
 class FolderWatch(FileSystemEventHandler):
-    """Calls a function after each change below a folder; raises SourceAway if the folder cannot be watched."""
+    """Calls a function after each change below a folder; raises SourceUnavailable if the folder cannot be watched."""
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
         if Observer is PollingObserver:
-            raise SourceAway("This system does not report changes of files.")
+            raise SourceUnavailable("This system does not report changes of files.")
         self._folder = folder
         self._changed = changed
         self._observer = Observer()
@@ -42,7 +42,7 @@ class FolderWatch(FileSystemEventHandler):
             self._observer.schedule(self, str(folder), recursive=True, event_filter=_CHANGES)
         except OSError as error:
             self.close()
-            raise SourceAway(f"The folder cannot be watched: {error.strerror}.") from None
+            raise SourceUnavailable(f"The folder cannot be watched: {error.strerror}.") from None
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Report a change."""

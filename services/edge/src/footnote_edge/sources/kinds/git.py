@@ -18,7 +18,7 @@ from dulwich.object_store import iter_tree_contents
 from dulwich.repo import Repo
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from footnote_edge.sources.kinds.git_http import PATIENCE, GitHttp, HeldBack
+from footnote_edge.sources.kinds.git_http import TIMEOUT_SECONDS, GitHttp, HeldBack
 from footnote_edge.sources.kinds.git_ssh import PORTS, GitSsh, SshPlace, checked_host_key, refusal
 from footnote_edge.sources.kinds.settings import Selecting, file_name
 from footnote_edge.sources.net.addresses import AddressRefused, permitted
@@ -32,9 +32,9 @@ from footnote_edge.sources.ports import (
     Opening,
     Page,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 
 _PAGE = 500
@@ -150,7 +150,7 @@ class GitConnection:
             self._repo = Repo(str(allowed))
             self._commit = self._branch({bytes(name): bytes(sha) for name, sha in self._repo.get_refs().items()})
         except (NotGitRepository, OSError):
-            raise SourceAway("There is no Git repository.") from None
+            raise SourceUnavailable("There is no Git repository.") from None
 
     async def _fetch_remote(self, loop: asyncio.AbstractEventLoop) -> None:
         limit = self._opening.policy.item_bytes * 20
@@ -164,7 +164,7 @@ class GitConnection:
                 "There is no Git repository at this address, or it is not open to these secrets."
             ) from None
         except (GitProtocolError, HangupException, OSError, EOFError) as error:
-            raise SourceAway(f"The repository does not answer as it should: {type(error).__name__}.") from None
+            raise SourceUnavailable(f"The repository does not answer as it should: {type(error).__name__}.") from None
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
         finally:
@@ -182,15 +182,15 @@ class GitConnection:
             asyncio.to_thread(self._fetch_into, ssh, self._opening.folder / "git", place.path)
         )
         try:
-            await asyncio.wait_for(asyncio.shield(fetching), PATIENCE)
+            await asyncio.wait_for(asyncio.shield(fetching), TIMEOUT_SECONDS)
         except HeldBack as held:
             raise held.error from None
         except HangupException as error:
-            raise refusal(error.stderr_lines or ()) or SourceAway("The host broke the connection off.") from None
+            raise refusal(error.stderr_lines or ()) or SourceUnavailable("The host broke the connection off.") from None
         except NotGitRepository:
             raise SourceRefused("There is no Git repository at this path, or it is not open to this key.") from None
         except (GitProtocolError, OSError, EOFError) as error:
-            raise SourceAway(f"The repository does not answer as it should: {type(error).__name__}.") from None
+            raise SourceUnavailable(f"The repository does not answer as it should: {type(error).__name__}.") from None
         finally:
             await asyncio.to_thread(ssh.close)  # ends the program, and with it the thread that reads from it
             await asyncio.wait([fetching])

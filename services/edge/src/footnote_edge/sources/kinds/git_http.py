@@ -15,10 +15,10 @@ from dulwich.client import AbstractHttpGitClient
 from dulwich.errors import GitProtocolError, NotGitRepository
 
 from footnote_edge.sources.net.client import Answer, Client
-from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, SourceRefused, SourceUnavailable
 
 _MEMORY = 4 * 1024 * 1024
-PATIENCE = 900.0
+TIMEOUT_SECONDS = 900.0
 """Timeout of a fetch in seconds."""
 
 
@@ -84,8 +84,8 @@ class GitHttp(AbstractHttpGitClient):
             sent["authorization"] = self._basic
         asked = asyncio.run_coroutine_threadsafe(self._ask(url, sent, content), self._loop)
         try:
-            response = asked.result(PATIENCE)
-        except (SourceAway, SourceRefused, ItemFailed) as error:
+            response = asked.result(TIMEOUT_SECONDS)
+        except (SourceUnavailable, SourceRefused, ItemFailed) as error:
             raise HeldBack(SourceRefused(str(error)) if isinstance(error, ItemFailed) else error) from None
         finally:
             asked.cancel()

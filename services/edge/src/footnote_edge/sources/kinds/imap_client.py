@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from footnote_edge.sources.kinds.mails import headers
-from footnote_edge.sources.ports import SourceAway, SourceRefused
+from footnote_edge.sources.ports import SourceRefused, SourceUnavailable
 
 _BATCH = 200
 _SLACK = 1024 * 1024
@@ -63,12 +63,12 @@ class Folder:
         """UIDVALIDITY: mails keep their numbers while it stays the same."""
 
     def open(self, username: str, password: str, folder: str) -> None:
-        """Log in and open the folder; raises SourceAway and SourceRefused."""
+        """Log in and open the folder; raises SourceUnavailable and SourceRefused."""
         self._client = self._connected()
         try:
             self._client.login(username, password)
         except imaplib.IMAP4.abort as error:
-            raise SourceAway("The mail server broke the connection off.") from error
+            raise SourceUnavailable("The mail server broke the connection off.") from error
         except imaplib.IMAP4.error:
             raise SourceRefused("The mail server refuses the user name or password.") from None
         except OSError as error:
@@ -129,7 +129,7 @@ class Folder:
         except _FAILURES as error:
             raise _away(error) from None
         if state != "OK":
-            raise SourceAway(f"The mail server does not answer {command}.")
+            raise SourceUnavailable(f"The mail server does not answer {command}.")
         return data
 
 
@@ -151,6 +151,6 @@ def quoted_folder(folder: str) -> str:
     return '"' + encoded.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _away(error: Exception) -> SourceAway:
+def _away(error: Exception) -> SourceUnavailable:
     # The server's message may quote the mail or the user name.
-    return SourceAway(f"The mail server does not answer as it should: {type(error).__name__}.")
+    return SourceUnavailable(f"The mail server does not answer as it should: {type(error).__name__}.")

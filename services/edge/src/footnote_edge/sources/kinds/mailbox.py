@@ -21,9 +21,9 @@ from footnote_edge.sources.ports import (
     Page,
     Permissions,
     Remember,
-    SourceAway,
     SourceKind,
     SourceRefused,
+    SourceUnavailable,
 )
 
 _PAGE = 200
@@ -77,7 +77,7 @@ class MailboxConnection:
             raise SourceRefused("The operator does not allow sources to read this mailbox.")
         found = path.is_dir() if self._settings.format == "maildir" else path.is_file()
         if not found:
-            raise SourceAway("The mailbox does not exist.")
+            raise SourceUnavailable("The mailbox does not exist.")
         if self._settings.format == "maildir" and not (path / "cur").is_dir():
             raise SourceRefused("The folder is no Maildir: it has no folder 'cur'.")
         return path
@@ -89,7 +89,7 @@ class MailboxConnection:
                 maildir = self._settings.format == "maildir"
                 self._box = mailbox.Maildir(path, create=False) if maildir else _ReadOnly(path, create=False)
             except OSError:
-                raise SourceAway("The mailbox cannot be read.") from None
+                raise SourceUnavailable("The mailbox cannot be read.") from None
         return self._box
 
     def _state(self) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class MailboxConnection:
             except (KeyError, ValueError):
                 return None
             except OSError:
-                raise SourceAway("The mailbox cannot be read.") from None
+                raise SourceUnavailable("The mailbox cannot be read.") from None
 
     def _item(self, key: str, body: bytes) -> Item | None:
         found = headers(body[:_HEADERS])

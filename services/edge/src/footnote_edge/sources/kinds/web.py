@@ -18,8 +18,8 @@ from footnote_edge.sources.ports import (
     Opening,
     Page,
     Remember,
-    SourceAway,
     SourceKind,
+    SourceUnavailable,
 )
 from footnote_edge.sources.reading.reader import Reader
 
@@ -84,7 +84,7 @@ class WebConnection:
             if found.item is None or found.item.body is None:
                 raise ItemGone("The page is no longer there.")
             yield found.item.body
-        except SourceAway as error:
+        except SourceUnavailable as error:
             raise ItemFailed("AWAY", str(error)) from None
 
     async def close(self) -> None:

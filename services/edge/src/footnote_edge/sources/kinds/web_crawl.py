@@ -8,7 +8,16 @@ from urllib.parse import urlsplit
 from footnote_edge.sources.kinds.web_pages import Found, Pages
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.patterns import wanted
-from footnote_edge.sources.ports import LONGEST_ID, Item, ItemFailed, Known, Page, Remember, SourceAway, SourceRefused
+from footnote_edge.sources.ports import (
+    LONGEST_ID,
+    Item,
+    ItemFailed,
+    Known,
+    Page,
+    Remember,
+    SourceRefused,
+    SourceUnavailable,
+)
 
 _PAGE = 100
 _PAGE_BYTES = 8 * 1024 * 1024
@@ -129,8 +138,8 @@ class Crawl:
                     gathered.partial = gathered.partial or f"{url[:200]} has more links than are read."
                 self._take(gathered, found, url)
                 if url == start and found.item is None and not found.left_out and not links:
-                    raise SourceAway("The start page does not exist.")
-            except SourceAway as error:
+                    raise SourceUnavailable("The start page does not exist.")
+            except SourceUnavailable as error:
                 away += 1
                 if url == start or away >= _MOST_AWAY:
                     raise

@@ -11,7 +11,7 @@ from footnote_edge.sources.kinds.settings import file_name
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import Answer, Head, normal
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceAway
+from footnote_edge.sources.ports import Item, ItemFailed, ItemGone, Known, SourceUnavailable
 from footnote_edge.sources.reading.reader import Reader
 from footnote_edge.sources.transfer import digest
 
@@ -58,7 +58,7 @@ class Pages:
         self._languages = tuple(one.lower() for one in languages)
 
     async def ask(self, url: str, known: Known | None) -> Found:
-        """Return the result of an address; raises SourceAway, and ItemFailed for an existing but unavailable one."""
+        """Return the result of an address; raises SourceUnavailable, and ItemFailed for one that exists but fails."""
         memo = dict(known.memo) if known is not None else {}
         conditions = {
             name: str(memo[key])
@@ -75,7 +75,7 @@ class Pages:
             if head.status in (401, 402, 403, 451):
                 raise ItemFailed("REFUSED", f"The site refuses it with status {head.status}.")
             if head.status >= 500:
-                raise SourceAway(f"The site answers with status {head.status}.")
+                raise SourceUnavailable(f"The site answers with status {head.status}.")
             if head.status != 200:
                 raise ItemFailed("INVALID", f"The site answers with status {head.status}.")
             if head.media_type in _HTML:

@@ -11,7 +11,7 @@ from footnote_kit.backoff import retry_after
 from footnote_edge.sources import robots
 from footnote_edge.sources.net.client import Answer, Client
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import ItemFailed, SourceAway, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, SourceRefused, SourceUnavailable
 from footnote_edge.sources.robots import CLOSED, NOTHING_SAID, Robots
 
 LONGEST_PAUSE = 30.0
@@ -38,13 +38,13 @@ class SiteRequests:
         return self._client.requests
 
     async def begin(self, url: str) -> Robots:
-        """Read the site's robots.txt; raises SourceRefused if it closes the site, SourceAway if it fails."""
+        """Read the site's robots.txt; raises SourceRefused if it closes the site, SourceUnavailable if it fails."""
         try:
             rules = await self.rules(url)
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
         if rules.forbidden:
-            raise SourceAway("The site's robots.txt cannot be read: until it can, the site is not read either.")
+            raise SourceUnavailable("The site's robots.txt cannot be read: until it can, the site is not read either.")
         return rules
 
     async def rules(self, url: str) -> Robots:
@@ -67,7 +67,7 @@ class SiteRequests:
     async def ask(self, url: str, headers: Mapping[str, str] | None = None) -> AsyncIterator[Answer]:
         """Request an address and follow its redirects; each hop must be allowed. A busy site gets one retry.
 
-        Raises ItemFailed(ROBOTS) if robots.txt forbids it, SourceAway for a site that stays busy.
+        Raises ItemFailed(ROBOTS) if robots.txt forbids it, SourceUnavailable for a site that stays busy.
         """
         await self._wait(url)
         async with self._client.follow(url, headers, allow=self._check) as answer:
@@ -76,11 +76,11 @@ class SiteRequests:
                 return
             pause = retry_after(answer.head.headers)
         if pause is None or pause > LONGEST_PAUSE:
-            raise SourceAway("The site is overloaded and asks for a pause.")
+            raise SourceUnavailable("The site is overloaded and asks for a pause.")
         await asyncio.sleep(pause)
         async with self._client.follow(url, headers, allow=self._check) as answer:
             if answer.head.status in _BUSY:
-                raise SourceAway("The site is overloaded and asks for a pause.")
+                raise SourceUnavailable("The site is overloaded and asks for a pause.")
             yield answer
 
     async def _check(self, url: str) -> None:

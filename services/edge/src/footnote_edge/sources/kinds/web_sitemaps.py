@@ -11,7 +11,7 @@ from footnote_edge.sources.kinds.web_pages import Pages, known_item
 from footnote_edge.sources.kinds.web_requests import SiteRequests
 from footnote_edge.sources.net.client import joined, normal
 from footnote_edge.sources.patterns import wanted
-from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceAway, SourceRefused
+from footnote_edge.sources.ports import ItemFailed, Page, Remember, SourceRefused, SourceUnavailable
 from footnote_edge.sources.reading.reader import Reader
 
 SITEMAP_BYTES = 50 * 1024 * 1024
@@ -54,7 +54,7 @@ class Sitemaps:
                             noted = {**found.item.memo, "lastmod": changed}
                             found = replace(found, item=replace(found.item, memo=noted))
                         gathered.add(found)
-                    except SourceAway as error:
+                    except SourceUnavailable as error:
                         gathered.keep(url, memo, ItemFailed("AWAY", str(error)))
                     except ItemFailed as error:
                         forbidden = error.reason == "ROBOTS"
@@ -75,7 +75,7 @@ class Sitemaps:
             url, depth = waiting.pop(0)
             try:
                 pages, more = await self._read(url)
-            except (SourceAway, ItemFailed) as error:
+            except (SourceUnavailable, ItemFailed) as error:
                 if url in first and len(first) == 1:
                     raise SourceRefused(str(error)) if isinstance(error, ItemFailed) else error from None
                 gathered.partial = gathered.partial or f"The sitemap {url[:200]} cannot be read."
@@ -109,7 +109,7 @@ class Sitemaps:
     async def _read(self, url: str) -> Named:
         async with self._requests.ask(url) as answer:
             if answer.head.status != 200:
-                raise SourceAway(f"The sitemap is not there: status {answer.head.status}.")
+                raise SourceUnavailable(f"The sitemap is not there: status {answer.head.status}.")
             xml = await answer.read(SITEMAP_BYTES)
         if xml.startswith(b"\x1f\x8b"):
             xml = await asyncio.to_thread(_unpacked, xml)

@@ -12,7 +12,7 @@ from typing import Any
 import httpcore2
 
 from footnote_edge.sources.policy import Network, Policy
-from footnote_edge.sources.ports import SourceAway
+from footnote_edge.sources.ports import SourceUnavailable
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -61,7 +61,7 @@ async def resolve(host: str, port: int) -> Sequence[str]:
 async def permitted(
     host: str, port: int, policy: Policy, resolving: Resolve = resolve, ports: Sequence[int] = _WEB_PORTS
 ) -> Sequence[str]:
-    """Return a host's permitted addresses; raises AddressRefused or SourceAway.
+    """Return a host's permitted addresses; raises AddressRefused or SourceUnavailable.
 
     `ports` are the protocol's ports below 1024.
     """
@@ -73,9 +73,9 @@ async def permitted(
     try:
         found = await resolving(host, port)
     except (OSError, UnicodeError):
-        raise SourceAway(f"{host} is not found.") from None
+        raise SourceUnavailable(f"{host} is not found.") from None
     if not found:
-        raise SourceAway(f"{host} is not found.")
+        raise SourceUnavailable(f"{host} is not found.")
     for one in found:
         if not (private_port or _allowed(one, policy.private_networks)):
             raise AddressRefused(f"{host} leads to an address that is not public.")

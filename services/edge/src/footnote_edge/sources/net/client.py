@@ -17,7 +17,7 @@ import httpcore2
 
 from footnote_edge.sources.net.addresses import AddressRefused, PinnedBackend, Resolve, resolve
 from footnote_edge.sources.policy import Policy
-from footnote_edge.sources.ports import LONGEST_ID, ItemFailed, SourceAway
+from footnote_edge.sources.ports import LONGEST_ID, ItemFailed, SourceUnavailable
 
 MOST_REDIRECTS = 5
 TOTAL_SECONDS = 300.0
@@ -76,7 +76,7 @@ class Answer:
                     pass
 
     async def parts(self, limit: int) -> AsyncIterator[bytes]:
-        """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceAway if it breaks off."""
+        """Yield the body, unpacked; raises TooLarge beyond `limit` bytes and SourceUnavailable if it breaks off."""
         encoding = self.head.headers.get("content-encoding", "identity").strip().lower()
         if encoding not in ("identity", "", "gzip", "x-gzip", "deflate"):
             said = f"It is encoded as {encoding[:40]!r}, which was not asked for."
@@ -98,7 +98,7 @@ class Answer:
         except zlib.error:
             raise ItemFailed("INVALID", "Its compression is damaged.", permanent=True) from None
         except _FAILURES as error:
-            raise SourceAway(f"The connection broke off: {type(error).__name__}.") from None
+            raise SourceUnavailable(f"The connection broke off: {type(error).__name__}.") from None
 
     async def read(self, limit: int) -> bytes:
         """Return the whole body; raises as `parts` does."""
@@ -155,7 +155,7 @@ class Client:
     ) -> AsyncIterator[Answer]:
         """Send one request, without following a redirect; the response closes at the end of the block.
 
-        Raises ItemFailed(ADDRESS) for a forbidden address, SourceAway if no server answers in time.
+        Raises ItemFailed(ADDRESS) for a forbidden address, SourceUnavailable if no server answers in time.
         """
         parts = checked(url)
         host, port = str(parts.hostname), parts.port or _DEFAULT_PORTS[parts.scheme]
@@ -184,7 +184,7 @@ class Client:
                 except AddressRefused as error:
                     raise ItemFailed("ADDRESS", str(error), permanent=True) from None
                 except _FAILURES as error:
-                    raise SourceAway(f"{host} does not answer: {type(error).__name__}.") from None
+                    raise SourceUnavailable(f"{host} does not answer: {type(error).__name__}.") from None
                 try:
                     answer = Answer(Head(url, response.status, _headers(response)), response)
                     yield answer
@@ -192,7 +192,7 @@ class Client:
                 finally:
                     await response.aclose()
         except TimeoutError:
-            raise SourceAway(f"{host} took longer than {self._total:.0f} seconds.") from None
+            raise SourceUnavailable(f"{host} took longer than {self._total:.0f} seconds.") from None
 
     @asynccontextmanager
     async def follow(

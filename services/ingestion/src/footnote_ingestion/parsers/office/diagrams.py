@@ -8,8 +8,8 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.base import BlockWriter, Place
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.noticed import PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import xml_parser
+from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"

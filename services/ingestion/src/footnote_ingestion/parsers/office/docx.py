@@ -27,11 +27,9 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
-from footnote_ingestion.parsers.office.mending import LOST_PARTS, opened
 from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
@@ -41,7 +39,9 @@ from footnote_ingestion.parsers.office.package import (
     core_properties,
     xml_parser,
 )
-from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
+from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
+from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TABLE, _CELL_PROPERTIES, _SPAN, _MERGE = (f"{_W}{name}" for name in ("tbl", "tcPr", "gridSpan", "vMerge"))

@@ -22,8 +22,8 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, moment, xml_parser
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"

@@ -14,18 +14,18 @@ from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWri
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
-from footnote_ingestion.parsers.office.mending import LOST_PARTS, opened
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     alternative_text,
     check_package,
     core_properties,
 )
-from footnote_ingestion.parsers.office.remarks import remarks
+from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
+from footnote_ingestion.parsers.office.slide_comments import remarks
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _IMAGE = f"{_A}blip"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from footnote_ingestion.parsers.pdf.above import Words, drawn_from, lines_above
 from footnote_ingestion.parsers.pdf.first_rows import (
     counts,
     ends_in_figure,
@@ -32,13 +31,14 @@ from footnote_ingestion.parsers.pdf.grids import (
     values_of,
     visual_rows,
 )
-from footnote_ingestion.parsers.pdf.heads import header_names
+from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_the_right
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.seeds import as_one, beside, is_seed, regions
-from footnote_ingestion.parsers.pdf.worded import column_of_names, column_of_words, with_signs
+from footnote_ingestion.parsers.pdf.table_start import Words, drawn_from, lines_above
+from footnote_ingestion.parsers.pdf.text_columns import column_of_names, column_of_words, with_signs
 
 _LEAST_ROWS = 2
 _NEXT = 2.0

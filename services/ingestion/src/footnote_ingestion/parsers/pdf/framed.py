@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median
 
-from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, visual_rows
-from footnote_ingestion.parsers.pdf.heads import header_names
+from footnote_ingestion.parsers.pdf.header_columns import header_names
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.names import joined
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.table_start import Words
 
 LEAST_ACROSS = 3
 _NEAR = 3.0

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 import pypdfium2.raw as pdfium
 from footnote_text.stopwords import STOP_WORDS
 
-from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.tables import looks_numeric
 
 UNKNOWN = "\ufffd"
@@ -88,10 +88,10 @@ class Glyphs:
         return None if named or not any(one.isalpha() or one in _CORK for one in beside) else _CORK.get(found[0])
 
 
-def has_no_character(text_page: plain.Handle, first: int, last: int) -> bool:
+def has_no_character(text_page: pdfium_calls.Handle, first: int, last: int) -> bool:
     """Tell whether the font names no characters for most of what is looked at of a line: first, middle and last."""
-    at_first, at_middle = (plain.is_unmapped(text_page, index) == 1 for index in (first, (first + last) // 2))
-    return at_first if at_first == at_middle else bool(plain.is_unmapped(text_page, last) == 1)
+    at_first, at_middle = (pdfium_calls.is_unmapped(text_page, index) == 1 for index in (first, (first + last) // 2))
+    return at_first if at_first == at_middle else bool(pdfium_calls.is_unmapped(text_page, last) == 1)
 
 
 def unreadable(pages: Iterable[Sequence[tuple[str, int]]]) -> set[int]:

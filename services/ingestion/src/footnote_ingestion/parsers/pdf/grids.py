@@ -12,7 +12,7 @@ from footnote_text.scripts import joins_without_space
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf.bidi import has_letters, logical
 from footnote_ingestion.parsers.pdf.lines import Line, Word
-from footnote_ingestion.parsers.pdf.raised import with_raised
+from footnote_ingestion.parsers.pdf.superscripts import with_raised
 
 FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"

@@ -21,7 +21,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from PIL import Image, ImageChops
 
-from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.lines import Line
 
 _STRIDE = 24
@@ -113,7 +113,7 @@ class Sight:
         count = raw.FPDFText_CountChars(text_page)
         area = self._shown_area(page)
         beyond = any(_reaches_out(line, area) for line in lines)
-        holder = plain.handle(text_page)
+        holder = pdfium_calls.handle(text_page)
         self._pieces.clear()
         if not (
             beyond
@@ -125,15 +125,15 @@ class Sight:
             return frozenset()
         return self._look(page, holder, count, area, beyond=beyond)
 
-    def _any_strange(self, text_page: plain.Handle, indexes: Iterable[int]) -> bool:
+    def _any_strange(self, text_page: pdfium_calls.Handle, indexes: Iterable[int]) -> bool:
         """Tell whether one of some characters is not painted, nearly white or very small."""
         for index in indexes:
-            piece = plain.text_object(text_page, index) if index >= 0 else None
+            piece = pdfium_calls.text_object(text_page, index) if index >= 0 else None
             if piece and (any(self._unseen(text_page, index, piece)) or self._is_small(text_page, index)):
                 return True
         return False
 
-    def _unseen(self, text_page: plain.Handle, index: int, piece: int) -> tuple[bool, bool]:
+    def _unseen(self, text_page: pdfium_calls.Handle, index: int, piece: int) -> tuple[bool, bool]:
         """Tell whether a piece, to which a character belongs, is invisible by mode or clear, and whether nearly white.
 
         All of a piece is in one colour.
@@ -141,29 +141,31 @@ class Sight:
         known = self._pieces.get(piece)
         if known is None:
             red, green, blue, alpha = self._colour
-            if not plain.fill_color(text_page, index, *self._of_colour):
+            if not pdfium_calls.fill_color(text_page, index, *self._of_colour):
                 red.value, alpha.value = 0, 255
-            unpainted = alpha.value < _NEARLY_CLEAR or plain.render_mode(plain.Handle(piece)) in _INVISIBLE
+            unpainted = (
+                alpha.value < _NEARLY_CLEAR or pdfium_calls.render_mode(pdfium_calls.Handle(piece)) in _INVISIBLE
+            )
             pale = min(red.value, green.value, blue.value) >= _NEARLY_WHITE
             known = self._pieces[piece] = (unpainted, pale)
         return known
 
-    def _is_small(self, text_page: plain.Handle, index: int) -> bool:
+    def _is_small(self, text_page: pdfium_calls.Handle, index: int) -> bool:
         box = self._box
-        if not plain.loose_box(text_page, index, self._of_box):
+        if not pdfium_calls.loose_box(text_page, index, self._of_box):
             return False
         height = box.top - box.bottom
         return height < _SMALLEST and bool(0 < max(height, box.right - box.left) < _SMALLEST)
 
     def _look(
-        self, page: pdfium.PdfPage, text_page: plain.Handle, count: int, area: Area, *, beyond: bool
+        self, page: pdfium.PdfPage, text_page: pdfium_calls.Handle, count: int, area: Area, *, beyond: bool
     ) -> frozenset[int]:
         """Look at each character of a page; `beyond`: some may stand off it."""
         hidden: set[int] = set()
         pieces: dict[int, _Piece] = {}
         kinds: dict[int, _Kind] = {}
         for index in range(count):
-            key = plain.text_object(text_page, index)
+            key = pdfium_calls.text_object(text_page, index)
             if not key:
                 continue
             kind = kinds.get(key)
@@ -185,7 +187,7 @@ class Sight:
             hidden |= _without_picture(page, unpainted, texts, area)
         return frozenset(hidden)
 
-    def _kind(self, text_page: plain.Handle, index: int, piece: int) -> _Kind:
+    def _kind(self, text_page: pdfium_calls.Handle, index: int, piece: int) -> _Kind:
         """Tell of which kind the piece is to which a character belongs."""
         if self._is_small(text_page, index):
             return _Kind.SMALL
@@ -200,9 +202,9 @@ class Sight:
         raw.FPDF_GetPageBoundingBox(page.raw, box)
         return box.left, box.bottom, box.right, box.top
 
-    def _area(self, text_page: plain.Handle, index: int) -> Area | None:
+    def _area(self, text_page: pdfium_calls.Handle, index: int) -> Area | None:
         box = self._box
-        if not plain.loose_box(text_page, index, self._of_box):
+        if not pdfium_calls.loose_box(text_page, index, self._of_box):
             return None
         return box.left, box.bottom, box.right, box.top
 
@@ -252,14 +254,14 @@ def _holds(picture: Area, box: Area) -> bool:
 
 
 def _drawn_without(page: pdfium.PdfPage, pieces: Sequence[int]) -> Image.Image:
-    holders = [plain.Handle(piece) for piece in pieces]
+    holders = [pdfium_calls.Handle(piece) for piece in pieces]
     for holder in holders:
-        plain.set_active(holder, 0)
+        pdfium_calls.set_active(holder, 0)
     try:
         return _drawn(page)
     finally:
         for holder in holders:
-            plain.set_active(holder, 1)
+            pdfium_calls.set_active(holder, 1)
 
 
 def _drawn(page: pdfium.PdfPage) -> Image.Image:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 
-from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
 
@@ -100,7 +100,7 @@ class LineReader:
         text = self.glyphs.restored(text_page, text, count)
         wide = any(char > "\uffff" for char in text) if len(text) != max(written - 1, 0) else False
         shifted = len(text) != count
-        holder = plain.handle(text_page)
+        holder = pdfium_calls.handle(text_page)
         self.wide, self.shifted = wide, shifted
         lines: list[Line] = []
         start = 0
@@ -116,8 +116,8 @@ class LineReader:
                     first, last = first, first + len(stripped.encode("utf-16-le")) // 2 - 1
                 unit = first
                 if shifted:
-                    first = plain.char_index(holder, first)
-                    last = plain.char_index(holder, last)
+                    first = pdfium_calls.char_index(holder, first)
+                    last = pdfium_calls.char_index(holder, last)
                 line = self._line(holder, stripped, page, first, last, found[0] == HYPHEN)
                 line.unit, line.char = unit, first
                 lines.append(line)
@@ -128,11 +128,11 @@ class LineReader:
 
     def parted(self, text_page: object, line: Line, hidden: Set[int]) -> tuple[list[Line], list[Line]]:
         """Return the parts of a line of the page that was read last: those without `hidden` characters, and those."""
-        holder = plain.handle(text_page)
+        holder = pdfium_calls.handle(text_page)
         indexes: list[int] = []
         unit = line.unit
         for char in line.text:
-            indexes.append(plain.char_index(holder, unit) if self.shifted else unit)
+            indexes.append(pdfium_calls.char_index(holder, unit) if self.shifted else unit)
             unit += 2 if self.wide and char > "\uffff" else 1
         if hidden.isdisjoint(indexes):
             return [line], []
@@ -156,15 +156,15 @@ class LineReader:
     def words(self, text_page: object, line: Line) -> list[Word]:
         """Return the words of a line of the page that was read last, each with its box."""
         words = []
-        holder = plain.handle(text_page)
+        holder = pdfium_calls.handle(text_page)
         for found in _WORD.finditer(line.text) if line.unit >= 0 else ():
             start, length = found.start(), len(found[0])
             if self.wide:
                 start, length = _units(line.text[: found.start()]), _units(found[0])
             first, last = line.unit + start, line.unit + start + length - 1
             if self.shifted:
-                first = plain.char_index(holder, first)
-                last = plain.char_index(holder, last)
+                first = pdfium_calls.char_index(holder, first)
+                last = pdfium_calls.char_index(holder, last)
             made = self._word(holder, found[0], first, last, line)
             if line.marks and len(made) == 1:
                 inner = ((at - found.start(), sign) for at, sign in line.marks if found.start() < at < found.end())
@@ -172,19 +172,19 @@ class LineReader:
             words += made
         return words
 
-    def char_index(self, text_page: plain.Handle, line: Line, at: int) -> int:
+    def char_index(self, text_page: pdfium_calls.Handle, line: Line, at: int) -> int:
         """Return PDFium's index of a character of a line of the page that was read last."""
         unit = line.unit + (_units(line.text[:at]) if self.wide else at)
-        return int(plain.char_index(text_page, unit)) if self.shifted else unit
+        return int(pdfium_calls.char_index(text_page, unit)) if self.shifted else unit
 
-    def _word(self, text_page: plain.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
+    def _word(self, text_page: pdfium_calls.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
         """Return a word, in parts where PDFium takes for one what stands in several places: "1" above "2"."""
         box, end = self._first, self._last
-        if not plain.loose_box(text_page, first, self._of_first):
+        if not pdfium_calls.loose_box(text_page, first, self._of_first):
             return []
         if first == last:
             return [Word(text, box.left, max(box.right, box.left), box.top, box.bottom, line)]
-        if not plain.loose_box(text_page, last, self._of_last):
+        if not pdfium_calls.loose_box(text_page, last, self._of_last):
             return []
         if line.rotated:
             left, right = min(box.left, end.left), max(box.right, end.right)
@@ -204,13 +204,16 @@ class LineReader:
             ]
         return [Word(text, box.left, max(end.right, box.left), box.top, box.bottom, line)]
 
-    def _line(self, text_page: plain.Handle, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
+    def _line(self, text_page: pdfium_calls.Handle, text: str, page: int, first: int, last: int, hyphen: bool) -> Line:
         box, end, matrix = self._first, self._last, self._matrix
-        if not (plain.loose_box(text_page, first, self._of_first) and plain.loose_box(text_page, last, self._of_last)):
+        if not (
+            pdfium_calls.loose_box(text_page, first, self._of_first)
+            and pdfium_calls.loose_box(text_page, last, self._of_last)
+        ):
             return Line(text, page, 0.0, 0.0, 0.0, 0.0, 0.0, False, hyphen)
-        size = plain.font_size(text_page, first)
+        size = pdfium_calls.font_size(text_page, first)
         rotated = False
-        if plain.matrix(text_page, first, self._of_matrix):
+        if pdfium_calls.matrix(text_page, first, self._of_matrix):
             size *= math.hypot(matrix.c, matrix.d)
             rotated = abs(matrix.b) > abs(matrix.a)
         bold = False
@@ -226,12 +229,12 @@ class LineReader:
         mapped = not has_no_character(text_page, first, last)
         return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
 
-    def _is_bold(self, text_page: plain.Handle, index: int) -> bool:
+    def _is_bold(self, text_page: pdfium_calls.Handle, index: int) -> bool:
         """Tell whether a character is bold by its font's name, or is white space."""
-        length = plain.font_info(text_page, index, *self._of_name)
+        length = pdfium_calls.font_info(text_page, index, *self._of_name)
         if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
             return True
-        return plain.unicode_of(text_page, index) in _SPACES
+        return pdfium_calls.unicode_of(text_page, index) in _SPACES
 
 
 def marked(marks: Iterable[tuple[int, str]], text: str) -> str:

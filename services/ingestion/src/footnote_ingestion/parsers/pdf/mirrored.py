@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.bidi import has_letters, lean
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.table_start import Words
 
 
 class _Mirror:

@@ -25,7 +25,7 @@ from PIL import Image
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import NO_TEXT, ParseError
-from footnote_ingestion.parsers.noticed import TEXT_RECOGNISED
+from footnote_ingestion.parsers.parse_warnings import TEXT_RECOGNISED
 
 _DOTS_PER_INCH = 200
 MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte

@@ -19,7 +19,7 @@ from pypdf.errors import PyPdfError
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
-from footnote_ingestion.parsers.noticed import (
+from footnote_ingestion.parsers.parse_warnings import (
     DAMAGED,
     MOST_PLACES,
     PAGES_WITHOUT_TEXT,
@@ -27,7 +27,7 @@ from footnote_ingestion.parsers.noticed import (
     TEXT_RECOGNISED,
     UNREADABLE_TEXT,
 )
-from footnote_ingestion.parsers.pdf import marks, ocr, right_to_left
+from footnote_ingestion.parsers.pdf import ocr, page_annotations, right_to_left
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
 from footnote_ingestion.parsers.pdf.grids import Grid
@@ -36,8 +36,8 @@ from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
 from footnote_ingestion.parsers.pdf.on_pages import unread_pictures
 from footnote_ingestion.parsers.pdf.order import in_order
-from footnote_ingestion.parsers.pdf.raised import part_raised, set_in
 from footnote_ingestion.parsers.pdf.rulings import rulings
+from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
 from footnote_ingestion.parsers.pdf.tables import find_tables
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
@@ -82,7 +82,7 @@ class PdfParser:
             properties.page_count = count
             sight = Sight(has_hidden_layers(path))
             pages, unreadable, pictures, annotated = _read(document, sight, out)
-            beside = marks.read(document, annotated, out)
+            beside = page_annotations.read(document, annotated, out)
             jumble = _jumble(pages)
             outline = _outline(document)
         finally:
@@ -245,7 +245,7 @@ def _read(
                     lines = in_order(lines, tables)
                 finally:
                     text_page.close()
-                if marks.annotated(page):
+                if page_annotations.annotated(page):
                     annotated.append(index + 1)
                 if _is_picture(page, lines):
                     pictures.add(index + 1)

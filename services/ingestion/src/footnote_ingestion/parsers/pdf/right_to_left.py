@@ -14,7 +14,7 @@ from unicodedata import category
 
 import pypdfium2.raw as pdfium
 
-from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.bidi import has_letters, lean, logical
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
 
@@ -58,7 +58,7 @@ class _Places:
 
     def __init__(self, reader: LineReader, text_page: object) -> None:
         self._reader = reader
-        self._page = plain.handle(text_page)
+        self._page = pdfium_calls.handle(text_page)
         self._rectangle = pdfium.FS_RECTF()
         self._box = ctypes.byref(self._rectangle)
 
@@ -69,7 +69,7 @@ class _Places:
         spaces = 0
         box = self._rectangle
         for at, char in enumerate(line.text):
-            if not plain.loose_box(self._page, self._reader.char_index(self._page, line, at), self._box):
+            if not pdfium_calls.loose_box(self._page, self._reader.char_index(self._page, line, at), self._box):
                 return None
             if char == " " and box.left == box.right:  # PDFium's own: its place is that of either word beside it
                 spaces += 1

@@ -7,12 +7,12 @@ from functools import partial
 from itertools import pairwise
 from statistics import median
 
-from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.bidi import lean
 from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, is_figure, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.spans import spread_down
+from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.tables import header_depth, is_form
 
 LEAST_DOWN = 3

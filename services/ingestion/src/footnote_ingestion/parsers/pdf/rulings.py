@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pypdfium2.raw as pdfium
 
-from footnote_ingestion.parsers.pdf import plain
+from footnote_ingestion.parsers.pdf import pdfium_calls
 
 _THIN = 2.5
 _SHORTEST = 6.0
@@ -52,10 +52,10 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
     left, bottom, right, top = bounds
     edges = [ctypes.byref(edge) for edge in bounds]
     room = _MOST_SEGMENTS
-    holder, path = plain.handle(page), pdfium.FPDF_PAGEOBJ_PATH
+    holder, path = pdfium_calls.handle(page), pdfium.FPDF_PAGEOBJ_PATH
     for index in range(count):
-        one = plain.object_at(holder, index)
-        if not one or plain.object_kind(one) != path or not plain.object_bounds(one, *edges):
+        one = pdfium_calls.object_at(holder, index)
+        if not one or pdfium_calls.object_kind(one) != path or not pdfium_calls.object_bounds(one, *edges):
             continue
         if _add(found, left.value, bottom.value, right.value, top.value):
             continue

@@ -10,13 +10,13 @@ from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
 from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
-from footnote_ingestion.parsers.pdf.above import Words
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rotated import is_sideways, turned
 from footnote_ingestion.parsers.pdf.rulings import MOST_OBJECTS, Rule, Rulings, edges_of
 from footnote_ingestion.parsers.pdf.sections import Sections
-from footnote_ingestion.parsers.pdf.turned import is_sideways, turned
+from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, row_text
 

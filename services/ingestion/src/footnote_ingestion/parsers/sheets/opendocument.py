@@ -18,8 +18,8 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
 from footnote_ingestion.parsers.office.opendocument import has_picture
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
-from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.declared import table_of
+from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
 _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
@@ -63,7 +63,7 @@ class Written:
 @dataclass(slots=True)
 class _Sheet:
     numbers: dict[tuple[int, int], Shown]
-    beside: Beside
+    beside: SheetExtras
     row: int = 0
 
 
@@ -72,22 +72,22 @@ class OdsCells:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._sheets: dict[str, Beside] | None = None
+        self._sheets: dict[str, SheetExtras] | None = None
 
-    def of_sheet(self, name: str) -> Beside:
+    def of_sheet(self, name: str) -> SheetExtras:
         """Return a sheet's data besides its values, as far as it can be read."""
         if self._sheets is None:
             self._sheets = {}
-            last = Beside()
+            last = SheetExtras()
             try:
                 for sheet, last in self._read():
                     self._sheets[sheet] = last
                 self._panes()
             except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError):
                 last.unreadable += 1  # the part before the damage is known; calamine has the values
-        return self._sheets.get(name) or Beside(unreadable=1)
+        return self._sheets.get(name) or SheetExtras(unreadable=1)
 
-    def _read(self) -> Iterator[tuple[str, Beside]]:
+    def _read(self) -> Iterator[tuple[str, SheetExtras]]:
         options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
         tags = (f"{_TABLE}table", f"{_TABLE}table-row", f"{_TABLE}table-column", _RANGE, _SHAPES, _REPEATED, *_DRAWN)
         sheet = _new()
@@ -143,7 +143,7 @@ class OdsCells:
 
 def _new() -> _Sheet:
     numbers: dict[tuple[int, int], Shown] = {}
-    return _Sheet(numbers, Beside(numbers=numbers))
+    return _Sheet(numbers, SheetExtras(numbers=numbers))
 
 
 def _take(row: etree._Element, sheet: _Sheet) -> None:
@@ -161,7 +161,7 @@ def _take(row: etree._Element, sheet: _Sheet) -> None:
     sheet.row += repeats
 
 
-def _look(cell: etree._Element, row: int, column: int, beside: Beside) -> None:
+def _look(cell: etree._Element, row: int, column: int, beside: SheetExtras) -> None:
     """Record a cell's data besides its value."""
     if cell.get(f"{_TABLE}formula") and not cell.get(f"{_OFFICE}value-type"):
         beside.formulas.append(cell_name(row, column))

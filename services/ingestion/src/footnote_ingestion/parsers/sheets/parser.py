@@ -15,14 +15,14 @@ from footnote.types.v1.locator_pb2 import SheetLocator
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, UNSUPPORTED, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.numbers import Numbers, of_value
 from footnote_ingestion.parsers.office.package import check_package, core_properties
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.rows import Typed
-from footnote_ingestion.parsers.sheets.beside import Beside, BesideCells, Shown
 from footnote_ingestion.parsers.sheets.merges import Merges
 from footnote_ingestion.parsers.sheets.opendocument import CONTENT, OdsCells
 from footnote_ingestion.parsers.sheets.regions import SheetWriter
+from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown, WorkbookExtras
 from footnote_ingestion.parsers.sheets.xls import XlsCells
 from footnote_ingestion.parsers.sheets.xlsx import XlsxCells
 from footnote_ingestion.parsers.texts.encoding import decode
@@ -74,7 +74,7 @@ class WorkbookParser:
         return properties
 
 
-def beside_cells(path: Path) -> BesideCells:
+def beside_cells(path: Path) -> WorkbookExtras:
     """Return the reader of a workbook's further data, by its format."""
     if not zipfile.is_zipfile(path):
         return XlsCells(path)
@@ -93,7 +93,7 @@ def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
         out.warn(CONTENT_LEFT_OUT, "{count} sheets without cells, such as charts, are not read", charts)
 
 
-def _warn_of(found: Beside, name: str, out: BlockWriter) -> None:
+def _warn_of(found: SheetExtras, name: str, out: BlockWriter) -> None:
     if found.formulas:
         words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
         places = [SheetLocator(sheet=name, range=cell) for cell in found.formulas[:MOST_PLACES]]

@@ -8,10 +8,10 @@ import xlrd  # type: ignore[import-untyped]
 from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.sheets.beside import Beside, Shown
 from footnote_ingestion.parsers.sheets.declared import Said
 from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
+from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
 _MOST_COMMENTS = 10_000
 _EMPTY = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
@@ -29,13 +29,13 @@ class XlsCells:
         except Exception:  # xlrd raises anything for a damaged record; calamine has opened the file
             self._book = None
 
-    def of_sheet(self, name: str) -> Beside:
+    def of_sheet(self, name: str) -> SheetExtras:
         """Return a sheet's data besides its values, as far as it can be read."""
         if self._book is None:
-            return Beside(unreadable=1)
+            return SheetExtras(unreadable=1)
         try:
             sheet = self._book.sheet_by_name(name)
-            found = Beside(
+            found = SheetExtras(
                 numbers=self._numbers(sheet),
                 said=self._said(sheet),
                 across=self._across(sheet),
@@ -48,7 +48,7 @@ class XlsCells:
             )
             self._book.unload_sheet(name)
         except Exception:  # as above: the plain values remain
-            return Beside(unreadable=1)
+            return SheetExtras(unreadable=1)
         return found
 
     def _numbers(self, sheet: xlrd.sheet.Sheet) -> dict[tuple[int, int], Shown]:

@@ -12,8 +12,8 @@ from lxml import etree  # type: ignore[import-untyped]
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, alternative_text, xml_parser
 from footnote_ingestion.parsers.sheets import declared
-from footnote_ingestion.parsers.sheets.beside import Beside
 from footnote_ingestion.parsers.sheets.number_formats import BINARY, NumberFormats, sheet_parts
+from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras
 
 _MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
@@ -43,11 +43,11 @@ class XlsxCells:
         except _BROKEN:
             return
 
-    def of_sheet(self, name: str) -> Beside:
+    def of_sheet(self, name: str) -> SheetExtras:
         """Return a sheet's data besides its values, as far as it can be read."""
         if self._binary:
-            return Beside(unseen=True)
-        found = Beside(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
+            return SheetExtras(unseen=True)
+        found = SheetExtras(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
         found.across = self._numbers.across
         found.unreadable += self._numbers.damaged
         part = self._parts.get(name)
@@ -64,7 +64,7 @@ class XlsxCells:
         return found
 
 
-def _scan(stream: object, found: Beside) -> int:
+def _scan(stream: object, found: SheetExtras) -> int:
     """Scan a sheet; return how many parts with comments and drawings it names."""
     named = 0
     options = {"resolve_entities": False, "no_network": True, "huge_tree": False, "load_dtd": False}
@@ -84,7 +84,7 @@ def _scan(stream: object, found: Beside) -> int:
     return named
 
 
-def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside) -> None:
+def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: SheetExtras) -> None:
     """Read the parts that a sheet refers to: its comments by cell, and the contents of its drawings."""
     folder, name = posixpath.split(part)
     try:
@@ -112,7 +112,7 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: Beside)
                 found.comments.append((comment.get("ref", ""), text))
 
 
-def _take_shapes(root: etree._Element, found: Beside) -> None:
+def _take_shapes(root: etree._Element, found: SheetExtras) -> None:
     """Take the texts of boxes and shapes, and the pictures, with the cell of each anchor."""
     for anchor in root.iterchildren(tag=etree.Element):
         start = anchor.find(f"{_DRAWING}from")

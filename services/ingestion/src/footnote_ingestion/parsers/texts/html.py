@@ -22,11 +22,11 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
-from footnote_ingestion.parsers.noticed import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
-from footnote_ingestion.parsers.raised import RAISED, joined, starts_as_figure
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
+from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.invisible import take_out_unseen
 from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
-from footnote_ingestion.parsers.texts.unseen import take_out_unseen
 
 _SKIP = frozenset(
     [

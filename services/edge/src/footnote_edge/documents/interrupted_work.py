@@ -1,0 +1,65 @@
+"""Finishes work on documents that a crash interrupted: deletions, and changes of labels."""
+
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit.errors import FootnoteError, NotFound, NotOffered
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.documents.deleting import PAGE, SYSTEM, Deleting
+from footnote_edge.jobs.labels import align
+from footnote_edge.ports import Stages
+from footnote_edge.settings import Settings
+
+_log = get_logger(__name__)
+
+
+class InterruptedWork:
+    """Finds such documents of all tenants; finishing one twice, even concurrently, is safe."""
+
+    def __init__(self, stages: Stages, deleting: Deleting, settings: Settings) -> None:
+        self._stages = stages
+        self._deleting = deleting
+        self._timeout = settings.call_timeout_seconds
+
+    async def look(self) -> None:
+        """Finish and log what there is; a third-party stage keeps itself consistent and need not offer the call."""
+        try:
+            finished = await self.finish()
+        except NotOffered:
+            return
+        if finished:
+            _log.warning("leftovers_finished", documents=finished)
+
+    async def finish(self) -> int:
+        """Finish all that can be finished now, and leave the rest for the next round; return the number finished.
+
+        Each call is made once: the next round, soon, is the retry, and comes sooner than the end of a long backoff.
+        """
+        done, token = 0, ""
+        while True:
+            request = ingestion_upkeep.ListUnfinishedDocumentsRequest(scope=SYSTEM, page_size=PAGE, page_token=token)
+            page = await self._stages.ingestion_upkeep.ListUnfinishedDocuments(
+                request, timeout=self._timeout, metadata=untraced()
+            )
+            for one in page.documents:
+                done += await self._one(one)
+            token = page.next_page_token
+            if not token:
+                return done
+
+    async def _one(self, one: ingestion_upkeep.UnfinishedDocument) -> bool:
+        document = one.document
+        scope = Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])
+        try:
+            if one.deletion:
+                await self._deleting.finish(document)
+            elif one.labels:
+                await align(self._stages, scope, document, self._timeout)
+        except NotFound:
+            return False  # the document or its collection is being deleted
+        except FootnoteError as error:
+            _log.warning("leftover_postponed", document_id=document.id, reason=error.reason)
+            return False
+        return True

@@ -1,0 +1,44 @@
+"""Finds answered conversations that memory search still lacks, and enqueues their jobs.
+
+A crash between an answer and its job leaves no job, and a refused job has ended. Without another question in the
+conversation, no other code would retry.
+"""
+
+import time
+from datetime import UTC, datetime, timedelta
+
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.role_pb2 import ROLE_SYSTEM
+from footnote_kit.logs import get_logger
+
+from footnote_edge.conversations.conversations import Conversations
+from footnote_edge.jobs.jobs import Jobs
+
+SETTLED_SECONDS = 60.0
+"""Seconds within which a new message may still be on its way into memory."""
+AGAIN_SECONDS = 900.0
+"""Seconds between retries of one conversation: a refusal may last long."""
+MOST = 200
+"""Conversations per round."""
+
+_log = get_logger(__name__)
+
+
+class MemoryBacklog:
+    """Runs periodically; concurrent replicas enqueue the same jobs, which run once."""
+
+    def __init__(self, conversations: Conversations, jobs: Jobs) -> None:
+        self._conversations = conversations
+        self._jobs = jobs
+
+    async def look(self) -> int:
+        """Enqueue the missing jobs; return the number of conversations."""
+        before = datetime.now(UTC) - timedelta(seconds=SETTLED_SECONDS)
+        period = int(time.time() / AGAIN_SECONDS)
+        taken = 0
+        for tenant, user, conversation_id in await self._conversations.messages.unremembered(before, MOST):
+            scope = Scope(tenant_id=tenant, user_id=user, roles=[ROLE_SYSTEM])
+            taken += await self._jobs.remember_again(scope, conversation_id, period)
+        if taken:
+            _log.warning("conversations_remembered_again", conversations=taken)
+        return taken

@@ -1,0 +1,89 @@
+"""Backoff for documents whose provider fails, or whose parser was killed: they free their place and retry later.
+
+This state is not stored: after a crash, the reconciler enqueues documents without a job again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextvars import Context
+
+from footnote.types.v1.document_pb2 import WAITING_REASON_PROVIDER_REFUSED, WAITING_REASON_PROVIDER_UNAVAILABLE
+from footnote_kit import transient_errors
+from footnote_kit.backoff import Backoff, no_sooner
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+
+from footnote_edge.jobs.retrying import waiting_for
+
+HELD_SECONDS = 20.0
+"""Seconds that a document waits in its place for its provider at the first attempt; later attempts do not wait."""
+PAUSES = Backoff(first=10.0, longest=300.0)
+
+_OF_ONE = {WAITING_REASON_PROVIDER_UNAVAILABLE, WAITING_REASON_PROVIDER_REFUSED}
+_log = get_logger(__name__)
+
+
+class Postponed(Exception):
+    """A document has waited in its place for the maximum time; its retry comes after `seconds` at the earliest."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+
+def rest_seconds(error: FootnoteError) -> float | None:
+    """Return the seconds for which a document leaves its place at once; None where it may wait in it."""
+    return error.retry_after if transient_errors.waits_for(error) == transient_errors.PARSER_KILLED else None
+
+
+def may_be_of_one(error: FootnoteError) -> bool:
+    """Tell whether a transient error may concern one document, or one collection's provider, instead of all."""
+    return waiting_for(error) in _OF_ONE
+
+
+class Postponements:
+    """Documents of this process that retry later, by job name."""
+
+    def __init__(self, pauses: Backoff = PAUSES, held_seconds: float = HELD_SECONDS) -> None:
+        self._pauses = pauses
+        self._held_seconds = held_seconds
+        self._attempts: dict[str, int] = {}
+        self._waiting: dict[str, asyncio.Task[None]] = {}
+
+    def held_seconds(self, job: str) -> float:
+        """Return the seconds that a job may wait in its place."""
+        return 0.0 if self._attempts.get(job) else self._held_seconds
+
+    def waits(self, job: str) -> bool:
+        """Tell whether a job has a retry scheduled."""
+        return job in self._waiting
+
+    def postpone(self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0) -> None:
+        """Call `again` after `seconds`, or a pause that grows with each attempt where that is longer."""
+        attempts = self._attempts[job] = self._attempts.get(job, 0) + 1
+        pause = max(self._pauses.pause(attempts), no_sooner(seconds) if seconds else 0.0)
+        _log.warning("document_put_off", job=job, attempts=attempts, seconds=round(pause, 1))
+        # Outside the job's own context, which ends: later work would otherwise be attributed to it.
+        self._waiting[job] = asyncio.create_task(self._later(job, pause, again), context=Context())
+
+    def ended(self, job: str) -> None:
+        """Forget a job, whatever its outcome."""
+        self._attempts.pop(job, None)
+
+    async def close(self) -> None:
+        """Cancel all pauses."""
+        waiting = list(self._waiting.values())
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        self._waiting.clear()  # including tasks that had not started
+
+    async def _later(self, job: str, pause: float, again: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await asyncio.sleep(pause)
+        finally:
+            self._waiting.pop(job, None)
+        try:
+            await again()
+        except Exception as error:  # the reconciler makes up for it
+            _log.warning("document_not_taken_up", job=job, error=type(error).__name__)

@@ -1,0 +1,82 @@
+"""Tables that stand sideways on their page, as wide ones do: seen turned, what finds upright ones finds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from footnote_ingestion.parsers.pdf.grids import Cell, Grid
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.table_start import Words
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+
+
+def is_sideways(lines: Sequence[Line]) -> bool:
+    """Tell whether most lines of a page run along its edge."""
+    return sum(line.rotated for line in lines) * 2 > len(lines)
+
+
+def turned(
+    find: Callable[[Sequence[Line], Words, Rulings], list[Grid]],
+    lines: Sequence[Line],
+    words: Words,
+    rules: Rulings,
+) -> list[Grid]:
+    """Return the tables found among the rotated lines of a page, with their cells as on the page."""
+    own = [(line, made) for line in lines if line.rotated and line.size > 0 and (made := words(line))]
+    up = sum(_is_up(made) for _, made in own) >= 0
+    seen: dict[int, list[Word]] = {}
+    back: dict[int, int] = {}
+    upright: list[Line] = []
+    for line, made in own:
+        boxes = [_turn((word.left, word.bottom, word.right, word.top), up) for word in made]
+        left, bottom = min(box[0] for box in boxes), min(box[1] for box in boxes)
+        right, top = max(box[2] for box in boxes), max(box[3] for box in boxes)
+        one = replace(line, left=left, bottom=bottom, right=right, top=top, rotated=False)
+        upright.append(one)
+        back[id(one)] = id(line)
+        seen[id(one)] = [
+            replace(word, left=box[0], bottom=box[1], right=box[2], top=box[3], line=one)
+            for word, box in zip(made, boxes, strict=True)
+        ]
+    across = [(_turn((rule.at, rule.start, rule.at, rule.end), up)) for rule in rules.down]
+    down = [(_turn((rule.start, rule.at, rule.end, rule.at), up)) for rule in rules.across]
+    drawn = Rulings(
+        [Rule(box[1], box[0], box[2]) for box in across],
+        [Rule(box[0], box[1], box[3]) for box in down],
+        [_turn(fill, up) for fill in rules.fills],
+    )
+    grids = find(upright, lambda line: seen[id(line)], drawn)
+    for grid in grids:
+        grid.lines = {back[one] for one in grid.lines}
+        grid.header_lines = {back[one] for one in grid.header_lines}
+        for row in grid.rows:
+            row.lines = {back[one] for one in row.lines}
+        for cell in {id(cell): cell for row in grid.rows for cell in row.cells}.values():
+            _turn_back(cell, up)
+    return grids
+
+
+def _is_up(words: Sequence[Word]) -> int:
+    """Return 1 for a line that runs up, -1 for one that runs down, 0 for one of a single word."""
+    if len(words) < 2:
+        return 0
+    return 1 if words[-1].bottom > words[0].bottom else -1
+
+
+def _turn(box: Box, up: bool) -> Box:
+    left, bottom, right, top = box
+    return (bottom, -right, top, -left) if up else (-top, left, -bottom, right)
+
+
+def _turn_back(cell: Cell, up: bool) -> None:
+    left, bottom, right, top = cell.left, cell.bottom, cell.right, cell.top
+    if not cell.text:
+        return
+    if up:
+        cell.left, cell.bottom, cell.right, cell.top = -top, left, -bottom, right
+    else:
+        cell.left, cell.bottom, cell.right, cell.top = bottom, -right, top, -left

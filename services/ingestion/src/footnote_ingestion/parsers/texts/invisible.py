@@ -1,0 +1,108 @@
+"""Removes and counts the parts of an HTML page that a browser does not show, before the page is parsed.
+
+Elements are hidden by attribute, by inline style, or by a style rule for a class, an id or a tag name. Elements that
+other rules show, or hide in print only, count as shown.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborHTMLParser
+
+from footnote_ingestion.parsers.base import BlockWriter, Place
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
+
+_SIMPLE = re.compile(r"[a-zA-Z][\w-]*|[a-zA-Z]{0,20}[.#][\w-]{1,100}(?:[.#][\w-]{1,100})?")
+_NOTHING = re.compile(r"(?:0++(?:\.0*+)?|\.0++)(?:px|pt|em|rem|%)?")
+_MOST_RULES, _MOST_STYLES = 100, 500_000
+
+
+def take_out_unseen(tree: LexborHTMLParser, out: BlockWriter, place: Place | None = None) -> None:
+    """Remove a page's hidden elements, and warn of those with words."""
+    found = [node for node in tree.css("[hidden], [style]") if "hidden" in node.attributes or _hides(_style(node))]
+    hiding, showing = _rules(tree)
+    if hiding:
+        shown = {node.mem_id for node in tree.css(", ".join(showing))} if showing else set()
+        shown |= {node.mem_id for node in tree.css("[style]") if _shows(_style(node))}
+        found += [node for node in tree.css(", ".join(hiding)) if node.mem_id not in shown]
+    count = 0
+    # Remove inner elements first: removing an outer one ends them.
+    order = {node.mem_id: at for at, node in enumerate(tree.css("*"))} if found else {}
+    for node in sorted({node.mem_id: node for node in found}.values(), key=lambda one: -order.get(one.mem_id, 0)):
+        if node.tag in ("html", "body"):
+            continue
+        count += bool(node.text(deep=True).strip())
+        node.decompose()
+    if count:
+        out.warn(CONTENT_LEFT_OUT, "{count} parts that the page does not show are left out", count, [place])
+
+
+def _style(node: object) -> str:
+    return node.attributes.get("style") or ""  # type: ignore[attr-defined]
+
+
+def _declared(style: str) -> dict[str, str]:
+    """Return the declarations of a style, in lower case."""
+    found = {}
+    for one in style.lower().split(";"):
+        name, colon, value = one.partition(":")
+        if colon:
+            found[name.strip()] = value.partition("!")[0].strip()
+    return found
+
+
+def _hides(style: str) -> bool:
+    found = _declared(style)
+    return (
+        found.get("display") == "none"
+        or found.get("visibility") in ("hidden", "collapse")
+        or any(name in found and _is_nothing(found[name]) for name in ("font-size", "opacity"))
+    )
+
+
+def _is_nothing(value: str) -> bool:
+    return "0" in value and _NOTHING.fullmatch(value) is not None
+
+
+def _shows(style: str) -> bool:
+    found = _declared(style)
+    return found.get("display", "none") != "none" or found.get("visibility") == "visible"
+
+
+def _rules(tree: LexborHTMLParser) -> tuple[list[str], list[str]]:
+    """Return the simple selectors of rules that hide, and of those that show."""
+    hiding: list[str] = []
+    showing: list[str] = []
+    for style in tree.css("style"):
+        for selectors, declared in _read(style.text(deep=True)[:_MOST_STYLES]):
+            into = hiding if _hides(declared) else showing if _shows(declared) else None
+            for one in selectors.split(",") if into is not None else ():
+                if _SIMPLE.fullmatch(one.strip()) and into is not None and len(into) < _MOST_RULES:
+                    into.append(one.strip())
+    return hiding, showing
+
+
+def _without_comments(sheet: str) -> str:
+    """Return a style sheet without comments; an unclosed comment takes the rest."""
+    kept, at = [], 0
+    while (start := sheet.find("/*", at)) >= 0:
+        kept.append(sheet[at:start])
+        end = sheet.find("*/", start + 2)
+        at = end + 2 if end >= 0 else len(sheet)
+    return "".join([*kept, sheet[at:]])
+
+
+def _read(sheet: str) -> Iterator[tuple[str, str]]:
+    """Yield selectors and declarations of the unconditional rules of a style sheet."""
+    within = False
+    for part in _without_comments(sheet).split("}"):
+        if not part.strip():
+            within = False
+            continue
+        selectors, _, declared = part.partition("{")
+        if selectors.strip().startswith("@"):
+            within = "{" in declared
+        elif not within:
+            yield selectors.strip(), declared

@@ -1,0 +1,69 @@
+"""What was said and is not in memory gets there after all, without another question."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from dbos import DBOS
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
+from footnote_database.failures import not_reached
+from footnote_edge.app import build
+from footnote_edge.conversations.messages import Messages
+from footnote_edge.jobs import memory_backlog
+from footnote_kit.errors import PermissionDenied
+from footnote_kit.testing import serve_app
+from support.edge_client import EdgeClient
+from support.stage_doubles import World, serve_doubles
+
+pytestmark = pytest.mark.full
+
+
+@pytest.fixture
+async def world() -> World:
+    return World()
+
+
+@pytest.fixture
+async def client(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeClient]:
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    monkeypatch.setattr(memory_backlog, "SETTLED_SECONDS", 0.5)
+    monkeypatch.setattr(memory_backlog, "AGAIN_SECONDS", 1.0)
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        yield EdgeClient(served.channel)
+
+
+async def test_messages_whose_job_was_refused_are_remembered_later(client: EdgeClient, world: World) -> None:
+    world.failures["IndexMessages"] = PermissionDenied("not just now")
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    made = (await client.stub.CreateConversation(CreateConversationRequest(title="t"))).conversation
+    await client.answer("tea ?", conversation_id=made.id)
+    await world.until(lambda: bool(world.requests("IndexMessages")))
+    del world.failures["IndexMessages"]
+    async with asyncio.timeout(20):
+        await world.until(lambda: len(world.messages) == 2)
+    assert world.messages[0].text == "tea ?"
+
+
+async def test_a_job_waits_for_edges_own_database(
+    client: EdgeClient, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times, mark = 0, Messages.mark_embedded
+
+    async def away(self: Messages, ids: list[str]) -> None:
+        nonlocal times
+        times += 1
+        if times <= 2:
+            raise not_reached()
+        await mark(self, ids)
+
+    monkeypatch.setattr(Messages, "mark_embedded", away)
+    monkeypatch.setattr(memory_backlog, "SETTLED_SECONDS", 600)  # what is made up for later is not what is tried
+    await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")
+    made = (await client.stub.CreateConversation(CreateConversationRequest(title="t"))).conversation
+    await client.answer("tea ?", conversation_id=made.id)
+
+    async with asyncio.timeout(20):
+        await world.until(lambda: times == 3)
+        [job] = await DBOS.list_workflows_async(name="remember_messages")
+        await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()
+    assert {one.text for one in world.messages} >= {"tea ?"}

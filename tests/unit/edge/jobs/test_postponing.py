@@ -1,0 +1,101 @@
+"""A document whose provider goes on failing gives its place back, and comes again after pauses that grow."""
+
+import asyncio
+import time
+from itertools import pairwise
+
+import pytest
+from footnote_edge.jobs.postponing import Postponements, may_be_of_one, rest_seconds
+from footnote_edge.jobs.retrying import until_available
+from footnote_kit.backoff import Backoff
+from footnote_kit.errors import FootnoteError, Unavailable
+
+
+@pytest.mark.parametrize(
+    ("error", "of_one"),
+    [
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER"}), True),
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER_REFUSED"}), True),
+        (Unavailable("x", metadata={"waiting": "DATABASE"}), False),
+        (Unavailable("x", metadata={"waiting": "DISK"}), False),
+        (Unavailable("x", reason="STORE_UNAVAILABLE"), False),
+        (Unavailable("x"), False),
+        (Unavailable("x", metadata={"waiting": "PARSER_KILLED"}), False),
+    ],
+)
+def test_what_all_wait_for_keeps_its_place(error: FootnoteError, of_one: bool) -> None:
+    assert may_be_of_one(error) is of_one
+
+
+async def test_pauses_grow_and_a_job_that_ended_begins_anew() -> None:
+    found = Postponements(Backoff(first=0.05, longest=0.2, least=1.0), held_seconds=20)
+    times = [time.monotonic()]
+    came = asyncio.Event()
+
+    async def again() -> None:
+        times.append(time.monotonic())
+        came.set()
+
+    assert found.held_seconds("a:1") == 20
+    for _ in range(4):
+        came.clear()
+        found.postpone("a:1", again)
+        assert found.waits("a:1")
+        assert not found.waits("a:2")
+        assert found.held_seconds("a:1") == 0
+        await came.wait()
+        assert not found.waits("a:1")
+    pauses = [later - earlier for earlier, later in pairwise(times)]
+    for pause, least in zip(pauses, [0.05, 0.1, 0.2, 0.2], strict=True):
+        assert pause >= least * 0.99
+    found.ended("a:1")
+    assert found.held_seconds("a:1") == 20
+
+
+async def test_a_pause_is_not_shorter_than_what_was_asked() -> None:
+    found = Postponements(Backoff(first=0.001, longest=0.001))
+    came = asyncio.Event()
+
+    async def again() -> None:
+        came.set()
+
+    began = time.monotonic()
+    found.postpone("a:1", again, 0.3)
+    await came.wait()
+    assert time.monotonic() - began >= 0.3
+
+
+def test_only_a_file_whose_parser_was_killed_leaves_its_place_at_once() -> None:
+    assert rest_seconds(Unavailable("x", metadata={"waiting": "PARSER_KILLED"}, retry_after=30.0)) == 30.0
+    assert rest_seconds(Unavailable("x", metadata={"waiting": "PROVIDER"}, retry_after=30.0)) is None
+
+
+async def test_nothing_is_begun_after_the_end() -> None:
+    found = Postponements(Backoff(first=0.05, longest=0.2))
+    begun: list[str] = []
+
+    async def again() -> None:
+        begun.append("a:1")
+
+    found.postpone("a:1", again)
+    await found.close()
+    await asyncio.sleep(0.2)
+    assert not begun
+    assert not found.waits("a:1")
+
+
+async def test_who_waits_is_told_for_how_long_and_may_give_up() -> None:
+    heard: list[float] = []
+
+    async def fails() -> None:
+        raise Unavailable("away")
+
+    def give_up(error: FootnoteError, waited: float) -> None:
+        heard.append(waited)
+        if waited > 0.1:
+            raise LookupError
+
+    with pytest.raises(LookupError):
+        await until_available(fails, 0.05, give_up=give_up)
+    assert heard[0] < 0.05
+    assert heard == sorted(heard)

@@ -1,0 +1,70 @@
+import footnote_database.failures  # noqa: F401 - it reads what drivers raise
+import pytest
+from footnote_edge.jobs.retrying import is_transient, until_available
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument, ResourceExhausted, Unavailable
+from sqlalchemy.exc import OperationalError
+
+
+@pytest.mark.parametrize(
+    ("error", "passing"),
+    [
+        (Unavailable("x"), True),
+        (Unavailable("x", reason="STORE_UNAVAILABLE"), True),
+        (Unavailable("x", reason="SHUTTING_DOWN"), True),
+        (Unavailable("x", reason="PROVIDER_FAILED"), False),
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER"}), True),
+        (Unavailable("x", reason="PROVIDER_FAILED", metadata={"waiting": "PROVIDER_REFUSED"}), True),
+        (ResourceExhausted("x", reason="RATE_LIMITED"), True),
+        (ResourceExhausted("x"), False),
+        (InvalidArgument("x"), False),
+        (DeadlineExceeded("x"), False),
+    ],
+)
+def test_what_passes_by_itself(error: FootnoteError, passing: bool) -> None:
+    assert is_transient(error) is passing
+
+
+class Flaky:
+    """Fails as told, then answers."""
+
+    def __init__(self, *failures: Exception) -> None:
+        self.failures = list(failures)
+        self.calls = 0
+
+    async def __call__(self) -> str:
+        self.calls += 1
+        if self.failures:
+            raise self.failures.pop(0)
+        return "done"
+
+
+async def test_it_is_tried_until_it_works_and_each_failure_is_told() -> None:
+    flaky = Flaky(Unavailable("a"), DeadlineExceeded("b"), Unavailable("c"))
+    heard: list[tuple[str, int]] = []
+
+    async def hear(error: FootnoteError, attempt: int, pause: float) -> None:
+        assert pause >= 0
+        heard.append((error.message, attempt))
+
+    assert await until_available(flaky, 0.001, hear) == "done"
+    assert heard == [("a", 1), ("b", 2), ("c", 3)]
+
+
+async def test_a_refusal_is_raised_at_once() -> None:
+    flaky = Flaky(InvalidArgument("no"))
+    with pytest.raises(InvalidArgument):
+        await until_available(flaky, 0.001)
+    assert flaky.calls == 1
+
+
+async def test_a_timeout_is_raised_where_it_does_not_count_as_passing() -> None:
+    with pytest.raises(DeadlineExceeded):
+        await until_available(Flaky(DeadlineExceeded("late")), 0.001, also_timeouts=False)
+
+
+async def test_a_database_of_our_own_that_is_away_is_waited_for_and_a_wrong_statement_is_not() -> None:
+    gone, wrong = Exception("terminating connection"), Exception("no such table")
+    gone.sqlstate, wrong.sqlstate = "57P01", "42P01"  # type: ignore[attr-defined]
+    assert await until_available(Flaky(OperationalError("select", {}, gone)), 0.001) == "done"
+    with pytest.raises(OperationalError):
+        await until_available(Flaky(OperationalError("select", {}, wrong)), 0.001)
