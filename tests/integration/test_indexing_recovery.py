@@ -14,7 +14,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable
 from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
@@ -58,7 +58,7 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:
     database = Database("", tmp_path / "indexing")
-    recovery = Recovery(InventoryTable(database), GenerationTable(database), StoreWriter(store, Settings()))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()))
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         collection = await client.create("recovery")
@@ -110,7 +110,7 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
 ) -> None:
     database = Database("", tmp_path / "indexing")
     lists = RowTable(database) if accepted else None
-    recovery = Recovery(InventoryTable(database), GenerationTable(database), StoreWriter(store, Settings()), lists)
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), lists)
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         name = f"own-{accepted}"

@@ -163,7 +163,7 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         await desk.authorizer.access(scope(user=f"u{number}"), "a")
         await desk.authorizer.visible(scope(user=f"u{number}"))
         desk.authorizer.forget(f"t{number}")
-    assert len(desk.authorizer._kept) == len(desk.authorizer._forgotten) == 10
+    assert len(desk.authorizer._cache) == len(desk.authorizer._forgotten) == 10
     assert len(desk.authorizer._lists) == 2
     assert desk.authorizer._lists.currsize == 4
 

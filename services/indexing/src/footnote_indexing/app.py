@@ -26,7 +26,7 @@ from footnote_store.registry import chosen, open_store
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database
-from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable, SearchedChunkTable
 from footnote_indexing.adapters.ledger import LedgerTable
 from footnote_indexing.adapters.model_moves import ModelMoveTable
@@ -39,8 +39,8 @@ from footnote_indexing.collections.providers import Providers
 from footnote_indexing.group_servicer import GroupServicer
 from footnote_indexing.ports import EmbeddingCache
 from footnote_indexing.revisions.chunk_reading import ChunkReading
+from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.revisions.group_indexing import GroupIndexing
-from footnote_indexing.revisions.indexing import Indexing
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
@@ -74,7 +74,7 @@ async def build(runtime: Runtime) -> App:
     store = open_store(runtime)
     writer = StoreWriter(store, settings)
     ledger = LedgerTable(database)
-    generations = GenerationTable(database)
+    index_versions = IndexVersionTable(database)
     inventory = InventoryTable(database)
     vectorizers = Vectorizers(cache, DefaultSettings())
     permitted = Permitted(Egress.load(), vectorizers)
@@ -84,32 +84,32 @@ async def build(runtime: Runtime) -> App:
     begun = permitted.for_new(Scope(), TextBounds())
     _log.info("default_embedder", provider=begun.provider, words=begun.words)
     rows = RowTable(database)
-    table = CollectionTable(database, generations)
+    table = CollectionTable(database, index_versions)
     collections = Collections(table, ledger, rows, vectorizers, permitted, deployed)
-    moves = ModelMoveTable(database, generations, settings.rollback_window)
+    moves = ModelMoveTable(database, index_versions, settings.rollback_window)
     cutters = Cutters(settings.cutting_processes)
     locks = DocumentLocks()
-    indexing = Indexing(
-        collections, generations, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks
+    documents = Documents(
+        collections, index_versions, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks
     )
     # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
-    recovery = Recovery(inventory, generations, writer, rows if parts.accepts(TRAITS.part) else None)
-    sweeper = Sweeper(PurgeTable(database), generations, writer, indexing, recovery, settings)
+    recovery = Recovery(inventory, index_versions, writer, rows if parts.accepts(TRAITS.part) else None)
+    sweeper = Sweeper(PurgeTable(database), index_versions, writer, documents, recovery, settings)
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     claims = VectorClaimTable(database)
     await claims.forget_claims()
-    owed = OwedVectors(claims, generations, writer, vectorizers, locks)
+    owed = OwedVectors(claims, index_versions, writer, vectorizers, locks)
     payments = PeriodicTasks("owed_vectors", owed.round, settings.owed_interval, service="indexing")
     servicer = IndexingServicer(
-        indexing,
+        documents,
         collections,
-        VectorTexts(collections, indexing, vectorizers, ledger, rows, writer, settings),
+        VectorTexts(collections, documents, vectorizers, ledger, rows, writer, settings),
         OwnRows(collections, rows, writer, moves),
         Messages(store, vectorizers, permitted),
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),
         vectorizers,
         inventory,
-        Relabelling(collections, generations, ledger, writer, store, locks),
+        Relabelling(collections, index_versions, ledger, writer, store, locks),
         ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
         claims,
@@ -121,7 +121,7 @@ async def build(runtime: Runtime) -> App:
     logs = log_keeper(file_of(settings.database_url) or folder / FILE, folder / "embeddings.db")
 
     async def spaces() -> set[tuple[int, int]]:
-        return {(one.embedding.dimensions, one.variant) for one in await generations.searched()}
+        return {(one.embedding.dimensions, one.variant) for one in await index_versions.searched()}
 
     loading = Loading(store, spaces)
 

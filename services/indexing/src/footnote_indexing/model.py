@@ -1,4 +1,4 @@
-"""The records that the logic and the tables share: collections, generations, revisions and their counts."""
+"""The records that the logic and the tables share: collections, index versions, revisions and their counts."""
 
 from dataclasses import dataclass
 
@@ -9,19 +9,19 @@ from footnote_store.rows import space_name
 from footnote_indexing.chunking.model import Chosen
 
 WRITING, BUILDING, CURRENT, RETIRED, DELETED = "WRITING", "BUILDING", "CURRENT", "RETIRED", "DELETED"
-"""States. A revision goes WRITING -> CURRENT -> RETIRED, a generation BUILDING -> CURRENT -> RETIRED or DELETED.
+"""States. A revision goes WRITING -> CURRENT -> RETIRED, an index version BUILDING -> CURRENT -> RETIRED or DELETED.
 
 Searches see what is CURRENT.
 """
 
 
-def collection_key(collection_id: str, generation: int) -> str:
-    """Return the store's name for a generation of a collection."""
-    return f"{collection_id}:{generation}"
+def collection_key(collection_id: str, index_version: int) -> str:
+    """Return the store's name for an index version of a collection."""
+    return f"{collection_id}:{index_version}"
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class IndexVersion:
     """The documents of a collection under one embedding model: where its vectors are and which model produced them."""
 
     collection_id: str
@@ -44,10 +44,10 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A collection as stored, with the generation that is searched."""
+    """A collection as stored, with the index version that is searched."""
 
     collection: Collection
-    generation: Generation
+    index_version: IndexVersion
 
 
 def changed_meanwhile(name: str) -> Aborted:
@@ -57,17 +57,17 @@ def changed_meanwhile(name: str) -> Aborted:
 
 @dataclass(frozen=True, slots=True)
 class RevisionKey:
-    """A revision of a document in a generation of a collection."""
+    """A revision of a document in an index version of a collection."""
 
     collection_id: str
-    generation: int
+    index_version: int
     document_id: str
     revision: int
 
     @property
     def collection_key(self) -> str:
         """Value of the store's column of the same name."""
-        return collection_key(self.collection_id, self.generation)
+        return collection_key(self.collection_id, self.index_version)
 
     @property
     def revision_key(self) -> str:
@@ -108,7 +108,7 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Totals of what searches of a generation see."""
+    """Totals of what searches of an index version see."""
 
     documents: int
     chunks: int

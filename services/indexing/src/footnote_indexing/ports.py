@@ -17,9 +17,9 @@ from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.model import (
     Damage,
     Entry,
-    Generation,
     Holding,
     Indexed,
+    IndexVersion,
     NewRow,
     Opened,
     RevisionKey,
@@ -120,10 +120,10 @@ class WriteEpochs(Protocol):
 
 
 class CollectionRecords(Protocol):
-    """The stored collections, each with its searched generation; see `adapters.collection_table.CollectionTable`."""
+    """The stored collections, each with its searched index version; see `adapters.collection_table.CollectionTable`."""
 
     async def insert(self, scope: Scope, collection_id: str, collection: Collection, most: int) -> None:
-        """Add a collection of the scope's user with its first generation; `most` for the tenant, 0 for no limit.
+        """Add a collection of the scope's user with its first index version; `most` for the tenant, 0 for no limit.
 
         Raises AlreadyExists and ResourceExhausted.
         """
@@ -143,8 +143,8 @@ class CollectionRecords(Protocol):
     async def change(self, before: Stored, changed: Collection) -> None:
         """Write a changed collection; Aborted if it changed meanwhile, AlreadyExists for a name in use."""
 
-    async def remove(self, collection_id: str) -> Sequence[Generation]:
-        """Remove a collection with all its ledger entries; return the generations to purge."""
+    async def remove(self, collection_id: str) -> Sequence[IndexVersion]:
+        """Remove a collection with all its ledger entries; return the index versions to purge."""
 
     async def hide(self, found: Collection) -> None:
         """Hide a collection from all callers except the services; its name becomes free."""
@@ -153,36 +153,36 @@ class CollectionRecords(Protocol):
         """Make a hidden collection visible again; AlreadyExists when another collection took its name."""
 
 
-class Generations(Protocol):
-    """The generations of collections; see `adapters.generations.GenerationTable`."""
+class IndexVersions(Protocol):
+    """The index versions of collections; see `adapters.index_versions.IndexVersionTable`."""
 
-    async def all_of(self, collection_id: str) -> list[Generation]:
-        """Return every generation of a collection, oldest first."""
+    async def all_of(self, collection_id: str) -> list[IndexVersion]:
+        """Return every index version of a collection, oldest first."""
 
-    async def searched(self) -> list[Generation]:
-        """Return the searched generations of all collections."""
+    async def searched(self) -> list[IndexVersion]:
+        """Return the searched index versions of all collections."""
 
-    async def due(self) -> list[Generation]:
-        """Return the generations that are due to be purged."""
+    async def due(self) -> list[IndexVersion]:
+        """Return the index versions that are due to be purged."""
 
-    async def find(self, collection_id: str, number: int) -> Generation | None:
-        """Return one generation, or None if it does not exist."""
+    async def find(self, collection_id: str, number: int) -> IndexVersion | None:
+        """Return one index version, or None if it does not exist."""
 
-    async def postpone(self, generation: Generation, milliseconds: int) -> None:
-        """Schedule another purge for later: a writer may still be at work on the generation."""
+    async def postpone(self, index_version: IndexVersion, milliseconds: int) -> None:
+        """Schedule another purge for later: a writer may still be at work on the index version."""
 
-    async def forget(self, generation: Generation) -> None:
-        """Delete the entry of a purged generation."""
+    async def forget(self, index_version: IndexVersion) -> None:
+        """Delete the entry of a purged index version."""
 
 
 class ModelMoves(Protocol):
     """Moves collections between embedding models; see `adapters.model_moves.ModelMoveTable`."""
 
-    async def targets(self, found: Stored) -> Sequence[Generation]:
-        """Return the generations to write to: the searched one, and the one being built, if any."""
+    async def targets(self, found: Stored) -> Sequence[IndexVersion]:
+        """Return the index versions to write to: the searched one, and the one being built, if any."""
 
     async def settle(self, collection_id: str) -> bool:
-        """Move searches to the generation being built if it holds all searched documents; return whether it did."""
+        """Move searches to the index version being built if it holds all searched documents; return whether it did."""
 
 
 class Ledger(Protocol):
@@ -194,7 +194,7 @@ class Ledger(Protocol):
     async def open_new(self, fingerprints: Mapping[RevisionKey, str], contextual_header: bool) -> set[RevisionKey]:
         """Announce first revisions of documents at once; return those of documents unknown until now."""
 
-    async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
+    async def open_next(self, collection_id: str, index_version: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
 
     async def expect(self, key: RevisionKey, chunks: int) -> None:
@@ -216,12 +216,12 @@ class Ledger(Protocol):
         """Return whether a revision is being written or searched."""
 
     async def retire_document(
-        self, collection_id: str, generation: int, document_id: str, revision: int
+        self, collection_id: str, index_version: int, document_id: str, revision: int
     ) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries."""
 
     async def cancel(self, key: RevisionKey) -> list[Entry]:
-        """Cancel a revision, begun or not, in every generation; FailedPrecondition when it is already searched."""
+        """Cancel a revision, begun or not, in every index version; FailedPrecondition when it is already searched."""
 
     async def relabel(self, collection_id: str, document_id: str, expire_at: int | None) -> tuple[list[Entry], int]:
         """Set when the searched revisions of a document expire; return their entries, and the rewriter's claim."""
@@ -233,7 +233,7 @@ class Ledger(Protocol):
         """Return whether a collection has no revision searched or being written."""
 
     async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-        """Return the revision keys to hide from searches, by collection id, for (collection, generation) pairs."""
+        """Return the revision keys to hide from searches, by collection id, for (collection, index version) pairs."""
 
     async def languages(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
         """Return the languages of searched documents, most frequent first, by collection id."""
@@ -254,14 +254,14 @@ class PurgeList(Protocol):
     async def forget(self, key: RevisionKey) -> None:
         """Remove the entry of a revision whose rows are purged."""
 
-    async def drop_generation(self, collection_id: str, generation: int) -> bool:
-        """Remove a purged generation's entries; return whether any remain because a writer may be at work."""
+    async def drop_index_version(self, collection_id: str, index_version: int) -> bool:
+        """Remove a purged index version's entries; return whether any remain because a writer may be at work."""
 
 
 class SearchedChunks(Protocol):
     """Which chunks are searched now; see `adapters.inventory.SearchedChunkTable`."""
 
-    async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
+    async def of_document(self, collection_id: str, index_version: int, document_id: str) -> Searched | None:
         """Return the searched revision of a document, in a collection for which the caller's access was checked."""
 
     async def collections_with(self, scope: Scope, document_id: str, revision: int) -> list[str]:
@@ -271,14 +271,14 @@ class SearchedChunks(Protocol):
 class RowLedger(Protocol):
     """Searched rows with own vectors, each a document of one chunk; see `adapters.row_ledger.RowTable`."""
 
-    async def page(self, collection_id: str, generation: int, after: str, limit: int) -> list[RevisionKey]:
+    async def page(self, collection_id: str, index_version: int, after: str, limit: int) -> list[RevisionKey]:
         """Return rows in the order of their ids, those after the id `after`, "" for the first."""
 
-    async def find(self, collection_id: str, generation: int, row_id: str) -> RevisionKey | None:
+    async def find(self, collection_id: str, index_version: int, row_id: str) -> RevisionKey | None:
         """Return the revision of a row, None if it does not exist."""
 
     def publishing(self, rows: Sequence[NewRow], grace_ms: int) -> AbstractAsyncContextManager[list[RevisionKey]]:
-        """Make rows of one generation searched when the block ends; yield the revisions that were searched before.
+        """Make rows of one index version searched when the block ends; yield the revisions that were searched before.
 
         They are yielded before the commit, so that the caller can withdraw the rows if the commit is interrupted.
         """
@@ -293,7 +293,7 @@ class RowLedger(Protocol):
         """Return whether a collection has rows that are searched or being written."""
 
     async def retire(
-        self, collection_id: str, generation: int, row_ids: Several[str], *, allow_missing: bool
+        self, collection_id: str, index_version: int, row_ids: Several[str], *, allow_missing: bool
     ) -> tuple[list[RevisionKey], list[str]]:
         """Hide rows for good; return their revisions, for purging, and the ids that do not exist."""
 
@@ -304,7 +304,9 @@ class VectorClaims(Protocol):
     async def claim(self, besides: Several[RevisionKey], seconds: float) -> tuple[RevisionKey, bool] | None:
         """Claim the next revision; return its key and whether its texts have a contextual header, or None."""
 
-    async def missing(self, collection_id: str, generation: int, document_id: str, most: int) -> list[tuple[str, int]]:
+    async def missing(
+        self, collection_id: str, index_version: int, document_id: str, most: int
+    ) -> list[tuple[str, int]]:
         """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
@@ -320,11 +322,11 @@ class VectorClaims(Protocol):
 class Inventory(Protocol):
     """Row counts beside the revisions to which they belong; see `adapters.inventory.InventoryTable`."""
 
-    async def searched(self, collection_id: str, generation: int) -> list[Holding]:
-        """Return the searched revisions of a generation."""
+    async def searched(self, collection_id: str, index_version: int) -> list[Holding]:
+        """Return the searched revisions of an index version."""
 
-    async def known(self, collection_id: str, generation: int) -> set[str]:
-        """Return the keys of all revisions of a generation, whatever their state."""
+    async def known(self, collection_id: str, index_version: int) -> set[str]:
+        """Return the keys of all revisions of an index version, whatever their state."""
 
     async def record(self, key: RevisionKey, counted: int) -> bool:
         """Record how many rows a revision was found to have; return whether it is still searched."""

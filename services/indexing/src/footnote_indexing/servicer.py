@@ -28,7 +28,7 @@ from footnote_indexing.collections.providers import Providers
 from footnote_indexing.ports import Inventory, VectorClaims
 from footnote_indexing.revisions.chunk_reading import ChunkReading
 from footnote_indexing.revisions.document_indexing import Part, Result
-from footnote_indexing.revisions.indexing import Indexing, Searchable
+from footnote_indexing.revisions.documents import Documents, Searchable
 from footnote_indexing.revisions.own_rows import OwnRows
 from footnote_indexing.revisions.relabelling import Relabelling
 from footnote_indexing.revisions.vectors import VectorTexts
@@ -43,7 +43,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     def __init__(
         self,
-        indexing: Indexing,
+        documents: Documents,
         collections: Collections,
         vectors: VectorTexts,
         rows: OwnRows,
@@ -56,7 +56,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         hiding: Hiding,
         claims: VectorClaims,
     ) -> None:
-        self._indexing = indexing
+        self._documents = documents
         self._collections = collections
         self._vectors = vectors
         self._rows = rows
@@ -83,10 +83,10 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:
         """Return one collection."""
-        epoch, of_collections = self._indexing.epoch, self._indexing.collections_epoch
+        epoch, of_collections = self._documents.epoch, self._documents.collections_epoch
         found = await self._collections.find(request.scope, request.collection)
         collection = await self._collections.with_effective(request.scope, found, counted=not request.without_counts)
-        still = epoch if epoch == self._indexing.epoch else ""
+        still = epoch if epoch == self._documents.epoch else ""
         epoch_metadata.send(context, Epochs(still, self._still_of_collections(of_collections)))
         return pb.GetCollectionResponse(collection=collection, settings_digest=settings_digest(found.counting))
 
@@ -100,7 +100,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         wanted = (request.scope, request.collection, request.resource, request.update_mask.paths)
         if request.validate_only:
             return pb.UpdateCollectionResponse(collection=await self._collections.update(*wanted, only_check=True))
-        changed = await self._indexing.update(*wanted)
+        changed = await self._documents.update(*wanted)
         return pb.UpdateCollectionResponse(collection=changed)
 
     async def HideCollection(self, request: pb.HideCollectionRequest, context: Call) -> pb.HideCollectionResponse:
@@ -110,7 +110,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def DeleteCollection(self, request: pb.DeleteCollectionRequest, context: Call) -> pb.DeleteCollectionResponse:
         """Delete a collection."""
-        collection_id, chunks = await self._indexing.delete_collection(request.scope, request.collection)
+        collection_id, chunks = await self._documents.delete_collection(request.scope, request.collection)
         return pb.DeleteCollectionResponse(collection_id=collection_id, chunks_deleted=chunks)
 
     async def ResolveCollections(
@@ -129,8 +129,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
             collections=[
                 layout.LocatedCollection(
                     collection=item.collection,
-                    space=item.generation.space,
-                    collection_key=item.generation.collection_key,
+                    space=item.index_version.space,
+                    collection_key=item.index_version.collection_key,
                     hidden_revisions=item.hidden,
                     languages=item.languages,
                 )
@@ -139,8 +139,8 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         )
 
     async def _resolved(self, scope: Scope, names: Sequence[str], context: Call) -> Sequence[Searchable]:
-        of_collections = self._indexing.collections_epoch
-        resolved, epoch = await self._indexing.resolve(scope, names)
+        of_collections = self._documents.collections_epoch
+        resolved, epoch = await self._documents.resolve(scope, names)
         epoch_metadata.send(context, Epochs(epoch, self._still_of_collections(of_collections)))
         return resolved
 
@@ -148,7 +148,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self, request: pb.AuthorizeCollectionsRequest, context: Call
     ) -> pb.AuthorizeCollectionsResponse:
         """Return what the caller may do in collections."""
-        epoch = self._indexing.collections_epoch
+        epoch = self._documents.collections_epoch
         found = await self._collections.authorize(request.scope, request.collection_ids)
         held = [(one, access_of(request.scope, one)) for one in found]
         epoch_metadata.send(context, Epochs(collections=self._still_of_collections(epoch)))
@@ -173,7 +173,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         first = await anext(aiter(request_iterator), None)
         if first is None or first.WhichOneof("payload") != "header":
             raise InvalidArgument.field("header", "must be the first message")
-        events = self._indexing.index(first.scope, first.header.document, _parts(request_iterator))
+        events = self._documents.index(first.scope, first.header.document, _parts(request_iterator))
         async for event in events:
             if isinstance(event, Result):
                 yield pb.IndexDocumentResponse(result=result_of(event))
@@ -184,7 +184,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         self, request: pb.DeleteDocumentChunksRequest, context: Call
     ) -> pb.DeleteDocumentChunksResponse:
         """Remove a document's chunks."""
-        removed = await self._indexing.delete_document(
+        removed = await self._documents.delete_document(
             request.scope, request.collection_id, request.document_id, request.revision
         )
         return pb.DeleteDocumentChunksResponse(chunks_deleted=removed)
@@ -208,7 +208,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
         """Cancel a revision that is not searched."""
-        await self._indexing.cancel_document(
+        await self._documents.cancel_document(
             request.scope, request.collection_id, request.document_id, request.revision
         )
         return pb.CancelDocumentResponse()
@@ -258,7 +258,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def GetIndexStats(self, request: pb.GetIndexStatsRequest, context: Call) -> pb.GetIndexStatsResponse:
         """Return counts."""
-        stats = await self._indexing.stats(request.scope, request.collections)
+        stats = await self._documents.stats(request.scope, request.collections)
         counters = self._vectorizers.counters
         return pb.GetIndexStatsResponse(
             collections=[
@@ -269,7 +269,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
                     visible_rows=item.visible_rows,
                     documents=item.documents,
                     bytes=item.bytes,
-                    dimensions=item.found.generation.embedding.dimensions,
+                    dimensions=item.found.index_version.embedding.dimensions,
                 )
                 for item in stats
             ],
@@ -310,7 +310,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         """Return the documents of a collection that lack vectors."""
         found = await self._collections.find(request.scope, request.collection_id)
         missing = await self._claims.missing(
-            found.collection.id, found.generation.number, request.document_id, LARGEST_SIZE
+            found.collection.id, found.index_version.number, request.document_id, LARGEST_SIZE
         )
         return upkeep.CountMissingVectorsResponse(
             documents=[
@@ -347,7 +347,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     def _still_of_collections(self, epoch: str) -> str:
         """Return an epoch of collections if it still lasts, else ""."""
-        return epoch if epoch == self._indexing.collections_epoch else ""
+        return epoch if epoch == self._documents.collections_epoch else ""
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:
         """Return the providers."""

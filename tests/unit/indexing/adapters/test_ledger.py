@@ -150,7 +150,7 @@ async def test_of_two_who_add_a_revision_at_once_the_second_sees_the_first(
         async with database.engine.connect() as first, first.begin():
             await first.execute(
                 sa.insert(revisions).values(
-                    collection_id="c", generation=1, document_id="d", revision=1, state=state, fingerprint="f",
+                    collection_id="c", index_version=1, document_id="d", revision=1, state=state, fingerprint="f",
                     contextual_header=True, cancelled=cancelled, purge_at=now_ms() + 600_000 if cancelled else None,
                     updated_at=now_ms(),
                 )

@@ -14,7 +14,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE, VISIBILI
 from footnote_indexing.adapters import sharing
 from footnote_indexing.adapters.collection_table import CollectionTable
 from footnote_indexing.adapters.database import MIGRATIONS, Database
-from footnote_indexing.adapters.tables import collections, generations, metadata
+from footnote_indexing.adapters.tables import collections, index_versions, metadata
 from footnote_indexing.collections import rules
 from footnote_indexing.collections.collections import Collections
 from footnote_kit import access
@@ -65,7 +65,7 @@ async def filled(database: Database) -> list[Collection]:
         for one in made:
             row = {
                 "id": one.id, "tenant_id": one.tenant_id, "name": one.name, "owner_id": one.owner_id,
-                "visibility": one.visibility, "holder": one.id, "generation": 1, "version": 1,
+                "visibility": one.visibility, "holder": one.id, "index_version": 1, "version": 1,
                 "data": Collection(grants=one.grants).SerializeToString(), "created_at": 0, "updated_at": 0,
             }  # fmt: skip
             await connection.execute(sa.insert(collections).values(row))
@@ -164,9 +164,10 @@ async def test_collections_of_an_older_version_keep_their_names(
     async with database.read() as reading:
         rows = (await reading.execute(sa.select(collections.c.name, collections.c.holder))).all()
         assert dict(tuple(row) for row in rows) == {"open": "", "closed": "ann"}
-        assert not (await reading.execute(sa.select(generations))).all()
+        assert not (await reading.execute(sa.select(index_versions))).all()
         again = sa.select(collections).where(collections.c.name == "open")
-        twin = dict((await reading.execute(again)).mappings().one()) | {"id": "twin"}
+        stored = (await reading.execute(again)).one()
+        twin = {column.key: getattr(stored, column.key) for column in collections.c} | {"id": "twin"}
     async with database.write() as writing:
         with pytest.raises(sa.exc.IntegrityError):
             await writing.execute(sa.insert(collections).values(twin))

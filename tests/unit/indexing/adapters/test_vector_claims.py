@@ -23,7 +23,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     async with opened.write() as connection:
         await connection.execute(
             sa.insert(revisions).values(
-                collection_id="c", generation=1, document_id="d", revision=1, state=CURRENT,
+                collection_id="c", index_version=1, document_id="d", revision=1, state=CURRENT,
                 fingerprint="", contextual_header=False, chunks_expected=1, chunks_stored=1,
                 vectors_owed=1, updated_at=0,
             )
@@ -46,7 +46,7 @@ async def test_a_claim_holds_for_its_time_and_not_beyond_a_clock_that_was_put_ba
 async def test_small_documents_pass_large_ones_until_those_have_waited_as_long(database: Database) -> None:
     def row(document_id: str, owed: int, since: int) -> dict[str, object]:
         return {
-            "collection_id": "c", "generation": 1, "document_id": document_id, "revision": 1, "state": CURRENT,
+            "collection_id": "c", "index_version": 1, "document_id": document_id, "revision": 1, "state": CURRENT,
             "fingerprint": "", "contextual_header": False, "chunks_expected": owed, "chunks_stored": owed,
             "vectors_owed": owed, "updated_at": since,
         }  # fmt: skip

@@ -20,22 +20,22 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import GenerationTable
+from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.purge_list import drop
 from footnote_indexing.adapters.sharing import granted, holder, visible, write_grants
-from footnote_indexing.adapters.tables import collections, generations
-from footnote_indexing.model import BUILDING, CURRENT, DELETED, Generation, Stored, changed_meanwhile
+from footnote_indexing.adapters.tables import collections, index_versions
+from footnote_indexing.model import BUILDING, CURRENT, DELETED, IndexVersion, Stored, changed_meanwhile
 
 
 class CollectionTable:
     """Reads and writes the rows of collections, their grants and their dependent rows."""
 
-    def __init__(self, database: Database, generations_: GenerationTable) -> None:
+    def __init__(self, database: Database, index_versions_: IndexVersionTable) -> None:
         self._database = database
-        self._generations = generations_
+        self._index_versions = index_versions_
 
     async def insert(self, scope: Scope, collection_id: str, collection: Collection, most: int) -> None:
-        """Add a collection of the scope's user with its first generation.
+        """Add a collection of the scope's user with its first index version.
 
         Raises AlreadyExists, and ResourceExhausted when the tenant already has `most` collections; 0 means no limit.
         """
@@ -46,17 +46,17 @@ class CollectionTable:
         now = now_ms()
         row = {
             "id": collection_id, "tenant_id": scope.tenant_id, "name": collection.name, "owner_id": scope.user_id,
-            "visibility": collection.visibility, "holder": holder(owned), "generation": 1, "version": 1,
+            "visibility": collection.visibility, "holder": holder(owned), "index_version": 1, "version": 1,
             "data": data, "created_at": now, "updated_at": now,
         }  # fmt: skip
-        first = Generation(collection_id, 1, scope.tenant_id, CURRENT, 0, collection.settings.embedding)
+        first = IndexVersion(collection_id, 1, scope.tenant_id, CURRENT, 0, collection.settings.embedding)
         try:
             async with self._database.write() as connection:
                 if most:
                     await self._check_number(connection, scope.tenant_id, most)
                 await connection.execute(sa.insert(collections).values(row))
                 await write_grants(connection, collection_id, collection.grants)
-                await self._generations.insert(connection, first)
+                await self._index_versions.insert(connection, first)
         except IntegrityError as error:
             raise _taken(collection.name) from error
 
@@ -141,21 +141,21 @@ class CollectionTable:
                 if done.rowcount != 1:
                     raise changed_meanwhile(before.collection.name)
                 await write_grants(connection, changed.id, changed.grants)
-                if changed.settings.embedding == before.generation.embedding:
+                if changed.settings.embedding == before.index_version.embedding:
                     # Back to the model that is searched: this cancels the change under way.
-                    await self._generations.mark(connection, changed.id, DELETED, only=BUILDING)
+                    await self._index_versions.mark(connection, changed.id, DELETED, only=BUILDING)
         except IntegrityError as error:
             raise _taken(changed.name) from error
 
-    async def remove(self, collection_id: str) -> Sequence[Generation]:
-        """Remove a collection with all its ledger entries; return the generations to purge."""
+    async def remove(self, collection_id: str) -> Sequence[IndexVersion]:
+        """Remove a collection with all its ledger entries; return the index versions to purge."""
         async with self._database.write() as connection:
             gone = await connection.execute(sa.delete(collections).where(collections.c.id == collection_id))
             if gone.rowcount != 1:
                 raise collection_missing(collection_id)
             await write_grants(connection, collection_id, [])
             await drop(connection, collection_id)
-            return await self._generations.mark(connection, collection_id, DELETED)
+            return await self._index_versions.mark(connection, collection_id, DELETED)
 
     async def hide(self, found: Collection) -> None:
         """Hide a collection from all callers except the services; its name becomes free."""
@@ -192,9 +192,11 @@ def _read(row: sa.Row[tuple[object, ...]]) -> Stored:
     collection.create_time.FromMilliseconds(row.created_at)
     collection.update_time.FromMilliseconds(row.updated_at)
     embedding = EmbeddingSettings.FromString(row.embedding)
-    return Stored(collection, Generation(row.id, row.generation, row.tenant_id, CURRENT, row.variant, embedding))
+    return Stored(collection, IndexVersion(row.id, row.index_version, row.tenant_id, CURRENT, row.variant, embedding))
 
 
 def _joined() -> sa.Select[tuple[object, ...]]:
-    current = sa.and_(generations.c.collection_id == collections.c.id, generations.c.number == collections.c.generation)
-    return sa.select(collections, generations.c.variant, generations.c.embedding).join(generations, current)
+    current = sa.and_(
+        index_versions.c.collection_id == collections.c.id, index_versions.c.number == collections.c.index_version
+    )
+    return sa.select(collections, index_versions.c.variant, index_versions.c.embedding).join(index_versions, current)

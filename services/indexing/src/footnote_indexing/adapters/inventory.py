@@ -8,10 +8,10 @@ from footnote_database.times import now_ms
 from footnote_providers.own_vectors import brings_own
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import read
+from footnote_indexing.adapters.index_versions import read
 from footnote_indexing.adapters.revision_rows import is_revision, searched, unexpired
 from footnote_indexing.adapters.sharing import visible
-from footnote_indexing.adapters.tables import collections, generations, revisions
+from footnote_indexing.adapters.tables import collections, index_versions, revisions
 from footnote_indexing.model import CURRENT, Damage, Holding, Indexed, RevisionKey, Searched
 
 
@@ -21,20 +21,20 @@ class InventoryTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def searched(self, collection_id: str, generation: int) -> list[Holding]:
-        """Return the searched revisions of a generation."""
+    async def searched(self, collection_id: str, index_version: int) -> list[Holding]:
+        """Return the searched revisions of an index version."""
         query = sa.select(revisions).where(
             revisions.c.collection_id == collection_id,
-            revisions.c.generation == generation,
+            revisions.c.index_version == index_version,
             revisions.c.state == CURRENT,
         )
         async with self._database.read() as connection:
             return [_holding(row) for row in await connection.execute(query)]
 
-    async def known(self, collection_id: str, generation: int) -> set[str]:
-        """Return the keys of all revisions of a generation, whatever their state."""
+    async def known(self, collection_id: str, index_version: int) -> set[str]:
+        """Return the keys of all revisions of an index version, whatever their state."""
         query = sa.select(revisions.c.document_id, revisions.c.revision).where(
-            revisions.c.collection_id == collection_id, revisions.c.generation == generation
+            revisions.c.collection_id == collection_id, revisions.c.index_version == index_version
         )
         async with self._database.read() as connection:
             return {f"{document}:{number}" for document, number in await connection.execute(query)}
@@ -51,15 +51,16 @@ class InventoryTable:
 
     async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
         """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's."""
-        of_generation = sa.and_(
-            generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
+        of_index_version = sa.and_(
+            index_versions.c.collection_id == revisions.c.collection_id,
+            index_versions.c.number == revisions.c.index_version,
         )
         query = (
-            sa.select(revisions, generations.c.tenant_id)
-            .join(generations, of_generation)
+            sa.select(revisions, index_versions.c.tenant_id)
+            .join(index_versions, of_index_version)
             .where(
                 revisions.c.state == CURRENT,
-                generations.c.state == CURRENT,
+                index_versions.c.state == CURRENT,
                 revisions.c.chunks_stored != revisions.c.chunks_expected,
                 unexpired(),
             )
@@ -77,19 +78,20 @@ class InventoryTable:
         Rows with the caller's own vectors are left out, also those in collections with documents, as earlier releases
         allowed. Ingestion does not know these rows and would remove them as leftovers.
         """
-        of_generation = sa.and_(
-            generations.c.collection_id == revisions.c.collection_id, generations.c.number == revisions.c.generation
+        of_index_version = sa.and_(
+            index_versions.c.collection_id == revisions.c.collection_id,
+            index_versions.c.number == revisions.c.index_version,
         )
         place = sa.tuple_(revisions.c.document_id, revisions.c.collection_id)
-        columns = (generations.c.tenant_id, revisions.c.collection_id, revisions.c.document_id, revisions.c.revision)
+        columns = (index_versions.c.tenant_id, revisions.c.collection_id, revisions.c.document_id, revisions.c.revision)
         async with self._database.read() as connection:
-            searched = sa.select(generations).where(generations.c.state == CURRENT)
+            searched = sa.select(index_versions).where(index_versions.c.state == CURRENT)
             held = [read(row) for row in await connection.execute(searched)]
             own = [one.collection_id for one in held if brings_own(one.embedding)]
             query = (
                 sa.select(*columns)
-                .join(generations, of_generation)
-                .where(revisions.c.state == CURRENT, generations.c.state == CURRENT, place > sa.tuple_(*after))
+                .join(index_versions, of_index_version)
+                .where(revisions.c.state == CURRENT, index_versions.c.state == CURRENT, place > sa.tuple_(*after))
                 .where(revisions.c.collection_id.not_in(own))
                 .where(sa.not_(revisions.c.document_id.startswith(revisions.c.collection_id + "/")))
                 .order_by(revisions.c.document_id, revisions.c.collection_id)
@@ -101,7 +103,7 @@ class InventoryTable:
 
 
 def _holding(row: sa.Row[tuple[object, ...]]) -> Holding:
-    key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
+    key = RevisionKey(row.collection_id, row.index_version, row.document_id, row.revision)
     return Holding(key, int(row.chunks_expected), int(row.chunks_stored))
 
 
@@ -111,12 +113,12 @@ class SearchedChunkTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def of_document(self, collection_id: str, generation: int, document_id: str) -> Searched | None:
+    async def of_document(self, collection_id: str, index_version: int, document_id: str) -> Searched | None:
         """Return the searched revision of a document, in a collection for which the caller's access was checked."""
         columns = (revisions.c.revision, revisions.c.chunks_stored)
         query = sa.select(*columns).where(
             revisions.c.collection_id == collection_id,
-            revisions.c.generation == generation,
+            revisions.c.index_version == index_version,
             revisions.c.document_id == document_id,
             *searched(),
         )
@@ -124,12 +126,12 @@ class SearchedChunkTable:
             row = (await connection.execute(query)).first()
         if row is None:
             return None
-        return Searched(RevisionKey(collection_id, generation, document_id, row.revision), row.chunks_stored)
+        return Searched(RevisionKey(collection_id, index_version, document_id, row.revision), row.chunks_stored)
 
     async def collections_with(self, scope: Scope, document_id: str, revision: int) -> list[str]:
         """Return the ids of the visible collections in which this revision is searched."""
         current = sa.and_(
-            collections.c.id == revisions.c.collection_id, collections.c.generation == revisions.c.generation
+            collections.c.id == revisions.c.collection_id, collections.c.index_version == revisions.c.index_version
         )
         query = (
             sa.select(revisions.c.collection_id)

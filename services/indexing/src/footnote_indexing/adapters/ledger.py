@@ -8,7 +8,7 @@ from footnote_database.times import now_ms
 from footnote_kit.errors import Aborted, FailedPrecondition
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from footnote_indexing.adapters.generations import check_unmoved
+from footnote_indexing.adapters.index_versions import check_unmoved
 from footnote_indexing.adapters.ledger_reading import LedgerReading
 from footnote_indexing.adapters.revision_rows import (
     WRITER_TIMEOUT_MS,
@@ -71,7 +71,8 @@ class LedgerTable(LedgerReading):
     async def open_new(self, fingerprints: Mapping[RevisionKey, str], contextual_header: bool) -> set[RevisionKey]:
         """Announce first revisions of documents in one transaction; return those whose documents were unknown.
 
-        All keys have the same collection and generation. Known documents need `open`, which considers their revisions.
+        All keys have the same collection and index version. Known documents need `open`, which considers their
+        revisions.
         """
         async with self._database.write_documents() as connection:
             ids = [key.document_id for key in fingerprints]
@@ -99,7 +100,7 @@ class LedgerTable(LedgerReading):
         first = next(iter(outcomes))
         refused: dict[RevisionKey, Aborted] = {}
         async with self._database.write_documents() as connection:
-            await check_unmoved(connection, first.collection_id, first.generation, {first.generation})
+            await check_unmoved(connection, first.collection_id, first.index_version, {first.index_version})
             ids = [key.document_id for key in outcomes]
             query = sa.select(revisions).where(revisions.c.document_id.in_(ids)).order_by(revisions.c.document_id)
             there: dict[str, list[sa.Row[tuple[object, ...]]]] = {}
@@ -139,23 +140,23 @@ class LedgerTable(LedgerReading):
             return (await connection.execute(held.limit(1))).first() is None
 
     @retry_on_conflict
-    async def open_next(self, collection_id: str, generation: int, document_ids: Sequence[str]) -> list[RevisionKey]:
+    async def open_next(self, collection_id: str, index_version: int, document_ids: Sequence[str]) -> list[RevisionKey]:
         """Announce the next revision of each of several documents at once; return their keys in order."""
         newest = (
             sa.select(revisions.c.document_id, sa.func.max(revisions.c.revision))
-            .where(revisions.c.collection_id == collection_id, revisions.c.generation == generation)
+            .where(revisions.c.collection_id == collection_id, revisions.c.index_version == index_version)
             .where(revisions.c.document_id.in_(list(document_ids)))
             .group_by(revisions.c.document_id)
         )
         async with self._database.write_documents() as connection:
             numbers = {row[0]: row[1] for row in await connection.execute(newest)}
-            keys = [RevisionKey(collection_id, generation, one, numbers.get(one, 0) + 1) for one in document_ids]
+            keys = [RevisionKey(collection_id, index_version, one, numbers.get(one, 0) + 1) for one in document_ids]
             now = now_ms()
             values = [
                 {
-                    "collection_id": key.collection_id, "generation": key.generation, "document_id": key.document_id,
-                    "revision": key.revision, "state": WRITING, "fingerprint": "", "contextual_header": False,
-                    "updated_at": now,
+                    "collection_id": key.collection_id, "index_version": key.index_version,
+                    "document_id": key.document_id, "revision": key.revision, "state": WRITING,
+                    "fingerprint": "", "contextual_header": False, "updated_at": now,
                 }
                 for key in keys
             ]  # fmt: skip
@@ -177,14 +178,15 @@ class LedgerTable(LedgerReading):
     ) -> None:
         """Make a revision the searched one, and retire the one before, atomically.
 
-        At most `owed` rows get their vectors later. `written` are the generations that the document was written into.
+        At most `owed` rows get their vectors later. `written` are the index versions that the document was written
+        into.
 
         Raises Aborted when the document or its collection was deleted, or the revision superseded, during the write.
         Raises Unavailable when the collection began to move to another model meanwhile: the document would be missing
-        from the new generation.
+        from the new index version.
         """
         async with self._database.write_documents() as connection:
-            await check_unmoved(connection, key.collection_id, key.generation, {key.generation, *written})
+            await check_unmoved(connection, key.collection_id, key.index_version, {key.index_version, *written})
             await self.publish_on(
                 connection, key, chosen=chosen, language=language, chunks=chunks, characters=characters,
                 expire_at=expire_at, grace_ms=grace_ms, owed=owed,
@@ -239,12 +241,12 @@ class LedgerTable(LedgerReading):
 
     @retry_on_conflict
     async def retire_document(
-        self, collection_id: str, generation: int, document_id: str, revision: int
+        self, collection_id: str, index_version: int, document_id: str, revision: int
     ) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
 
         The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
-        is not known yet gets an entry of revision 0 in `generation`, so that a group under way does not begin it.
+        is not known yet gets an entry of revision 0 in `index_version`, so that a group under way does not begin it.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
         if revision:
@@ -252,7 +254,7 @@ class LedgerTable(LedgerReading):
         async with self._database.write() as connection:
             rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
             if not rows and not revision:
-                values = key_values(RevisionKey(collection_id, generation, document_id, 0)) | {
+                values = key_values(RevisionKey(collection_id, index_version, document_id, 0)) | {
                     "state": RETIRED, "fingerprint": "", "contextual_header": False, "updated_at": now_ms(),
                     "purge_at": now_ms() + WRITER_TIMEOUT_MS,
                 }  # fmt: skip
@@ -270,7 +272,7 @@ class LedgerTable(LedgerReading):
 
     @retry_on_conflict
     async def cancel(self, key: RevisionKey) -> list[Entry]:
-        """Cancel a revision, begun or not, in every generation; return its entries, for purging.
+        """Cancel a revision, begun or not, in every index version; return its entries, for purging.
 
         Raises FailedPrecondition when it is already searched: exactly one of `cancel` and `publish` succeeds. Until the
         sweeper removes the entry, it keeps other writers from beginning the revision. By then the document's own record
@@ -292,13 +294,13 @@ class LedgerTable(LedgerReading):
                     metadata={"state": "INDEXED", "requested": "ERROR"},
                 )
             await connection.execute(sa.update(revisions).where(*chosen).values(given_up))
-            if key.generation not in {row.generation for row in rows}:
+            if key.index_version not in {row.index_version for row in rows}:
                 values = key_values(key) | {"fingerprint": "", "contextual_header": False}
                 await connection.execute(sa.insert(revisions).values(values | given_up))
             return [entry_of(row) for row in rows]
 
     async def relabel(self, collection_id: str, document_id: str, expire_at: int | None) -> tuple[list[Entry], int]:
-        """Set when the searched revisions of a document expire (Unix milliseconds), in all generations.
+        """Set when the searched revisions of a document expire (Unix milliseconds), in all index versions.
 
         Returns their entries and a claim for the worker that rewrites the rows. While the claim lasts, the entry stays
         even when retired, and hides rows that are written late. Revisions that owe vectors stay without a claim.
@@ -335,7 +337,7 @@ def _overtaken(key: RevisionKey, *, cancelled: bool = False) -> Aborted:
 
 
 def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
-    """Return the condition that a revision was cancelled, in any generation."""
+    """Return the condition that a revision was cancelled, in any index version."""
     return sa.and_(
         revisions.c.collection_id == key.collection_id,
         revisions.c.document_id == key.document_id,

@@ -11,18 +11,18 @@ from footnote_indexing.model import CURRENT, Totals
 
 
 class LedgerReading:
-    """Returns what is searched of (collection, generation) pairs, and what must be hidden."""
+    """Returns what is searched of (collection, index version) pairs, and what must be hidden."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def hidden(self, pairs: Sequence[tuple[str, int]]) -> dict[str, list[str]]:
-        """Return the revision keys to hide from searches, by collection id, for (collection, generation) pairs."""
+        """Return the revision keys to hide from searches, by collection id, for (collection, index version) pairs."""
         result: dict[str, list[str]] = {collection_id: [] for collection_id, _ in pairs}
         if not pairs:
             return result
         query = sa.select(revisions.c.collection_id, revisions.c.document_id, revisions.c.revision).where(
-            sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+            sa.tuple_(revisions.c.collection_id, revisions.c.index_version).in_(pairs),
             revisions.c.state != CURRENT,
             revisions.c.revision > 0,  # 0 stands for a document that was deleted before it was known, without rows
         )
@@ -40,7 +40,7 @@ class LedgerReading:
         query = (
             sa.select(revisions.c.collection_id, revisions.c.language)
             .where(
-                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                sa.tuple_(revisions.c.collection_id, revisions.c.index_version).in_(pairs),
                 revisions.c.state == CURRENT,
                 revisions.c.language != "",
             )
@@ -66,7 +66,7 @@ class LedgerReading:
                 sa.func.coalesce(sa.func.sum(revisions.c.vectors_owed), 0),
             )
             .where(
-                sa.tuple_(revisions.c.collection_id, revisions.c.generation).in_(pairs),
+                sa.tuple_(revisions.c.collection_id, revisions.c.index_version).in_(pairs),
                 revisions.c.state == CURRENT,
                 sa.true() if expired else unexpired(),
             )

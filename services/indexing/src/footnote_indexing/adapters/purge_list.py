@@ -44,24 +44,24 @@ class PurgeTable:
         async with self._database.write_documents() as connection:
             await connection.execute(sa.delete(revisions).where(is_revision(key), revisions.c.state == RETIRED))
 
-    async def drop_generation(self, collection_id: str, generation: int) -> bool:
-        """Remove a purged generation's entries; return whether any remain because a writer may be at work."""
+    async def drop_index_version(self, collection_id: str, index_version: int) -> bool:
+        """Remove a purged index version's entries; return whether any remain because a writer may be at work."""
         async with self._database.write() as connection:
-            await drop(connection, collection_id, generation)
+            await drop(connection, collection_id, index_version)
             query = sa.select(revisions.c.revision).where(
-                revisions.c.collection_id == collection_id, revisions.c.generation == generation
+                revisions.c.collection_id == collection_id, revisions.c.index_version == index_version
             )
             return (await connection.execute(query.limit(1))).first() is not None
 
 
-async def drop(connection: AsyncConnection, collection_id: str, generation: int = 0) -> None:
-    """Remove all entries of a collection or one generation, inside a transaction; their rows are purged together.
+async def drop(connection: AsyncConnection, collection_id: str, index_version: int = 0) -> None:
+    """Remove all entries of a collection or one index version, inside a transaction; their rows are purged together.
 
     Revisions being written are retired instead, so that their writers notice.
     """
     chosen = [revisions.c.collection_id == collection_id]
-    if generation:
-        chosen.append(revisions.c.generation == generation)
+    if index_version:
+        chosen.append(revisions.c.index_version == index_version)
     await connection.execute(sa.delete(revisions).where(*chosen, revisions.c.state == CURRENT, ~being_written()))
     await connection.execute(
         sa.update(revisions)

@@ -14,7 +14,7 @@ def is_revision(key: RevisionKey) -> sa.ColumnElement[bool]:
     """Return the condition that a row is this revision's."""
     return sa.and_(
         revisions.c.collection_id == key.collection_id,
-        revisions.c.generation == key.generation,
+        revisions.c.index_version == key.index_version,
         revisions.c.document_id == key.document_id,
         revisions.c.revision == key.revision,
     )
@@ -22,14 +22,14 @@ def is_revision(key: RevisionKey) -> sa.ColumnElement[bool]:
 
 def key_values(key: RevisionKey) -> dict[str, object]:
     """Return the columns of a row's key."""
-    return {name: getattr(key, name) for name in ("collection_id", "generation", "document_id", "revision")}
+    return {name: getattr(key, name) for name in ("collection_id", "index_version", "document_id", "revision")}
 
 
 def of_document(key: RevisionKey) -> sa.ColumnElement[bool]:
-    """Return the condition that a row is of the same document and generation."""
+    """Return the condition that a row is of the same document and index version."""
     return sa.and_(
         revisions.c.collection_id == key.collection_id,
-        revisions.c.generation == key.generation,
+        revisions.c.index_version == key.index_version,
         revisions.c.document_id == key.document_id,
     )
 
@@ -37,7 +37,7 @@ def of_document(key: RevisionKey) -> sa.ColumnElement[bool]:
 def entry_of(row: sa.Row[tuple[object, ...]]) -> Entry:
     """Convert a row of the table."""
     return Entry(
-        RevisionKey(row.collection_id, row.generation, row.document_id, row.revision),
+        RevisionKey(row.collection_id, row.index_version, row.document_id, row.revision),
         row.state,
         row.fingerprint,
         (row.strategy, row.choice),

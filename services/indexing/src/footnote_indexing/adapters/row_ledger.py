@@ -10,7 +10,7 @@ from footnote_store.rows import own_key
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
-from footnote_indexing.adapters.generations import check_unmoved
+from footnote_indexing.adapters.index_versions import check_unmoved
 from footnote_indexing.adapters.revision_rows import WRITER_TIMEOUT_MS, key_values, searched
 from footnote_indexing.adapters.tables import revisions
 from footnote_indexing.model import CURRENT, RETIRED, WRITING, NewRow, RevisionKey
@@ -24,53 +24,56 @@ class RowTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def page(self, collection_id: str, generation: int, after: str, limit: int) -> list[RevisionKey]:
+    async def page(self, collection_id: str, index_version: int, after: str, limit: int) -> list[RevisionKey]:
         """Return rows in the order of their ids, those after the id `after`, "" for the first."""
         query = (
             sa.select(revisions.c.document_id, revisions.c.revision)
-            .where(_of(collection_id), revisions.c.generation == generation, *searched())
+            .where(_of(collection_id), revisions.c.index_version == index_version, *searched())
             .where(revisions.c.document_id > own_key(collection_id, after))
             .order_by(revisions.c.document_id)
             .limit(limit)
         )
         async with self._database.read() as connection:
-            return [RevisionKey(collection_id, generation, *row) for row in await connection.execute(query)]
+            return [RevisionKey(collection_id, index_version, *row) for row in await connection.execute(query)]
 
-    async def find(self, collection_id: str, generation: int, row_id: str) -> RevisionKey | None:
+    async def find(self, collection_id: str, index_version: int, row_id: str) -> RevisionKey | None:
         """Return the revision of a row, None if it does not exist."""
         name = own_key(collection_id, row_id)
         query = sa.select(revisions.c.revision).where(
             revisions.c.collection_id == collection_id,
-            revisions.c.generation == generation,
+            revisions.c.index_version == index_version,
             revisions.c.document_id == name,
             *searched(),
         )
         async with self._database.read() as connection:
             number = (await connection.execute(query)).scalar_one_or_none()
-        return None if number is None else RevisionKey(collection_id, generation, name, number)
+        return None if number is None else RevisionKey(collection_id, index_version, name, number)
 
     @asynccontextmanager
     async def publishing(self, rows: Sequence[NewRow], grace_ms: int) -> AsyncIterator[list[RevisionKey]]:
-        """Make rows of one generation searched when the block ends; yield the revisions that were searched before.
+        """Make rows of one index version searched when the block ends; yield the revisions that were searched before.
 
         They are yielded before the commit, so that the caller can withdraw the rows if the commit is interrupted.
-        Raises as `publish`, and Unavailable when the collection left this generation.
+        Raises as `publish`, and Unavailable when the collection left this index version.
         """
         first = rows[0].key
         async with self._database.write_documents() as connection:
-            await check_unmoved(connection, first.collection_id, first.generation, None)
+            await check_unmoved(connection, first.collection_id, first.index_version, None)
             yield await self.publish(connection, rows, grace_ms)
 
     async def publish(self, connection: AsyncConnection, rows: Sequence[NewRow], grace_ms: int) -> list[RevisionKey]:
-        """Make rows of one generation searched inside a transaction; return the revisions that were searched before.
+        """Make rows of one index version searched inside a transaction; return the revisions that were searched before.
 
         These are purged after `grace_ms`. The number of statements does not depend on the number of rows. Raises
         Aborted when a row was deleted or replaced while it was written.
         """
         first = rows[0].key
-        of_generation = (revisions.c.collection_id == first.collection_id, revisions.c.generation == first.generation)
+        of_index_version = (
+            revisions.c.collection_id == first.collection_id,
+            revisions.c.index_version == first.index_version,
+        )
         named = revisions.c.document_id.in_([row.key.document_id for row in rows])
-        there = sa.select(revisions).where(*of_generation, named, revisions.c.state != RETIRED).with_for_update()
+        there = sa.select(revisions).where(*of_index_version, named, revisions.c.state != RETIRED).with_for_update()
         siblings = (await connection.execute(there)).all()
         writing = {(one.document_id, one.revision) for one in siblings if one.state == WRITING}
         mine = {(row.key.document_id, row.key.revision) for row in rows}
@@ -107,7 +110,7 @@ class RowTable:
         first = rows[0].key
         newest = (
             sa.select(revisions.c.document_id, sa.func.max(revisions.c.revision))
-            .where(revisions.c.collection_id == first.collection_id, revisions.c.generation == first.generation)
+            .where(revisions.c.collection_id == first.collection_id, revisions.c.index_version == first.index_version)
             .where(revisions.c.document_id.in_([row.key.document_id for row in rows]))
             .group_by(revisions.c.document_id)
         )
@@ -129,7 +132,7 @@ class RowTable:
         first = keys[0]
         published = sa.select(revisions.c.document_id, revisions.c.revision).where(
             revisions.c.collection_id == first.collection_id,
-            revisions.c.generation == first.generation,
+            revisions.c.index_version == first.index_version,
             revisions.c.document_id.in_([key.document_id for key in keys]),
             revisions.c.state == CURRENT,
         )
@@ -147,7 +150,7 @@ class RowTable:
             return (await connection.execute(query)).first() is not None
 
     async def retire(
-        self, collection_id: str, generation: int, row_ids: Collection[str], *, allow_missing: bool
+        self, collection_id: str, index_version: int, row_ids: Collection[str], *, allow_missing: bool
     ) -> tuple[list[RevisionKey], list[str]]:
         """Hide rows for good; return their revisions, for purging, and the ids that do not exist.
 
@@ -158,9 +161,9 @@ class RowTable:
         chosen = sa.and_(revisions.c.collection_id == collection_id, revisions.c.document_id.in_(list(names)))
         async with self._database.write() as connection:
             query = sa.select(revisions.c.document_id, revisions.c.revision).where(
-                chosen, revisions.c.generation == generation, *searched()
+                chosen, revisions.c.index_version == index_version, *searched()
             )
-            found = [RevisionKey(collection_id, generation, *row) for row in await connection.execute(query)]
+            found = [RevisionKey(collection_id, index_version, *row) for row in await connection.execute(query)]
             there = {key.document_id for key in found}
             missing = [row_id for name, row_id in names.items() if name not in there]
             if missing and not allow_missing:
@@ -176,12 +179,12 @@ class RowTable:
 
 
 def _key(like: RevisionKey, row: sa.Row[tuple[object, ...]]) -> RevisionKey:
-    return RevisionKey(like.collection_id, like.generation, row.document_id, row.revision)
+    return RevisionKey(like.collection_id, like.index_version, row.document_id, row.revision)
 
 
 def _place(key: RevisionKey) -> dict[str, object]:
     return {
-        "in_collection": key.collection_id, "in_generation": key.generation, "of_document": key.document_id,
+        "in_collection": key.collection_id, "in_index_version": key.index_version, "of_document": key.document_id,
         "at_revision": key.revision,
     }  # fmt: skip
 
@@ -190,7 +193,7 @@ def _one() -> sa.Update:
     """Return an update of one revision, named by the parameters of `_place`."""
     return sa.update(revisions).where(
         revisions.c.collection_id == sa.bindparam("in_collection"),
-        revisions.c.generation == sa.bindparam("in_generation"),
+        revisions.c.index_version == sa.bindparam("in_index_version"),
         revisions.c.document_id == sa.bindparam("of_document"),
         revisions.c.revision == sa.bindparam("at_revision"),
     )

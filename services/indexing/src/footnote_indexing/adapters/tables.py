@@ -4,7 +4,8 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
-# Times are Unix milliseconds: SQLite has no time type, and people do not read these rows.
+# Times are Unix milliseconds: SQLite has no time type, and people do not read these rows. Index versions are stored
+# under their earlier name, "generation": a rename would break the replicas of the earlier release during an upgrade.
 collections = sa.Table(
     "indexing_collections",
     metadata,
@@ -15,7 +16,7 @@ collections = sa.Table(
     sa.Column("visibility", sa.Integer, nullable=False),
     # The namespace in which its name is unique: the owner for a private one, "" for tenant-wide ones.
     sa.Column("holder", sa.String(256), nullable=False),
-    sa.Column("generation", sa.Integer, nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False, key="index_version"),
     sa.Column("version", sa.Integer, nullable=False),
     sa.Column("data", sa.LargeBinary, nullable=False),  # types.v1.Collection: description, metadata, settings
     sa.Column("created_at", sa.BigInteger, nullable=False),
@@ -36,7 +37,7 @@ grants = sa.Table(
 )
 sa.Index("indexing_grants_by_grantee", grants.c.kind, grants.c.grantee)
 
-generations = sa.Table(
+index_versions = sa.Table(
     "indexing_generations",
     metadata,
     sa.Column("collection_id", sa.String(64), primary_key=True),
@@ -52,7 +53,7 @@ revisions = sa.Table(
     "indexing_revisions",
     metadata,
     sa.Column("collection_id", sa.String(64), primary_key=True),
-    sa.Column("generation", sa.Integer, primary_key=True),
+    sa.Column("generation", sa.Integer, primary_key=True, key="index_version"),
     sa.Column("document_id", sa.String(512), primary_key=True),
     sa.Column("revision", sa.BigInteger, primary_key=True),
     sa.Column("state", sa.String(16), nullable=False),
@@ -74,4 +75,4 @@ revisions = sa.Table(
     sa.Column("claimed_until", sa.BigInteger, nullable=True),
 )
 sa.Index("indexing_revisions_by_document", revisions.c.document_id)
-sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.generation, revisions.c.state)
+sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.index_version, revisions.c.state)

@@ -40,18 +40,20 @@ class VectorClaimTable:
         async with self._database.read() as connection:
             rows = list(await connection.execute(query))
         for row in rows:
-            key = RevisionKey(row.collection_id, row.generation, row.document_id, row.revision)
+            key = RevisionKey(row.collection_id, row.index_version, row.document_id, row.revision)
             if key not in besides and await self._set(key, free, claimed_until=now + longest):
                 return key, bool(row.contextual_header)
         return None
 
-    async def missing(self, collection_id: str, generation: int, document_id: str, most: int) -> list[tuple[str, int]]:
+    async def missing(
+        self, collection_id: str, index_version: int, document_id: str, most: int
+    ) -> list[tuple[str, int]]:
         """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
         query = (
             sa.select(revisions.c.document_id, revisions.c.vectors_owed)
             .where(
                 revisions.c.collection_id == collection_id,
-                revisions.c.generation == generation,
+                revisions.c.index_version == index_version,
                 revisions.c.state == CURRENT,
                 revisions.c.vectors_owed > 0,
             )

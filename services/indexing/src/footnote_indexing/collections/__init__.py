@@ -1,1 +1,1 @@
-"""Collections, their settings and generations, and the rules for which provider may embed their texts."""
+"""Collections, their settings and index versions, and the rules for which provider may embed their texts."""

@@ -16,7 +16,7 @@ from footnote_providers.own_vectors import REASON, brings_own
 
 from footnote_indexing.collections import masks
 from footnote_indexing.collections.rules import ambiguous, check_grants, check_name, check_settings, nearness
-from footnote_indexing.model import Generation, Stored, changed_meanwhile
+from footnote_indexing.model import IndexVersion, Stored, changed_meanwhile
 from footnote_indexing.ports import CollectionRecords, Ledger, RowLedger
 from footnote_indexing.writing.permitted import Permitted, bounds_of
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -27,7 +27,7 @@ _CHANGEABLE = ("name", "description", "metadata", "visibility", "settings", "gra
 
 @dataclass(frozen=True, slots=True)
 class Found(Stored):
-    """A collection as stored, without counts, and the searched generation."""
+    """A collection as stored, without counts, and the searched index version."""
 
     counting: collection_pb2.CollectionSettings
     """Its effective settings: its own, else the deployment's, else built-in defaults."""
@@ -170,7 +170,7 @@ class Collections:
 
     async def _check_may_move(self, before: Found, changed: collection_pb2.Collection) -> None:
         """Raise FailedPrecondition when the new model cannot embed the collection's contents."""
-        old, new = before.generation.embedding, changed.settings.embedding
+        old, new = before.index_version.embedding, changed.settings.embedding
         name = before.collection.name
         if brings_own(new) and not await self._ledger.is_empty(changed.id):
             problem = "begin to bring its own vectors, or change their length or model, while it holds something"
@@ -184,16 +184,16 @@ class Collections:
             metadata={"collection": name},
         )
 
-    async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[Generation], int]:
-        """Hide a collection; return its id, the generations to purge, and its number of chunks."""
+    async def delete(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, Sequence[IndexVersion], int]:
+        """Hide a collection; return its id, the index versions to purge, and its number of chunks."""
         found = await self.find(scope, name_or_id, Access.MANAGE)
         collection_id = found.collection.id
-        totals = await self._ledger.totals([(collection_id, found.generation.number)], expired=True)
+        totals = await self._ledger.totals([(collection_id, found.index_version.number)], expired=True)
         return collection_id, await self._table.remove(collection_id), totals[collection_id].chunks
 
     async def with_counts(self, scope: scope_pb2.Scope, found: Sequence[Found]) -> list[collection_pb2.Collection]:
         """Return collections as the caller may see them, with the numbers of searchable documents and chunks."""
-        totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
+        totals = await self._ledger.totals([(item.collection.id, item.index_version.number) for item in found])
         counted = []
         for item in found:
             collection = _shown(scope, item)
@@ -229,7 +229,7 @@ class Collections:
 
     def _found(self, stored: Stored) -> Found:
         counting = resolve(self._deployment, stored.collection.settings)
-        return Found(stored.collection, stored.generation, counting)
+        return Found(stored.collection, stored.index_version, counting)
 
 
 def _shown(scope: scope_pb2.Scope, found: Found) -> collection_pb2.Collection:

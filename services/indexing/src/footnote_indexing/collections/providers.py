@@ -99,9 +99,9 @@ class Providers:
     async def _holdings(self, scope: scope_pb2.Scope) -> Mapping[str, Any]:
         """Count the store's rows of the collections that the caller may see; others are not revealed."""
         found = await self._collections.find_many(scope, [])
-        totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
+        totals = await self._ledger.totals([(item.collection.id, item.index_version.number) for item in found])
         sizes = [
-            totals[item.collection.id].chunks * item.generation.embedding.dimensions * _BYTES
+            totals[item.collection.id].chunks * item.index_version.embedding.dimensions * _BYTES
             + 2 * totals[item.collection.id].characters
             for item in found
         ]

@@ -51,7 +51,7 @@ class ChunkReading:
         document_id, revision, ordinal = parsed
         for collection_id in await self._ledger.collections_with(scope, document_id, revision):
             found = await self._collections.find(scope, collection_id)
-            searched = await self._ledger.of_document(collection_id, found.generation.number, document_id)
+            searched = await self._ledger.of_document(collection_id, found.index_version.number, document_id)
             if searched is None or searched.key.revision != revision or ordinal >= searched.chunks:
                 continue
             hits = await self._read(found, searched, f" and id == {quote(chunk_id)}", 1)
@@ -72,7 +72,7 @@ class ChunkReading:
         if revision is not None and revision < 1:
             raise InvalidArgument.field("revision", "must be at least 1")
         found = await self._collections.find(scope, collection_id)
-        searched = await self._ledger.of_document(found.collection.id, found.generation.number, document_id)
+        searched = await self._ledger.of_document(found.collection.id, found.index_version.number, document_id)
         there = 0 if searched is None else searched.key.revision
         if revision is not None and revision != there:
             raise _other_revision(document_id, revision, there)
@@ -105,7 +105,7 @@ class ChunkReading:
             after = chunks[-1].ordinal
 
     async def _read(self, found: Found, searched: Searched, which: str, limit: int) -> list[Hit]:
-        space = await self._writer.ensure(found.generation)
+        space = await self._writer.ensure(found.index_version)
         return await self._writer.store.read(space, revision_expr(searched.key) + which, limit)
 
 

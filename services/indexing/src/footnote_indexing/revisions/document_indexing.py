@@ -62,7 +62,7 @@ def dated(
 
 
 class DocumentIndexing:
-    """Runs one revision: reads and cuts while embedding and storing, then publishes in every generation."""
+    """Runs one revision: reads and cuts while embedding and storing, then publishes in every index version."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class DocumentIndexing:
             characters=characters,
             expire_at=self._document.expire_time.ToMilliseconds() if self._document.HasField("expire_time") else None,
         )
-        written = {writer.key.generation for writer in self._writers}
+        written = {writer.key.index_version for writer in self._writers}
         for writer in writers:
             await writer.publish(outcome, written)
         return outcome

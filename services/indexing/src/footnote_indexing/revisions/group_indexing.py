@@ -19,7 +19,7 @@ from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import Draft, fingerprint, settings_digest
 from footnote_indexing.chunking.model import Chosen
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.model import Generation, RevisionKey
+from footnote_indexing.model import IndexVersion, RevisionKey
 from footnote_indexing.ports import Ledger, ModelMoves
 from footnote_indexing.revisions.document_indexing import Result, dated
 from footnote_indexing.revisions.revision_writer import Tally, follows_later
@@ -61,7 +61,7 @@ class _Cut:
 
 
 class GroupIndexing:
-    """Indexes groups of documents that the ledger does not know yet; all others need `Indexing.index`."""
+    """Indexes groups of documents that the ledger does not know yet; all others need `Documents.index`."""
 
     def __init__(
         self,
@@ -88,14 +88,14 @@ class GroupIndexing:
     async def index(self, scope: scope_pb2.Scope, members: Sequence[Member]) -> list[Result | FootnoteError]:
         """Index the documents of a group; return for each, in order, its result or its own error.
 
-        Raises the errors that concern all of them: FailedPrecondition for a collection that needs `Indexing.index`,
-        Unavailable for a store or a provider. Rows written until then stay invisible, and `Indexing.index` continues
+        Raises the errors that concern all of them: FailedPrecondition for a collection that needs `Documents.index`,
+        Unavailable for a store or a provider. Rows written until then stay invisible, and `Documents.index` continues
         from them.
         """
         found = await self._collections.find(scope, members[0].document.collection_id, Access.WRITE)
-        generation = await self._generation(found)
-        self._permitted.check_embedding(scope, generation.embedding, bounds_of(found.collection))
-        vectorizer = await self._vectorizers.get(generation.embedding)
+        index_version = await self._index_version(found)
+        self._permitted.check_embedding(scope, index_version.embedding, bounds_of(found.collection))
+        vectorizer = await self._vectorizers.get(index_version.embedding)
         outcomes: list[Result | FootnoteError] = [FailedPrecondition(_BEGUN) for _ in members]
         async with AsyncExitStack() as held:
             keys: dict[RevisionKey, int] = {}
@@ -106,27 +106,27 @@ class GroupIndexing:
                 elif not lock.locked():  # so this does not wait, and two groups cannot wait for each other
                     await held.enter_async_context(lock)
                     _complete(member.document, found, scope)
-                    keys[RevisionKey(found.collection.id, generation.number, member.document.id, 1)] = index
+                    keys[RevisionKey(found.collection.id, index_version.number, member.document.id, 1)] = index
             with span("index documents", {names.CHUNKS: len(keys)}):
                 cut = await self._open_and_cut(found, {key: members[at] for key, at in keys.items()})
                 if cut:
-                    await self._write(generation, vectorizer, cut)
+                    await self._write(index_version, vectorizer, cut)
                     refused = await self._ledger.publish_new({key: one.values() for key, one in cut.items()})
                     digest = settings_digest(found.counting)
                     for key, one in cut.items():
                         outcomes[keys[key]] = refused.get(key) or _result(one, digest)
-                    await self._clean_up(generation, refused)
+                    await self._clean_up(index_version, refused)
         return outcomes
 
-    async def _generation(self, found: Found) -> Generation:
-        """Return the one generation to write to."""
+    async def _index_version(self, found: Found) -> IndexVersion:
+        """Return the one index version to write to."""
         targets = await self._moves.targets(found)
         if len(targets) != 1 or brings_own(targets[0].embedding) or registry.needs_vectors(found.counting.chunking):
             raise FailedPrecondition("This collection takes its documents one by one")
         return targets[0]
 
     async def _open_and_cut(self, found: Found, members: Mapping[RevisionKey, Member]) -> dict[RevisionKey, _Cut]:
-        """Announce the documents that are new, and cut them; those without a chunk are left to `Indexing.index`."""
+        """Announce the documents that are new, and cut them; those without a chunk are left to `Documents.index`."""
         if not members:
             return {}
         documents = {key: dated(member.document, found.counting) for key, member in members.items()}
@@ -143,16 +143,20 @@ class GroupIndexing:
                 cut[key] = _Cut(documents[key], drafts, chosen, language, characters, Tally(stored=len(drafts)))
         return cut
 
-    async def _write(self, generation: Generation, vectorizer: Vectorizer, cut: Mapping[RevisionKey, _Cut]) -> None:
+    async def _write(
+        self, index_version: IndexVersion, vectorizer: Vectorizer, cut: Mapping[RevisionKey, _Cut]
+    ) -> None:
         """Embed and store all chunks, and check that the store holds them."""
-        space = await self._writer.ensure(generation)
-        if space != generation.space:
-            raise Unavailable(f"the vector store offers {space!r} for {generation.space!r}", reason="STORE_UNAVAILABLE")
+        space = await self._writer.ensure(index_version)
+        if space != index_version.space:
+            raise Unavailable(
+                f"the vector store offers {space!r} for {index_version.space!r}", reason="STORE_UNAVAILABLE"
+            )
         tallies = {key.document_id: one.tally for key, one in cut.items()}
         drafts = [draft for one in cut.values() for draft in one.drafts]
         for start in range(0, len(drafts), self._settings.store_batch):
             batch = drafts[start : start + self._settings.store_batch]
-            rows = await self._rows(generation, vectorizer, batch, tallies)
+            rows = await self._rows(index_version, vectorizer, batch, tallies)
             await self._writer.write(space, rows, new=True)
         count = await self._writer.count_all(space, list(cut))
         if count != len(drafts):  # some were deleted or cancelled meanwhile, with their rows, or the store lost some
@@ -161,14 +165,14 @@ class GroupIndexing:
             )
 
     async def _rows(
-        self, generation: Generation, vectorizer: Vectorizer, drafts: Sequence[Draft], tallies: Mapping[str, Tally]
+        self, index_version: IndexVersion, vectorizer: Vectorizer, drafts: Sequence[Draft], tallies: Mapping[str, Tally]
     ) -> list[Row]:
         embedded = [draft for draft in drafts if draft.chunk.level != chunk_pb2.CHUNK_LEVEL_PARENT]
         texts = [draft.embedded_text for draft in embedded]
         keys = [vectorizer.key(text) for text in texts]
         vectors: dict[str, Vectors] = {}
         sent: set[int] = set()
-        if follows_later(generation, vectorizer, self._settings):
+        if follows_later(index_version, vectorizer, self._settings):
             vectors.update(await vectorizer.found(keys, {}))
         else:
             made = await vectorizer.embed(keys, texts, {})
@@ -181,14 +185,14 @@ class GroupIndexing:
             tally.cache_hits += at not in sent and key in vectors
             tally.owed += key not in vectors
         by_id = {draft.chunk.id: vectors.get(key) for draft, key in zip(embedded, keys, strict=True)}
-        collection = generation.collection_key
+        collection = index_version.collection_key
         return [Row(draft.chunk, collection, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
-    async def _clean_up(self, generation: Generation, refused: Mapping[RevisionKey, Aborted]) -> None:
+    async def _clean_up(self, index_version: IndexVersion, refused: Mapping[RevisionKey, Aborted]) -> None:
         """Remove the rows of documents that were deleted or cancelled while they were written."""
         for key in refused:
             if not await self._ledger.wanted(key):
-                await self._writer.purge(generation.space, key)
+                await self._writer.purge(index_version.space, key)
 
 
 _BEGUN = "This document was begun before"

@@ -40,7 +40,7 @@ class OwnRows:
         if not row_id:
             raise InvalidArgument.field("vector_id", "is required")
         found = await self._collections.find(scope, name)
-        key = await self._rows.find(found.collection.id, found.generation.number, row_id)
+        key = await self._rows.find(found.collection.id, found.index_version.number, row_id)
         if key is None:
             raise _missing(found, [row_id])
         rows = await self._read(found, [key], "", vectors=vector)
@@ -57,14 +57,14 @@ class OwnRows:
         expr = "" if where == ALL else compile_expr(where)
         found = await self._collections.find(scope, name)
         # A row of 8192 numbers has 32 kB, so only as many are read as fit into a page.
-        heavy = 4 * found.generation.embedding.dimensions * vectors
+        heavy = 4 * found.index_version.embedding.dimensions * vectors
         at_once = max(1, min(_AT_ONCE, PAGE_BYTES // (heavy + 1)))
         after = page.position[0] if page.position else ""
         kept: list[VectorRow] = []
         size = 0
         for _ in range(_LOOKS):
             wanted = min(at_once, _AT_ONCE if expr else page.size - len(kept))
-            keys = await self._rows.page(found.collection.id, found.generation.number, after, wanted + 1)
+            keys = await self._rows.page(found.collection.id, found.index_version.number, after, wanted + 1)
             more, keys = len(keys) > wanted, keys[:wanted]
             for row in await self._read(found, keys, expr, vectors=vectors):
                 size += row.ByteSize() + 8
@@ -88,7 +88,7 @@ class OwnRows:
             raise InvalidArgument.field("ids", "must not hold an empty id")
         found = await self._collections.find(scope, name, Access.WRITE)
         keys, missing = await self._rows.retire(
-            found.collection.id, found.generation.number, dict.fromkeys(row_ids), allow_missing=allow_missing
+            found.collection.id, found.index_version.number, dict.fromkeys(row_ids), allow_missing=allow_missing
         )
         if missing and not allow_missing:
             raise _missing(found, missing)
@@ -98,7 +98,7 @@ class OwnRows:
 
     async def _purge(self, found: Found, keys: Sequence[RevisionKey]) -> None:
         try:
-            space = await self._writer.ensure(found.generation)
+            space = await self._writer.ensure(found.index_version)
             for start in range(0, len(keys), _AT_ONCE):
                 await self._writer.store.delete(space, _ids(keys[start : start + _AT_ONCE]))
         except Unavailable as error:
@@ -109,10 +109,12 @@ class OwnRows:
         """Return the rows of these revisions that pass a filter, in the order of the keys."""
         if not keys:
             return []
-        space = await self._writer.ensure(found.generation)
+        space = await self._writer.ensure(found.index_version)
         chosen = conjunction([_ids(keys), expr]) if expr else _ids(keys)
         hits = await self._writer.store.read(space, chosen, len(keys), vectors=vectors)
-        by_revision = {hit.revision_key: hit for hit in hits if hit.collection_key == found.generation.collection_key}
+        by_revision = {
+            hit.revision_key: hit for hit in hits if hit.collection_key == found.index_version.collection_key
+        }
         there = (key for key in keys if key.revision_key in by_revision)
         return [_row(_row_id(found, key), by_revision[key.revision_key]) for key in there]
 

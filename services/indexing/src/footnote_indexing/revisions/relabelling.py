@@ -10,8 +10,8 @@ from footnote_store.ports import Store
 from footnote_store.rows import Row
 
 from footnote_indexing.collections.collections import Collections
-from footnote_indexing.model import Entry, Generation, RevisionKey
-from footnote_indexing.ports import Generations, Ledger
+from footnote_indexing.model import Entry, IndexVersion, RevisionKey
+from footnote_indexing.ports import IndexVersions, Ledger
 from footnote_indexing.revisions.document_indexing import dated
 from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 
@@ -19,26 +19,26 @@ _PAGE = 500
 
 
 class Relabelling:
-    """Rewrites the rows of a document's searched revisions, in every generation that has it."""
+    """Rewrites the rows of a document's searched revisions, in every index version that has it."""
 
     def __init__(
         self,
         collections: Collections,
-        generations: Generations,
+        index_versions: IndexVersions,
         ledger: Ledger,
         writer: StoreWriter,
         store: Store,
         locks: DocumentLocks,
     ) -> None:
         self._collections = collections
-        self._generations = generations
+        self._index_versions = index_versions
         self._ledger = ledger
         self._writer = writer
         self._store = store
         self._locks = locks
 
     async def relabel(self, scope: Scope, document: Document) -> int:
-        """Update the chunks; return how many were changed in the searched generation.
+        """Update the chunks; return how many were changed in the searched index version.
 
         Raises NotFound for a collection that the caller may not write, and Unavailable while the store is down.
         """
@@ -47,25 +47,25 @@ class Relabelling:
         found = await self._collections.find(scope, document.collection_id, Access.WRITE)
         document = dated(document, found.collection.settings)
         expire_at = document.expire_time.ToMilliseconds() if document.HasField("expire_time") else None
-        generations = {one.number: one for one in await self._generations.all_of(found.collection.id)}
+        index_versions = {one.number: one for one in await self._index_versions.all_of(found.collection.id)}
         changed = 0
         # The engine makes two rows of one id written twice at the same moment.
         async with self._locks.of(document.id):
             entries, claim = await self._ledger.relabel(found.collection.id, document.id, expire_at)
             for entry in entries:
-                generation = generations.get(entry.key.generation)
+                index_version = index_versions.get(entry.key.index_version)
                 rows = 0
-                if generation is not None and not await self._is_done(generation, entry, document):
-                    rows = await self._rewrite(generation, entry.key, document)
-                if not await self._ledger.relabelled(entry.key, claim) and generation is not None:
+                if index_version is not None and not await self._is_done(index_version, entry, document):
+                    rows = await self._rewrite(index_version, entry.key, document)
+                if not await self._ledger.relabelled(entry.key, claim) and index_version is not None:
                     # Deleted or replaced meanwhile: the rows read before were written back.
-                    await self._writer.purge(generation.space, entry.key)
-                changed += rows if entry.key.generation == found.generation.number else 0
+                    await self._writer.purge(index_version.space, entry.key)
+                changed += rows if entry.key.index_version == found.index_version.number else 0
         return changed
 
-    async def _is_done(self, generation: Generation, entry: Entry, document: Document) -> bool:
+    async def _is_done(self, index_version: IndexVersion, entry: Entry, document: Document) -> bool:
         """Return whether the last row, which is written last, has the new values."""
-        space = await self._writer.ensure(generation)
+        space = await self._writer.ensure(index_version)
         last = f"{revision_expr(entry.key)} and ordinal == {entry.chunks_stored - 1}"
         for hit in await self._store.read(space, last, 1):
             before = Chunk()
@@ -73,8 +73,8 @@ class Relabelling:
             return before == _labelled(hit.chunk, document)
         return False
 
-    async def _rewrite(self, generation: Generation, key: RevisionKey, document: Document) -> int:
-        space = await self._writer.ensure(generation)
+    async def _rewrite(self, index_version: IndexVersion, key: RevisionKey, document: Document) -> int:
+        space = await self._writer.ensure(index_version)
         changed = 0
         while True:
             hits = await self._store.read(space, revision_expr(key), _PAGE, changed)

@@ -1,4 +1,4 @@
-"""Writes one revision of one document into one generation: embed, store, check, publish.
+"""Writes one revision of one document into one index version: embed, store, check, publish.
 
 Chunks with a text of the searched revision reuse its vectors.
 """
@@ -18,7 +18,7 @@ from footnote_store.rows import Row
 
 from footnote_indexing.chunking.drafts import Draft, embedded_text
 from footnote_indexing.chunking.model import Chosen
-from footnote_indexing.model import CURRENT, Entry, Generation, Opened, RevisionKey
+from footnote_indexing.model import CURRENT, Entry, IndexVersion, Opened, RevisionKey
 from footnote_indexing.ports import ChunkStore, Ledger
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter, revision_expr
@@ -60,17 +60,17 @@ class RevisionWriter:
         ledger: Ledger,
         writer: StoreWriter,
         vectorizer: Vectorizer,
-        generation: Generation,
+        index_version: IndexVersion,
         key: RevisionKey,
         settings: Settings,
     ) -> None:
         self._ledger = ledger
         self._writer = writer
         self._vectorizer = vectorizer
-        self._generation = generation
+        self._index_version = index_version
         self.key = key
         self._settings = settings
-        self._later = follows_later(generation, vectorizer, settings)
+        self._later = follows_later(index_version, vectorizer, settings)
         self._first_attempt = False
         self._present: dict[str, bytes] = {}
         self._previous: PreviousRevision | None = None
@@ -88,10 +88,10 @@ class RevisionWriter:
         self._first_attempt = before is None
         if before is not None and before.state == CURRENT:
             return opened
-        space = await self._writer.ensure(self._generation)
-        if space != self._generation.space:
+        space = await self._writer.ensure(self._index_version)
+        if space != self._index_version.space:
             raise Unavailable(
-                f"the vector store offers {space!r} for {self._generation.space!r}", reason="STORE_UNAVAILABLE"
+                f"the vector store offers {space!r} for {self._index_version.space!r}", reason="STORE_UNAVAILABLE"
             )
         if before is not None:
             if before.fingerprint == fingerprint:
@@ -125,7 +125,7 @@ class RevisionWriter:
             self._checked = monotonic()
             await self._ledger.check_wanted(self.key)
         try:
-            await self._writer.write(self._generation.space, rows, new=self._first_attempt)
+            await self._writer.write(self._index_version.space, rows, new=self._first_attempt)
         except StoreFrozen:
             raise  # the other batches would each wait for it in turn
         except Unavailable as error:
@@ -147,7 +147,7 @@ class RevisionWriter:
         self.tally.tokens += sum(embedded[row].chunk.token_count for row in result.sent)
         self.tally.vectors += len(drafts)
         by_id = {draft.chunk.id: vector for draft, vector in zip(embedded, result.vectors, strict=True)}
-        key = self._generation.collection_key
+        key = self._index_version.collection_key
         return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
     async def _rows_for_now(
@@ -160,17 +160,17 @@ class RevisionWriter:
         self.tally.unchanged += sum(1 for key in keys if key in known)
         self.tally.cache_hits += sum(1 for key in keys if key in found and key not in known)
         self.tally.vectors += len(drafts) - len(embedded) + len(by_id)
-        key = self._generation.collection_key
+        key = self._index_version.collection_key
         return [Row(draft.chunk, key, by_id.get(draft.chunk.id), draft.lexical_text) for draft in drafts]
 
     async def publish(self, outcome: Outcome, written: Collection[int]) -> None:
         """Check that the store holds exactly the cut chunks, then let searches see them.
 
-        `written` are all the generations that the document goes into.
+        `written` are all the index versions that the document goes into.
         """
         if self.store_failures:
             raise self.store_failures[0]
-        space = self._generation.space
+        space = self._index_version.space
         count = await self._writer.count(space, self.key)
         if count > outcome.chunks:
             await self._writer.trim(space, self.key, outcome.chunks)
@@ -199,24 +199,24 @@ class RevisionWriter:
     async def clean_up(self) -> None:
         """Remove the rows of a revision that was deleted or replaced; a wanted one is left alone."""
         if not await self._ledger.wanted(self.key):
-            await self._writer.purge(self._generation.space, self.key)
+            await self._writer.purge(self._index_version.space, self.key)
 
     async def _find_present(self) -> None:
         """Find which chunks an earlier attempt stored, so that only missing ones are written."""
         expr, offset = revision_expr(self.key), 0
         while True:
-            chunks = await self._writer.store.query(self._generation.space, expr, _PAGE, offset)
+            chunks = await self._writer.store.query(self._index_version.space, expr, _PAGE, offset)
             self._present.update((chunk.id, fingerprint_of(chunk)) for chunk in chunks)
             if len(chunks) < _PAGE:
                 return
             offset += _PAGE
 
 
-def follows_later(generation: Generation, vectorizer: Vectorizer, settings: Settings) -> bool:
+def follows_later(index_version: IndexVersion, vectorizer: Vectorizer, settings: Settings) -> bool:
     """Return whether rows are stored before their vectors, which follow."""
     later = settings.vectors_later
-    # A generation being built beside the searched one replaces it only when it is complete.
-    return generation.state == CURRENT and (later == "always" or (later == "auto" and vectorizer.slow))
+    # An index version being built beside the searched one replaces it only when it is complete.
+    return index_version.state == CURRENT and (later == "always" or (later == "auto" and vectorizer.slow))
 
 
 def fingerprint_of(chunk: passage_pb2.Chunk) -> bytes:

@@ -28,7 +28,7 @@ from footnote_indexing.collections.collections import Collections, Found
 from footnote_indexing.model import NewRow, RevisionKey
 from footnote_indexing.ports import Ledger, RowLedger
 from footnote_indexing.revisions.document_indexing import dated
-from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.settings import Settings
 from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_indexing.writing.vectorizers import Vectorizers
@@ -112,7 +112,7 @@ class VectorTexts:
     def __init__(
         self,
         collections: Collections,
-        indexing: Indexing,
+        documents: Documents,
         vectorizers: Vectorizers,
         ledger: Ledger,
         rows: RowLedger,
@@ -120,7 +120,7 @@ class VectorTexts:
         settings: Settings,
     ) -> None:
         self._collections = collections
-        self._indexing = indexing
+        self._documents = documents
         self._vectorizers = vectorizers
         self._ledger = ledger
         self._rows = rows
@@ -138,7 +138,7 @@ class VectorTexts:
         effort = sum(1000 + len(row.text) for row in rows)
         vectors = await beside(effort, parse, rows)
         found = await self._fitting(scope, name, len(vectors[0]))
-        expected = found.generation.embedding.dimensions
+        expected = found.index_version.embedding.dimensions
         if len(vectors[0]) != expected:
             raise _mismatch(
                 f"'{found.collection.name}' holds vectors of {expected} dimensions, these have {len(vectors[0])}",
@@ -146,12 +146,12 @@ class VectorTexts:
             )  # fmt: skip
         ids = _made_ids(rows)
         keys = await self._ledger.open_next(
-            found.collection.id, found.generation.number, [own_key(found.collection.id, id_) for id_ in ids]
+            found.collection.id, found.index_version.number, [own_key(found.collection.id, id_) for id_ in ids]
         )
         before: list[RevisionKey] = []
         try:
             stored = await beside(effort, _stored, scope, found, keys, ids, rows, vectors)
-            space = await self._writer.ensure(found.generation)
+            space = await self._writer.ensure(found.index_version)
             size = self._settings.store_batch
             for start in range(0, len(stored), size):
                 await self._writer.write(space, stored[start : start + size])
@@ -183,13 +183,13 @@ class VectorTexts:
             with suppress(Aborted):
                 # A caller who may write may add the first vectors, and they set the length.
                 paths = ["settings.embedding"]
-                await self._indexing.update(scope, found.collection.id, change, paths, Access.WRITE)
+                await self._documents.update(scope, found.collection.id, change, paths, Access.WRITE)
             found = await self._collections.find(scope, found.collection.id, Access.WRITE)
         return found
 
     async def _to_become(self, found: Found, dimensions: int) -> collection_pb2.EmbeddingSettings | None:
         """Return the embedding settings a collection should have before its first vectors; None to keep its own."""
-        now, chosen = found.generation.embedding, found.collection.settings.embedding
+        now, chosen = found.index_version.embedding, found.collection.settings.embedding
         if brings_own(now):
             return None
         if chosen != now:
@@ -252,4 +252,4 @@ def _row(scope: scope_pb2.Scope, found: Found, key: RevisionKey, id_: str, row: 
     if described.HasField("expire_time"):
         chunk.expire_time.CopyFrom(described.expire_time)
     terms = lexical_text(row.text, chunk.language)
-    return Row(chunk, found.generation.collection_key, vector, terms, owner_key=key.document_id)
+    return Row(chunk, found.index_version.collection_key, vector, terms, owner_key=key.document_id)

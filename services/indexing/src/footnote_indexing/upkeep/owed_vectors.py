@@ -13,8 +13,8 @@ from footnote_store.compiler import quote
 from footnote_store.rows import Hit, Row
 
 from footnote_indexing.chunking.drafts import embedded_text
-from footnote_indexing.model import Generation, RevisionKey
-from footnote_indexing.ports import Generations, VectorClaims
+from footnote_indexing.model import IndexVersion, RevisionKey
+from footnote_indexing.ports import IndexVersions, VectorClaims
 from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 from footnote_indexing.writing.vectorizers import Vectorizer, Vectorizers
 
@@ -31,13 +31,13 @@ class OwedVectors:
     def __init__(
         self,
         claims: VectorClaims,
-        generations: Generations,
+        index_versions: IndexVersions,
         writer: StoreWriter,
         vectorizers: Vectorizers,
         locks: DocumentLocks,
     ) -> None:
         self._claims = claims
-        self._generations = generations
+        self._index_versions = index_versions
         self._writer = writer
         self._vectorizers = vectorizers
         self._locks = locks
@@ -60,20 +60,20 @@ class OwedVectors:
             raise next(iter(failed.values()))
 
     async def _pay(self, key: RevisionKey, with_header: bool) -> None:
-        generation = await self._generations.find(key.collection_id, key.generation)
-        if generation is None:
+        index_version = await self._index_versions.find(key.collection_id, key.index_version)
+        if index_version is None:
             return
-        await self._writer.ensure(generation)
-        vectorizer = await self._vectorizers.get(generation.embedding)
+        await self._writer.ensure(index_version)
+        vectorizer = await self._vectorizers.get(index_version.embedding)
         offset = 0
         while True:
-            page = await self._writer.store.read(generation.space, revision_expr(key), _PAGE, offset, vectors=True)
+            page = await self._writer.store.read(index_version.space, revision_expr(key), _PAGE, offset, vectors=True)
             lacking = [hit for hit in page if lacks_vector(hit)]
             for start in range(0, len(lacking), _TOGETHER):
                 some = lacking[start : start + _TOGETHER]
-                await self._write(generation, key, vectorizer, some, with_header)
+                await self._write(index_version, key, vectorizer, some, with_header)
                 if not await self._claims.paid(key, len(some), _CLAIM):
-                    await self._gone(generation, key)
+                    await self._gone(index_version, key)
                     return
             if len(page) < _PAGE:
                 break
@@ -82,7 +82,12 @@ class OwedVectors:
         _log.info("vectors_paid", document_id=key.document_id, revision=key.revision)
 
     async def _write(
-        self, generation: Generation, key: RevisionKey, vectorizer: Vectorizer, hits: Sequence[Hit], with_header: bool
+        self,
+        index_version: IndexVersion,
+        key: RevisionKey,
+        vectorizer: Vectorizer,
+        hits: Sequence[Hit],
+        with_header: bool,
     ) -> None:
         """Embed, then write the rows in their current state: they may have been relabelled or removed."""
         texts = [embedded_text(hit.chunk, with_header) for hit in hits]
@@ -92,15 +97,15 @@ class OwedVectors:
             expr = f"{revision_expr(key)} and id in [{', '.join(map(quote, vectors))}]"
             rows = [
                 Row(hit.chunk, key.collection_key, vectors[hit.id], hit.lexical_text)
-                for hit in await self._writer.store.read(generation.space, expr, len(vectors))
+                for hit in await self._writer.store.read(index_version.space, expr, len(vectors))
             ]
             if rows:
-                await self._writer.write(generation.space, rows)
+                await self._writer.write(index_version.space, rows)
 
-    async def _gone(self, generation: Generation, key: RevisionKey) -> None:
+    async def _gone(self, index_version: IndexVersion, key: RevisionKey) -> None:
         """Remove the rows of a revision that was deleted or replaced meanwhile."""
         async with self._locks.of(key.document_id):
-            await self._writer.purge(generation.space, key)
+            await self._writer.purge(index_version.space, key)
 
 
 def lacks_vector(hit: Hit) -> bool:

@@ -15,8 +15,8 @@ from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
 from footnote_store.rows import own_key
 
-from footnote_indexing.model import Generation, NewRow, RevisionKey
-from footnote_indexing.ports import Generations, Inventory, RowLedger
+from footnote_indexing.model import IndexVersion, NewRow, RevisionKey
+from footnote_indexing.ports import IndexVersions, Inventory, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.recovery")
@@ -27,7 +27,7 @@ _AT_ONCE = 500
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The problems of a generation: the number of rows removed, and ids.
+    """The problems of an index version: the number of rows removed, and ids.
 
     `damaged` are documents newly found with rows missing or doubled, `listed_again` revision keys of own vectors.
     """
@@ -41,23 +41,27 @@ class Recovery:
     """Compares in detail only where totals differ, so that a healthy store costs one count per collection."""
 
     def __init__(
-        self, inventory: Inventory, generations: Generations, writer: StoreWriter, lists_again: RowLedger | None = None
+        self,
+        inventory: Inventory,
+        index_versions: IndexVersions,
+        writer: StoreWriter,
+        lists_again: RowLedger | None = None,
     ) -> None:
         """With `lists_again`, unknown rows of own vectors are entered there instead of being removed."""
         self._inventory = inventory
-        self._generations = generations
+        self._index_versions = index_versions
         self._writer = writer
         self._lists_again = lists_again
 
     async def check_all(self) -> list[Findings]:
-        """Check every searched generation; log the findings."""
-        return [await self.check(generation) for generation in await self._generations.searched()]
+        """Check every searched index version; log the findings."""
+        return [await self.check(index_version) for index_version in await self._index_versions.searched()]
 
-    async def check(self, generation: Generation) -> Findings:
-        """Compare one generation with its rows. Documents being written or purged are left out."""
-        space = await self._writer.ensure(generation)
-        rows = f"collection_key == {quote(generation.collection_key)}"
-        searched = await self._inventory.searched(generation.collection_id, generation.number)
+    async def check(self, index_version: IndexVersion) -> Findings:
+        """Compare one index version with its rows. Documents being written or purged are left out."""
+        space = await self._writer.ensure(index_version)
+        rows = f"collection_key == {quote(index_version.collection_key)}"
+        searched = await self._inventory.searched(index_version.collection_id, index_version.number)
         total = await self._writer.store.count(space, rows)
         if total == sum(holding.counted for holding in searched):
             return Findings()
@@ -65,12 +69,12 @@ class Recovery:
         # Two rows of one id are counted twice but read once.
         doubled = total > present.total()
         # Check again: documents begun or finished while the rows were read are no findings.
-        known = await self._inventory.known(generation.collection_id, generation.number)
+        known = await self._inventory.known(index_version.collection_id, index_version.number)
         known |= {holding.key.revision_key for holding in searched}
         removed = 0
         unknown = present.keys() - known
-        own = sorted(key for key in unknown if key.startswith(own_key(generation.collection_id, "")))
-        again = await self._list_again(generation, space, own)
+        own = sorted(key for key in unknown if key.startswith(own_key(index_version.collection_id, "")))
+        again = await self._list_again(index_version, space, own)
         for revision_key in unknown.difference(again):
             removed += await self._writer.store.delete(space, f"{rows} and revision_key == {quote(revision_key)}")
         damaged = []
@@ -86,7 +90,7 @@ class Recovery:
         if removed or damaged or again:
             _log.error(
                 "store_differs_from_ledger",
-                collection_id=generation.collection_id,
+                collection_id=index_version.collection_id,
                 rows_removed=removed,
                 own_rows_removed=[key for key in own if key not in again][:_MOST_NAMED],
                 own_rows_listed_again=again[:_MOST_NAMED],
@@ -95,14 +99,14 @@ class Recovery:
             )
         return Findings(removed, tuple(damaged), tuple(again))
 
-    async def _list_again(self, generation: Generation, space: str, own: Sequence[str]) -> list[str]:
+    async def _list_again(self, index_version: IndexVersion, space: str, own: Sequence[str]) -> list[str]:
         """Enter rows of own vectors into the ledger as the store holds them; return their revision keys."""
         again: list[str] = []
         for start in range(0, len(own) if self._lists_again is not None else 0, _AT_ONCE):
-            keys = {key: _revision(generation, key) for key in own[start : start + _AT_ONCE]}
+            keys = {key: _revision(index_version, key) for key in own[start : start + _AT_ONCE]}
             ids = ", ".join(quote(chunk_id(key.document_id, key.revision, 0)) for key in keys.values())
             hits = await self._writer.store.read(space, f"id in [{ids}]", len(keys), vectors=False)
-            found = {hit.revision_key: hit.chunk for hit in hits if hit.collection_key == generation.collection_key}
+            found = {hit.revision_key: hit.chunk for hit in hits if hit.collection_key == index_version.collection_key}
             rows = [
                 NewRow(
                     keys[key],
@@ -131,6 +135,6 @@ class Recovery:
             last = ids[-1]
 
 
-def _revision(generation: Generation, revision_key: str) -> RevisionKey:
+def _revision(index_version: IndexVersion, revision_key: str) -> RevisionKey:
     document_id, _, revision = revision_key.rpartition(":")
-    return RevisionKey(generation.collection_id, generation.number, document_id, int(revision))
+    return RevisionKey(index_version.collection_id, index_version.number, document_id, int(revision))

@@ -5,8 +5,8 @@ from time import monotonic
 from footnote_database.times import now_ms
 from footnote_kit.logs import get_logger
 
-from footnote_indexing.ports import Generations, PurgeList
-from footnote_indexing.revisions.indexing import Indexing
+from footnote_indexing.ports import IndexVersions, PurgeList
+from footnote_indexing.revisions.documents import Documents
 from footnote_indexing.settings import Settings
 from footnote_indexing.upkeep.recovery import Recovery
 from footnote_indexing.writing.store_writer import StoreWriter
@@ -22,16 +22,16 @@ class Sweeper:
     def __init__(
         self,
         purges: PurgeList,
-        generations: Generations,
+        index_versions: IndexVersions,
         writer: StoreWriter,
-        indexing: Indexing,
+        documents: Documents,
         recovery: Recovery,
         settings: Settings,
     ) -> None:
         self._purges = purges
-        self._generations = generations
+        self._index_versions = index_versions
         self._writer = writer
-        self._indexing = indexing
+        self._documents = documents
         self._recovery = recovery
         self._next_recovery = 0.0
         self._settings = settings
@@ -54,19 +54,19 @@ class Sweeper:
         while True:
             due = await self._purges.due(_BATCH)
             for entry in due:
-                generation = await self._generations.find(entry.key.collection_id, entry.key.generation)
-                if generation is not None:
-                    await self._writer.ensure(generation)
-                    removed += await self._writer.purge(generation.space, entry.key)
+                index_version = await self._index_versions.find(entry.key.collection_id, entry.key.index_version)
+                if index_version is not None:
+                    await self._writer.ensure(index_version)
+                    removed += await self._writer.purge(index_version.space, entry.key)
                 await self._purges.forget(entry.key)
             if len(due) < _BATCH:
                 break
-        for generation in await self._generations.due():
-            removed += await self._indexing.purge_generation(generation)
-            if await self._purges.drop_generation(generation.collection_id, generation.number):
-                await self._generations.postpone(generation, _AGAIN_MS)
+        for index_version in await self._index_versions.due():
+            removed += await self._documents.purge_index_version(index_version)
+            if await self._purges.drop_index_version(index_version.collection_id, index_version.number):
+                await self._index_versions.postpone(index_version, _AGAIN_MS)
             else:
-                await self._generations.forget(generation)
+                await self._index_versions.forget(index_version)
         if removed:
             _log.info("swept", rows=removed)
         return removed

@@ -12,7 +12,7 @@ from footnote_store.compiler import quote
 from footnote_store.connection import StoreFrozen
 from footnote_store.rows import Row
 
-from footnote_indexing.model import Generation, RevisionKey
+from footnote_indexing.model import IndexVersion, RevisionKey
 from footnote_indexing.ports import ChunkStore
 from footnote_indexing.settings import Settings
 
@@ -21,7 +21,7 @@ _BACKOFF = Backoff(first=0.2, longest=60.0)
 
 
 def revision_expr(key: RevisionKey) -> str:
-    """Return the filter for the rows of one revision in one generation."""
+    """Return the filter for the rows of one revision in one index version."""
     return f"collection_key == {quote(key.collection_key)} and revision_key == {quote(key.revision_key)}"
 
 
@@ -33,9 +33,9 @@ class StoreWriter:
         self._attempts = settings.store_attempts
         self._turns = asyncio.Semaphore(settings.store_in_flight)
 
-    async def ensure(self, generation: Generation) -> str:
-        """Ensure that a generation's physical collection exists; return its name."""
-        return await self.store.ensure_space(generation.embedding.dimensions, generation.variant)
+    async def ensure(self, index_version: IndexVersion) -> str:
+        """Ensure that an index version's physical collection exists; return its name."""
+        return await self.store.ensure_space(index_version.embedding.dimensions, index_version.variant)
 
     async def write(self, space: str, rows: Sequence[Row], *, new: bool = False) -> None:
         """Write one batch; after the last attempt raise Unavailable(STORE_UNAVAILABLE) and log the ids not written.
@@ -69,7 +69,7 @@ class StoreWriter:
         return await self.store.count(space, revision_expr(key))
 
     async def count_all(self, space: str, keys: Sequence[RevisionKey]) -> int:
-        """Count the rows of several revisions of one generation."""
+        """Count the rows of several revisions of one index version."""
         revisions = ", ".join(quote(key.revision_key) for key in keys)
         expr = f"collection_key == {quote(keys[0].collection_key)} and revision_key in [{revisions}]"
         return await self.store.count(space, expr)

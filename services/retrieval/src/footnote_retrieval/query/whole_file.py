@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from footnote_text import locales, signals
+from footnote_text import intents, locales
 from footnote_text.lexical import fold, terms
 
 from footnote_retrieval.query.files import NamedFile, words_of_name
@@ -25,10 +25,10 @@ def asks_for_whole(query: str, named: Sequence[NamedFile]) -> bool:
     for file in named:
         text = text.replace(fold(file.filename), " ")
     names = set(chain.from_iterable(words_of_name(file.filename) for file in named))
-    rest = " ".join(word for word in signals.plain(text).split() if word not in names)
+    rest = " ".join(word for word in intents.plain(text).split() if word not in names)
     return any(not terms(_particular(rest, code), code) for code in locales.codes())
 
 
 def _particular(text: str, code: str) -> str:
     own = locales.choose(code).signals
-    return signals.without(text, (*own.summary, *own.contents, *own.asking))
+    return intents.without(text, (*own.summary, *own.contents, *own.asking))

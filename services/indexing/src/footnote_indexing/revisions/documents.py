@@ -1,6 +1,6 @@
 """Adds documents to collections, removes them, and resolves collections for searches.
 
-`index_document` indexes one revision.
+`document_indexing` indexes one revision.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -18,8 +18,8 @@ from footnote_store.compiler import quote
 from footnote_indexing.chunking.cutting import Cutters
 from footnote_indexing.chunking.drafts import embedded_text
 from footnote_indexing.collections.collections import Collections, Found
-from footnote_indexing.model import CURRENT, Generation, RevisionKey
-from footnote_indexing.ports import Generations, Ledger, ModelMoves, WriteEpochs
+from footnote_indexing.model import CURRENT, IndexVersion, RevisionKey
+from footnote_indexing.ports import IndexVersions, Ledger, ModelMoves, WriteEpochs
 from footnote_indexing.revisions.document_indexing import DocumentIndexing, Part, Result
 from footnote_indexing.revisions.revision_writer import RevisionWriter
 from footnote_indexing.settings import Settings
@@ -37,7 +37,7 @@ class Searchable:
     """What a search needs of a collection."""
 
     collection: collection_pb2.Collection
-    generation: Generation
+    index_version: IndexVersion
     hidden: Sequence[str]
     languages: Sequence[str]
 
@@ -53,13 +53,13 @@ class Stats:
     bytes: int
 
 
-class Indexing:
+class Documents:
     """Operations that change what searches find: documents and collections, with their rows in the store."""
 
     def __init__(
         self,
         collections: Collections,
-        generations: Generations,
+        index_versions: IndexVersions,
         ledger: Ledger,
         vectorizers: Vectorizers,
         writer: StoreWriter,
@@ -75,7 +75,7 @@ class Indexing:
         self._epochs = epochs
         self._resolved: EpochCache[tuple[bytes, tuple[str, ...]], list[Searchable]] = EpochCache(epochs, _MOST_CACHED)
         self._collections = collections
-        self._generations = generations
+        self._index_versions = index_versions
         self._ledger = ledger
         self._vectorizers = vectorizers
         self._writer = writer
@@ -94,13 +94,13 @@ class Indexing:
         document.owner_id = document.owner_id or scope.user_id
         targets = await self._moves.targets(found)
         writers = []
-        for generation in targets:
-            if brings_own(generation.embedding):
+        for index_version in targets:
+            if brings_own(index_version.embedding):
                 raise no_document(found.collection.name)
-            self._permitted.check_embedding(scope, generation.embedding, bounds_of(found.collection))
-            vectorizer = await self._vectorizers.get(generation.embedding)
-            key = RevisionKey(found.collection.id, generation.number, document.id, document.revision)
-            writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, generation, key, self._settings))
+            self._permitted.check_embedding(scope, index_version.embedding, bounds_of(found.collection))
+            vectorizer = await self._vectorizers.get(index_version.embedding)
+            key = RevisionKey(found.collection.id, index_version.number, document.id, document.revision)
+            writers.append(RevisionWriter(self._ledger, self._writer, vectorizer, index_version, key, self._settings))
         first = await self._vectorizers.get(targets[0].embedding)
         running = DocumentIndexing(found, document, writers, first, self._settings, self._cutters)
         # Two writers that insert one id at the same moment leave two rows in the engine. So a second attempt waits, and
@@ -130,20 +130,20 @@ class Indexing:
         if not document_id:
             raise InvalidArgument.field("document_id", "is required")
         found = await self._collections.find(scope, collection_id, Access.WRITE)
-        number = found.generation.number
+        number = found.index_version.number
         entries = await self._ledger.retire_document(found.collection.id, number, document_id, revision)
-        generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
+        index_versions = {g.number: g for g in await self._index_versions.all_of(found.collection.id)}
         # Count what searches saw until now from the ledger: the sweeper may purge the rows before we do.
         removed = sum(
-            entry.chunks_stored for entry in entries if entry.state == CURRENT and entry.key.generation == number
+            entry.chunks_stored for entry in entries if entry.state == CURRENT and entry.key.index_version == number
         )
         for key in (entry.key for entry in entries):
-            generation = generations.get(key.generation)
-            if generation is None:
+            index_version = index_versions.get(key.index_version)
+            if index_version is None:
                 continue
             try:
-                await self._forget_vectors(generation, revision_expr(key))
-                await self._writer.purge(generation.space, key)
+                await self._forget_vectors(index_version, revision_expr(key))
+                await self._writer.purge(index_version.space, key)
             except Unavailable as error:
                 # Searches no longer see it; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
@@ -162,16 +162,16 @@ class Indexing:
         if revision < 1:
             raise InvalidArgument.field("revision", "must be at least 1")
         found = await self._collections.find(scope, collection_id, Access.WRITE)
-        key = RevisionKey(found.collection.id, found.generation.number, document_id, revision)
+        key = RevisionKey(found.collection.id, found.index_version.number, document_id, revision)
         entries = await self._ledger.cancel(key)
-        generations = {g.number: g for g in await self._generations.all_of(found.collection.id)}
+        index_versions = {g.number: g for g in await self._index_versions.all_of(found.collection.id)}
         for entry in entries:
-            generation = generations.get(entry.key.generation)
-            if generation is None:
+            index_version = index_versions.get(entry.key.index_version)
+            if index_version is None:
                 continue
             try:
-                await self._writer.ensure(generation)
-                await self._writer.purge(generation.space, entry.key)
+                await self._writer.ensure(index_version)
+                await self._writer.purge(index_version.space, entry.key)
             except Unavailable as error:
                 # It is invisible; the sweeper removes it when the store is back.
                 _log.warning("purge_postponed", document_id=document_id, error=error.message)
@@ -179,21 +179,21 @@ class Indexing:
 
     async def delete_collection(self, scope: scope_pb2.Scope, name_or_id: str) -> tuple[str, int]:
         """Remove a collection and its chunks; return its id and the number of its chunks."""
-        collection_id, generations, removed = await self._collections.delete(scope, name_or_id)
-        for generation in generations:
+        collection_id, index_versions, removed = await self._collections.delete(scope, name_or_id)
+        for index_version in index_versions:
             try:
-                await self._forget_vectors(generation, f"collection_key == {quote(generation.collection_key)}")
-                await self.purge_generation(generation)
+                await self._forget_vectors(index_version, f"collection_key == {quote(index_version.collection_key)}")
+                await self.purge_index_version(index_version)
             except Unavailable as error:
                 _log.warning("purge_postponed", collection_id=collection_id, error=error.message)
         return collection_id, removed
 
-    async def _forget_vectors(self, generation: Generation, expr: str) -> None:
+    async def _forget_vectors(self, index_version: IndexVersion, expr: str) -> None:
         """Delete these rows' vectors from the cache: a deleted text must leave nothing behind."""
-        if brings_own(generation.embedding):
+        if brings_own(index_version.embedding):
             return
-        space = await self._writer.ensure(generation)
-        vectorizer = await self._vectorizers.get(generation.embedding)
+        space = await self._writer.ensure(index_version)
+        vectorizer = await self._vectorizers.get(index_version.embedding)
         offset = 0
         while chunks := await self._writer.store.query(space, expr, _PAGE, offset):
             texts = {embedded_text(chunk, with_header) for chunk in chunks for with_header in (True, False)}
@@ -202,11 +202,11 @@ class Indexing:
                 return
             offset += _PAGE
 
-    async def purge_generation(self, generation: Generation) -> int:
-        """Remove all rows of a generation."""
-        await self._writer.ensure(generation)
-        expr = f"collection_key == {quote(generation.collection_key)}"
-        return await self._writer.store.delete(generation.space, expr)
+    async def purge_index_version(self, index_version: IndexVersion) -> int:
+        """Remove all rows of an index version."""
+        await self._writer.ensure(index_version)
+        expr = f"collection_key == {quote(index_version.collection_key)}"
+        return await self._writer.store.delete(index_version.space, expr)
 
     @property
     def epoch(self) -> str:
@@ -234,28 +234,30 @@ class Indexing:
 
     async def _resolve(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Searchable]:
         found = await self._collections.find_many(scope, names)
-        pairs = [(item.collection.id, item.generation.number) for item in found]
+        pairs = [(item.collection.id, item.index_version.number) for item in found]
         hidden = await self._ledger.hidden(pairs)
         languages = await self._ledger.languages(pairs)
         counted = await self._collections.with_counts(scope, found)
         for collection, item in zip(counted, found, strict=True):
             # Queries must use the searched vectors' model, whatever is being built beside them.
-            collection.settings.embedding.CopyFrom(item.generation.embedding)
+            collection.settings.embedding.CopyFrom(item.index_version.embedding)
         return [
-            Searchable(collection, item.generation, hidden[collection.id], languages[collection.id])
+            Searchable(collection, item.index_version, hidden[collection.id], languages[collection.id])
             for collection, item in zip(counted, found, strict=True)
         ]
 
     async def stats(self, scope: scope_pb2.Scope, names: Sequence[str]) -> list[Stats]:
         """Count the stored contents of these collections."""
         found = await self._collections.find_many(scope, names)
-        totals = await self._ledger.totals([(item.collection.id, item.generation.number) for item in found])
+        totals = await self._ledger.totals([(item.collection.id, item.index_version.number) for item in found])
         stats = []
         for item in found:
             total = totals[item.collection.id]
-            space = await self._writer.ensure(item.generation)
-            rows = await self._writer.store.count(space, f"collection_key == {quote(item.generation.collection_key)}")
-            vectors = rows * item.generation.embedding.dimensions * 4
+            space = await self._writer.ensure(item.index_version)
+            rows = await self._writer.store.count(
+                space, f"collection_key == {quote(item.index_version.collection_key)}"
+            )
+            vectors = rows * item.index_version.embedding.dimensions * 4
             stats.append(Stats(item, rows, total.chunks, total.documents, vectors + 2 * total.characters))
         return stats
 
