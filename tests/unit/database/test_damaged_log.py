@@ -38,6 +38,13 @@ for step in sys.argv[3].split():
         for number in range(int(count)):
             connection.execute("INSERT INTO facts VALUES (?, ?)", (number, f"Draft {number}. " * 300))
         connection.execute("ROLLBACK")
+    elif kind == "reader":
+        reader = sqlite3.connect(sys.argv[1], isolation_level=None)
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM facts").fetchone()
+    elif kind == "change":
+        for number in range(int(count)):
+            connection.execute("UPDATE facts SET text = ? WHERE number % 7 = 0", (f"Change {number}. " * 40,))
     elif kind == "checkpoint":
         connection.execute(f"PRAGMA wal_checkpoint({count})")
 os.kill(os.getpid(), 9)
@@ -150,6 +157,53 @@ def test_a_hole_in_the_last_transaction_is_a_torn_end(tmp_path: Path) -> None:
     path.with_name(path.name + "-shm").unlink()
     flip(path, 8 * (log_of(path).stat().st_size - 3 * FRAME - 1000))
     assert lost_commits(path) is None, "a power cut may leave the end of a transaction without its middle"
+
+
+def states(path: Path, folder: Path) -> list[list[tuple[int, str]]]:
+    """Return what SQLite finds after each commit of a sound log, in copies whose log ends there."""
+    content = log_of(path).read_bytes()
+    ends = [at + FRAME for at in range(32, len(content) - FRAME + 1, FRAME) if content[at + 4 : at + 8] != bytes(4)]
+    found = []
+    for end in ends:
+        copy = folder / str(end)
+        copy.mkdir(parents=True)
+        log_of(Path(shutil.copy(path, copy))).write_bytes(content[:end])
+        found.append(facts(copy / path.name))
+    return found
+
+
+def facts(path: Path) -> list[tuple[int, str]]:
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT number, text FROM facts ORDER BY rowid").fetchall()
+
+
+@pytest.mark.parametrize(("more", "left"), [("", 0), (" change:6", 6)])
+@pytest.mark.parametrize("place", [5, 32 + 2 * FRAME + 300, 32 + 9 * FRAME + 2])
+def test_a_log_behind_its_file_is_not_read_over_it(tmp_path: Path, place: int, more: str, left: int) -> None:
+    path = killed(tmp_path, f"commit:20 checkpoint:TRUNCATE change:12 reader change:0 checkpoint:PASSIVE{more}")
+    [*_, newest] = whole = states(path, tmp_path / "states")
+    flip(path, 8 * place)
+    lost = lost_commits(path)
+    assert lost is not None
+    assert lost.ahead
+    assert lost.count == (None if left and place < 32 else left)
+    if left:
+        with pytest.raises(FailedPrecondition, match="start with --accept facts"):
+            soundness.check_file(path, "facts")
+    soundness.check_file(path, "facts", accepted=bool(left))
+    assert facts(path) == (whole[-1 - left] if left else newest)
+    assert lost_commits(path) is None
+
+
+def test_a_file_amid_a_checkpoint_is_damaged_with_its_log(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:20 checkpoint:TRUNCATE change:12")
+    index = path.with_name(path.name + "-shm")
+    content = bytearray(index.read_bytes())
+    content[128:132] = content[16:20]  # a checkpoint was about to copy all frames
+    index.write_bytes(content)
+    flip(path, 8 * (32 + 2 * FRAME + 300))
+    with pytest.raises(FailedPrecondition, match="put back a copy"):
+        soundness.check_file(path, "facts", accepted=True)
 
 
 def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ transaction that never committed, so that one flipped bit undoes every later com
 leftovers: the index beside the log (`-shm`) survives the kill of a process and says how many frames were committed;
 where it is missing, an intact commit behind the failing frame does.
 
+A checkpoint may have copied frames behind the damage into the file already. SQLite would read the older pages of the
+log's intact beginning over them, and mix two states: such a log has to be discarded instead.
+
 Formats: https://www.sqlite.org/fileformat2.html#walformat and https://www.sqlite.org/walformat.html.
 """
 
@@ -20,18 +23,22 @@ from pathlib import Path
 _HEADER = 32
 _FRAME_HEADER = 24
 _INDEX_COPY = 48
+_INDEX_HEADER = 136
 _MASK = 0xFFFFFFFF
 
 
 @dataclass(frozen=True, slots=True)
 class LostCommits:
-    """The number of commits behind the damage, and the time of the last write to the log.
+    """The number of commits that are neither readable nor in the file, and the time of the last write to the log.
 
-    The number is None where not even the log's header can be read.
+    The number is None where not even the log's header can be read. The file is `ahead` when it holds commits from
+    behind the damage, and `mixed` when a checkpoint was interrupted while it copied some.
     """
 
     count: int | None
     until: datetime
+    ahead: bool = False
+    mixed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,16 @@ class _Frame:
     follows: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The index beside a log: frames committed, the log's salts, frames in the file, frames being copied there."""
+
+    committed: int = 0
+    salts: bytes = b""
+    copied: int = 0
+    copying: int = 0
+
+
 def lost_commits(database: Path) -> LostCommits | None:
     """Return what SQLite would drop of a file's log, None for a sound log or none.
 
@@ -50,13 +67,16 @@ def lost_commits(database: Path) -> LostCommits | None:
     """
     log = database.with_name(database.name + "-wal")
     try:
-        indexed = _committed(database.with_name(database.name + "-shm"))
+        index = _index(database.with_name(database.name + "-shm"))
         content = log.read_bytes()
         until = datetime.fromtimestamp(log.stat().st_mtime, UTC)
         if len(content) < _HEADER + _FRAME_HEADER or not any(content[:_HEADER]):
             return None
         if not _is_sound(content):
-            return LostCommits(None, until)
+            if index.salts != content[_HEADER + 8 : _HEADER + 16]:
+                return LostCommits(None, until)
+            count = 0 if 0 < index.committed == index.copied else None
+            return LostCommits(count, until, index.copied > 0, index.copying > index.copied)
         frames = _frames(content)
         with log.open("rb") as now:
             if now.read(_HEADER) != content[:_HEADER]:
@@ -65,14 +85,24 @@ def lost_commits(database: Path) -> LostCommits | None:
         return None  # none there, or none that this user may read, which SQLite reports itself
     sound = next((number for number, frame in enumerate(frames) if not frame.follows), len(frames))
     read = max((number + 1 for number in range(sound) if frames[number].commits), default=0)
-    committed, salts = indexed
-    if committed < read or salts != content[16:24]:  # an index from before a power cut, or of an earlier log
+    if index.committed < read or index.salts != content[16:24]:  # from before a power cut, or of an earlier log
+        index = _Index()
         # The first commit behind the failing frame ends its own transaction, which a power cut may have torn.
         torn = next((number for number in range(sound, len(frames)) if frames[number].commits), len(frames))
         committed = max((number + 1 for number in range(torn + 1, len(frames)) if _ends(frames, number)), default=read)
+    else:
+        committed = index.committed
     if committed <= read:
         return None
-    return LostCommits(max(1, sum(frame.commits for frame in frames[read:committed])), until)
+    kept = max(read, index.copied)
+    count = max(1, sum(frame.commits for frame in frames[kept:committed])) if committed > kept else 0
+    return LostCommits(count, until, index.copied > read, index.copying > max(read, index.copied))
+
+
+def discard(database: Path) -> None:
+    """Remove a file's log that is behind the file; no connection may be open."""
+    for suffix in ("-wal", "-shm"):
+        database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
 def _ends(frames: list[_Frame], number: int) -> bool:
@@ -80,16 +110,17 @@ def _ends(frames: list[_Frame], number: int) -> bool:
     return frames[number].commits and frames[number].follows
 
 
-def _committed(index: Path) -> tuple[int, bytes]:
-    """Return how many frames were committed according to the index, and of which log; nothing for a torn index."""
+def _index(path: Path) -> _Index:
+    """Read the index beside a log; empty when there is none, or a torn one."""
     try:
-        with index.open("rb") as file:
-            first, second = file.read(_INDEX_COPY), file.read(_INDEX_COPY)
+        with path.open("rb") as file:
+            content = file.read(_INDEX_HEADER)
     except FileNotFoundError:
-        return 0, b""
-    if len(second) < _INDEX_COPY or first != second:
-        return 0, b""
-    return struct.unpack_from("=I", first, 16)[0], first[32:40]
+        return _Index()
+    if len(content) < _INDEX_HEADER or content[:_INDEX_COPY] != content[_INDEX_COPY : 2 * _INDEX_COPY]:
+        return _Index()
+    (committed,), (copied,), (copying,) = (struct.unpack_from("=I", content, at) for at in (16, 96, 128))
+    return _Index(committed, content[32:40], copied, copying)
 
 
 def _is_sound(content: bytes) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
-from footnote_database.damaged_log import LostCommits, lost_commits
+from footnote_database.damaged_log import LostCommits, discard, lost_commits
 
 CHECKED_BYTES = 64 * 1024 * 1024
 """Size up to which every page is checked at start-up; of a larger file, the beginning, schema and length."""
@@ -36,13 +36,16 @@ def check_log(path: Path, name: str) -> None:
 def check_file(path: Path, name: str, *, accepted: bool = False) -> None:
     """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
 
-    A damaged write-ahead log is refused too, unless it is `accepted`: SQLite then goes on without its newest commits.
+    A damaged write-ahead log is refused too, unless it is `accepted` or the file has all of its commits. SQLite then
+    goes on without the newest ones.
     """
     if not path.exists():
         return
     if (lost := lost_commits(path)) is not None:
-        if not accepted:
+        if lost.mixed or (lost.count != 0 and not accepted):
             raise damaged_log(path, name, lost)
+        if lost.ahead:
+            discard(path)
         _log.error("damaged_log_accepted", database=name, commits_lost=lost.count, until=lost.until.isoformat())
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
@@ -133,6 +136,13 @@ def damaged(path: Path, name: str) -> FailedPrecondition:
 
 def damaged_log(path: Path, name: str, lost: LostCommits) -> FailedPrecondition:
     """Return the error for a damaged write-ahead log."""
+    if lost.mixed:
+        return damaged(path, name)
+    if lost.count == 0:
+        return FailedPrecondition(
+            f"The write-ahead log of the {name} database {path} is damaged, and nothing is lost: the database has all "
+            "of its commits. Start the service, which discards the log."
+        )
     commits = {None: "commits since the last checkpoint", 1: "newest commit"}.get(
         lost.count, f"newest {lost.count} commits"
     )
