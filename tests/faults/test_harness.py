@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support.harness.modes import MODES, Mode
-from support.harness.plan import SHORT, STEPS, plan
+from support.harness.plan import SHORT, STEPS, plan, upgrade
 from support.harness.rounds import host, report, run
 
 ROUNDS = int(os.environ.get("FOOTNOTE_FAULTS_ROUNDS", "0"))
@@ -47,7 +47,7 @@ def test_what_was_acknowledged_holds_under_faults(
 
     try:
         while more():
-            with host(tmp_path / f"from-{done}", MODES[mode]) as one:
+            with host(tmp_path / f"from-{done}", MODES[mode], upgrade(first + done, MODES[mode])) as one:
                 for _ in range(TOGETHER):
                     run(one, first + done, total=total)
                     done += 1

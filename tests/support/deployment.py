@@ -52,6 +52,7 @@ class Deployment:
         # apart find theirs in the folder.
         self.token = new_secret()
         self._env = env or {}
+        self._accepted: tuple[str, ...] = ()
         # Fixed for the deployment's life, so that who was told an address finds it again after a restart.
         self.ports, kept = _free_ports()
         weakref.finalize(self, kept.close)
@@ -74,6 +75,15 @@ class Deployment:
     def wait(self, seconds: float | None = None) -> None:
         """Wait until every service is ready, its patience long; the failing process's log is in the error."""
         asyncio.run(self._serving(seconds))
+
+    @contextmanager
+    def accepting(self, *parts: str) -> Iterator[None]:
+        """Accept that these parts are missing or have lost what a damaged log held, in the starts of a block."""
+        self._accepted = parts
+        try:
+            yield
+        finally:
+            self._accepted = ()
 
     def targets(self) -> tuple[str, ...]:
         """Return what this deployment's processes run."""
@@ -144,10 +154,11 @@ class Deployment:
                     await asyncio.sleep(0.05)
 
     def _options(self, target: str) -> list[str]:
+        accepted = [word for part in self._accepted for word in ("--accept", part)]
         if target == "all":
-            return ["--data-dir", str(self.folder), "--port-base", str(self.ports["edge"])]
+            return ["--data-dir", str(self.folder), "--port-base", str(self.ports["edge"]), *accepted]
         port = ["--port", str(self.ports[target])] if target in self.ports else []
-        return ["--data-dir", str(self.folder), *port]
+        return ["--data-dir", str(self.folder), *port, *accepted]
 
     def _environment(self, target: str) -> dict[str, str]:
         own = {"PYTHONPATH": os.pathsep.join(sys.path), "FOOTNOTE_LOG_FORMAT": "json"}

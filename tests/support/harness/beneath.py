@@ -71,7 +71,7 @@ async def store(running: Deployment, tables: Tables, world: World) -> list[str]:
     found += [
         f"ghost: space {one}"
         for one in spaces
-        if one not in {space_name(384), space_name(64), space_name(2)} | _variants(spaces)
+        if one not in {space_name(384), space_name(64), space_name(4), space_name(2)} | _variants(spaces)
     ]
     world.counts["rows in the store"] = len(rows)
     return found
@@ -114,9 +114,10 @@ def _files(folder: Path, rows: Rows, doomed: set[str], world: World) -> list[str
     root = folder / "blobs"
     there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     named = {key for _, *keys in rows for key in keys if key}
-    found = [f"lost: file {key} of a document" for key in named - there]
+    found = [f"lost: file {key} of a document" for key in named - there - world.loose_files]
     # What a process that was killed had written of a file stands beside it, numbered, and goes with it.
-    ghosts = {key for key in there - named if key.partition("#")[0] not in doomed}
+    known = doomed | world.loose_files
+    ghosts = {key for key in there - named if key.partition("#")[0] not in known}
     found += [f"ghost: file {key} that nobody knows of" for key in ghosts]
     # Whoever died leaves its own folder, for a day; who lives has nothing in its when nothing is under way.
     folders = sorted((folder / "spool").iterdir(), key=lambda one: one.stat().st_ctime)

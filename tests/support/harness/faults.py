@@ -12,6 +12,7 @@ import psutil
 
 from support.deployment import PART, Deployment
 from support.frozen import freeze, thaw
+from support.harness.damage import VICTIMS
 from support.harness.modes import Ground
 from support.harness.plan import Fault
 from support.harness.tables import Tables
@@ -47,6 +48,21 @@ class Faults:
                 self._world.counts[f"{fault.kind} of {victim}"] += 1
             await asyncio.to_thread(self._one, fault)
         await asyncio.to_thread(self._ready)
+
+    def amid_start(self, kills: tuple[tuple[str, float], ...]) -> None:
+        """Start and kill all, each time when the log of a database has begun to fill, and a moment later."""
+        for part, delay in kills:
+            log = self._running.folder / f"{VICTIMS[part][1]}-wal"
+            self._running.spawn()
+            ends = time.monotonic() + APPEARS
+            while not (log.exists() and log.stat().st_size):
+                if time.monotonic() > ends or any(one.poll() is not None for one in self._running.processes.values()):
+                    raise TimeoutError(f"{log} does not fill: {self._running.log(VICTIMS[part][0])[-2000:]}")
+                time.sleep(0.005)
+            time.sleep(delay)
+            self._running.kill()
+            self._world.note(f"killed {delay:.2f} s into the upgrade of {part}")
+            self._world.counts[f"kills amid the upgrade of {part}"] += 1
 
     async def _lanes(self, after: int, begun: Callable[[], int]) -> None:
         """Wait until the lanes have begun so many steps; without a process that has ended meanwhile they never do."""

@@ -6,7 +6,9 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from support.harness.damage import VICTIMS
 from support.harness.modes import Mode
+from support.states import STATES
 
 LANES = 4
 """Callers at once; each has collections, documents, conversations and keys of its own, and does one step at a time."""
@@ -89,6 +91,17 @@ class Plan:
     seed: int
     lanes: tuple[tuple[Step, ...], ...]
     faults: tuple[Fault, ...]
+    damage: str = ""
+    """The database whose log is damaged at the end, while what was accepted is still in work; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upgrade:
+    """What a deployment begins from: the data of an earlier release, and the kills amid its first starts."""
+
+    state: str
+    kills: tuple[tuple[str, float], ...]
+    """Each when the log of this database has begun to fill, and so many seconds later."""
 
 
 @dataclass(slots=True)
@@ -109,7 +122,18 @@ def plan(seed: int, mode: Mode) -> Plan:
     lanes = tuple(_lane(chance, seed, lane, steps) for lane in range(LANES))
     total = sum(map(len, lanes))
     moments = sorted(chance.sample(range(2, total - LANES), faults))
-    return Plan(seed, lanes, tuple(_fault(chance, mode, moment) for moment in moments))
+    made = tuple(_fault(chance, mode, moment) for moment in moments)
+    damaged = seed >= SHORT and not mode.servers and chance.random() < 0.5
+    return Plan(seed, lanes, made, chance.choice(list(VICTIMS)) if damaged else "")
+
+
+def upgrade(seed: int, mode: Mode) -> Upgrade | None:
+    """Return what a deployment begins from whose first round has this seed; None for nothing."""
+    chance = random.Random(f"{seed}/{mode.name}/upgrade")
+    if seed < SHORT or mode.servers or chance.random() < 0.5:
+        return None
+    kills = tuple((chance.choice(list(VICTIMS)), chance.uniform(0, 0.3)) for _ in range(chance.randint(1, 3)))
+    return Upgrade(chance.choice(STATES), kills)
 
 
 def _lane(chance: random.Random, seed: int, lane: int, count: int) -> tuple[Step, ...]:

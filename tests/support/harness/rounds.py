@@ -16,12 +16,13 @@ from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
 
 from support.deployment import Deployment
-from support.harness import audit, beneath, said, vectors
+from support.harness import audit, beneath, earlier, said, vectors
 from support.harness.caller import Caller
+from support.harness.damage import Damage
 from support.harness.faults import READY, Faults
 from support.harness.modes import Ground, Mode, ground
 from support.harness.operations import Lane
-from support.harness.plan import Plan, Step, plan
+from support.harness.plan import Plan, Step, Upgrade, plan
 from support.harness.tables import Tables
 from support.harness.world import World
 
@@ -58,7 +59,17 @@ class Host:
         self.world = World()
         self._ground = ground
         self._tables = Tables(folder, ground.database)
-        self._secret = asyncio.run(_first_key(folder, ground))
+        self._secret = ""
+
+    def start(self, upgrade: Upgrade | None) -> None:
+        """Start, on the data of an earlier release where there is to be some."""
+        if upgrade is not None:
+            earlier.begin(self.running.folder, upgrade.state, self.world)
+            strikes = Faults(self.running, self.world, self._ground, self._tables)
+            strikes.amid_start(upgrade.kills)
+        self._secret = asyncio.run(_first_key(self.running.folder, self._ground))
+        self.running.spawn()
+        self.running.wait(READY)
 
     async def round(self, plan: Plan) -> list[str]:
         """Run a round and return what the audit finds; nothing where all is as it was told."""
@@ -77,8 +88,12 @@ class Host:
             group.create_task(
                 Faults(self.running, world, self._ground, self._tables).strike(plan.faults, lambda: begun)
             )
+        found = []
+        if plan.damage:
+            damage = Damage(self.running, world, self.running.folder.with_name(f"{self.running.folder.name}-damage"))
+            found = await asyncio.to_thread(damage.strike, plan.damage, plan.seed)
         async with open_channel(self.running.address(), peer="edge") as channel:
-            found = await self._audit(Caller(channel, world, self._secret), plan)
+            found += await self._audit(Caller(channel, world, self._secret), plan)
         problems, world.problems = world.problems, []
         return problems + found
 
@@ -125,20 +140,19 @@ async def _first_key(folder: Path, ground: Ground) -> str:
         patch.setenv("FOOTNOTE_EDGE_DATABASE_URL", ground.database)
         database, keys = await offline(folder)
     try:
-        _, secret = await keys.create("harness", "default", "harness", ROLE_ADMIN)
+        _, secret = await keys.create("harness", "default", earlier.USER, ROLE_ADMIN)
     finally:
         await database.close()
     return secret
 
 
 @contextmanager
-def host(folder: Path, mode: Mode) -> Iterator[Host]:
+def host(folder: Path, mode: Mode, upgrade: Upgrade | None = None) -> Iterator[Host]:
     """Start a deployment for rounds and stop it afterwards."""
     with ground(mode, folder) as beneath_it:
         made = Host(folder, mode, beneath_it)
         try:
-            made.running.spawn()
-            made.running.wait(READY)
+            made.start(upgrade)
             yield made
         finally:
             made.running.stop()

@@ -67,7 +67,7 @@ async def _messages(caller: Caller, one: model.Conversation) -> list[str]:
         count = asked.pop(question.text, 0)
         if count > 1:
             found.append(f"doubled: question {question.question_id or question.text!r} is there {count} times")
-        if question.answer_id and (count == 0 or {question.question_id, question.answer_id} - ids):
+        if question.certain and question.answer_id and (count == 0 or {question.question_id, question.answer_id} - ids):
             found.append(f"lost: question {question.question_id} or its answer {question.answer_id}")
     found += [f"ghost: conversation {one.id} has a question that nobody asked" for _ in asked]
     found += [f"doubled: question {of} has {count} answers" for of, count in answered.items() if count > 1]
@@ -115,7 +115,7 @@ async def api_keys(caller: Caller, world: World) -> list[str]:
             found.append(f"ghost: key {one.id} was revoked")
         if one.secret:
             works = await _works(caller, one.secret)
-            if works != (one.presence is Presence.THERE):
+            if works != (one.id in usable):
                 found.append(
                     f"differs: key {one.id} is {one.presence.value} and {'works' if works else 'does not work'}"
                 )

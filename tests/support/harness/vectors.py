@@ -14,7 +14,7 @@ from support.harness import world as model
 from support.harness.caller import Caller, Told
 from support.harness.plan import Step
 from support.harness.talking import Talking
-from support.harness.world import Possible, World
+from support.harness.world import Possible, Presence, World
 
 DIMENSIONS = 2
 SIZE = 300
@@ -94,14 +94,19 @@ class OwnVectors(Talking):
 async def audit(caller: Caller, world: World) -> list[str]:
     """Compare the rows that are listed with those acknowledged, and the rows of one call with one another."""
     found, there = [], 0
+    possible = {one.id for one in world.collections if one.presence is Presence.POSSIBLE}
+    listed_collections = await caller.pages("ListCollections", collections.ListCollectionsRequest(), "collections")
+    lost = possible - {one.id for one in listed_collections}
     for collection_id, rows in world.rows.items():
+        if collection_id in lost:
+            continue
         request = vectors.ListVectorsRequest(collection=collection_id, page_size=500)
         listed = {row.id: row.text for row in await caller.pages("ListVectors", request, "rows")}
         found += [f"ghost: nobody added row {one}" for one in listed.keys() - rows.keys()]
         calls: defaultdict[str, set[str | None]] = defaultdict(set)
         for name, of in rows.items():
             text = listed.get(name)
-            calls[name.rpartition("-")[0]].add(text)
+            calls[name if name in world.alone else name.rpartition("-")[0]].add(text)
             if not of.allows(text):
                 category = "lost" if text is None else "ghost" if of.certain is None else "differs"
                 found.append(f"{category}: row {name} is {text!r}, told was {of}")

@@ -7,12 +7,16 @@ acknowledged. What was acknowledged and cannot have been changed since is certai
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter, defaultdict, deque
 from dataclasses import dataclass, field
 from enum import Enum
 
 LETTERS = "bcdfghjklm"
 """Of a content's own word, one a digit; no language's stemmer takes them for an ending."""
+
+Content = int | bytes
+"""A number that a content is made of, or the bytes of a file that an earlier release was given."""
 
 
 class Presence(Enum):
@@ -23,20 +27,29 @@ class Presence(Enum):
     POSSIBLE = "possible"
 
 
-def word(content: int) -> str:
-    """Return the word that stands in this content and in no other."""
+def word(content: Content) -> str:
+    """Return the word that stands in this content and in no other; of a file's bytes, its longest word."""
+    if isinstance(content, bytes):
+        return max(re.findall(r"[A-Za-z]+", content.decode()), key=len)
     return "wz" + "".join(LETTERS[int(digit)] for digit in f"{content:08d}") + "x"
 
 
-def text(content: int) -> bytes:
+def text(content: Content) -> bytes:
     """Return a content: 1 to 90 paragraphs, each with the content's own word and its number in it."""
+    if isinstance(content, bytes):
+        return content
     paragraphs = 1 + content * 7919 % 90
     own = word(content)
     facts = (f"Fact {number} of {own} is {number * 7} and is kept in the hall." for number in range(paragraphs))
     return (f"# Paper {own}\n\n" + "\n\n".join(facts)).encode()
 
 
-def sha256(content: int) -> str:
+def paragraphs(content: Content) -> list[str]:
+    """Return the paragraphs of a content without its headings."""
+    return [one for one in text(content).decode().splitlines() if one and not one.startswith("#")]
+
+
+def sha256(content: Content) -> str:
     """Return the SHA-256 of a content, lower-case hexadecimal."""
     return hashlib.sha256(text(content)).hexdigest()
 
@@ -47,9 +60,12 @@ class Possible:
 
     certain: object
     late: set[object] = field(default_factory=set)
+    past: set[object] = field(default_factory=set)
+    """What was certain before."""
 
     def acknowledged(self, value: object, lost: int) -> None:
         """Note an answer; with attempts before it that were lost, what the last one set may come once more."""
+        self.past.add(self.certain)
         self.certain = value
         if lost:
             self.late.add(value)
@@ -57,6 +73,10 @@ class Possible:
     def maybe(self, value: object) -> None:
         """Note a call without an answer."""
         self.late.add(value)
+
+    def undone(self) -> None:
+        """Note that the last changes may have been lost with the commits that made them."""
+        self.late |= self.past
 
     def allows(self, value: object) -> bool:
         """Tell whether this may be found."""
@@ -88,7 +108,12 @@ class Document:
     tag: Possible = field(default_factory=lambda: Possible(""))
     presence: Presence = Presence.THERE
     twin: bool = False
-    """A second upload of its bytes was lost: after a deletion it may make a document anew."""
+    """A second upload of its bytes was lost: after a deletion it may make another document."""
+
+    @property
+    def filename(self) -> str:
+        """The name of its file."""
+        return self.name if "." in self.name else f"{self.name}.md"
 
 
 @dataclass(slots=True)
@@ -99,6 +124,8 @@ class Question:
     question_id: str = ""
     answer_id: str = ""
     """Empty when no answer came."""
+    certain: bool = True
+    """Whether what was acknowledged of it cannot have been lost."""
     rating: Possible = field(default_factory=lambda: Possible(0))
 
 
@@ -131,10 +158,14 @@ class World:
     keys: list[Key] = field(default_factory=list)
     rows: defaultdict[str, dict[str, Possible]] = field(default_factory=lambda: defaultdict(dict))
     """Texts of rows of own vectors, None for a deleted one, by collection and id."""
+    alone: set[str] = field(default_factory=set)
+    """Rows whose text is not that of the other rows of their call."""
     operations: dict[str, str] = field(default_factory=dict)
     """What each long operation was begun for, by its id."""
     interrupted: set[str] = field(default_factory=set)
     """Operations with a document whose processing was cancelled, which may say that it failed."""
+    loose_files: set[str] = field(default_factory=set)
+    """Files that only lost commits named, or that only they no longer named."""
     problems: list[str] = field(default_factory=list)
     """What no caller should have been told."""
     journal: deque[str] = field(default_factory=lambda: deque(maxlen=60))

@@ -18,9 +18,11 @@ from pathlib import Path
 
 CHECKOUT, OUT = map(Path, sys.argv[1:])
 sys.path.insert(0, str(CHECKOUT / "tests"))
+sys.path.append(str(Path(__file__).parent))  # `support` is the checkout's
 
 from footnote.types.v1.collection_pb2 import Collection  # noqa: E402
 from google.protobuf.json_format import MessageToDict, ParseDict  # noqa: E402
+from texts import ADDED, QUESTIONS, TEXTS  # noqa: E402
 
 from support.deployment import deployment  # noqa: E402
 from support.edge_client import edge_client  # noqa: E402
@@ -34,17 +36,6 @@ except ImportError:
 
     answers_pb2 = collections_pb2 = conversations_pb2 = documents_pb2 = vectors_pb2 = edge_service_pb2
     SPLIT = False
-
-TEXTS = {
-    "heron.txt": "The heron eats frogs and small fish. Its nest stands in the old alder by the weir.\n",
-    "weir.txt": "The weir keeper is paid 21 euros a day. The key of the weir hangs in the mill.\n",
-    "mill.md": "# The mill\n\nThe mill grinds rye on Tuesdays.\n\n## Miller\n\nThe miller is called Orla Quist.\n",
-}
-QUESTIONS = (
-    ("What does the heron eat?", {}),
-    ("How much is the weir keeper paid a day?", {"where": json.dumps({"filename": "weir.txt"})}),
-    ("Who is the miller?", {}),
-)
 
 
 async def fill(running):
@@ -60,7 +51,7 @@ async def fill(running):
 
         async def parts():
             yield documents_pb2.ReplaceDocumentRequest(metadata=replaced)
-            yield documents_pb2.ReplaceDocumentRequest(data=(TEXTS["mill.md"] + "\nIt was built in 1871.\n").encode())
+            yield documents_pb2.ReplaceDocumentRequest(data=(TEXTS["mill.md"] + ADDED).encode())
 
         await stub.ReplaceDocument(parts(), timeout=60)
         await client.settle(documents["mill.md"])
