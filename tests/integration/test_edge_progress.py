@@ -126,6 +126,21 @@ async def test_a_watch_goes_on_until_every_chunk_has_its_vector_where_asked(edge
     assert [event async for event in call] == []
 
 
+async def test_the_watch_of_a_collection_tells_vectors_of_the_last_of_many_documents(
+    edge: EdgeStub, world: World
+) -> None:
+    world.vectors_later = True
+    document_id = await upload(edge, PAGES)
+    await world.until(lambda: document_id in world.missing)
+    world.missing.update({f"-{number:04}": 1 for number in range(2500)})  # their ids come before
+    call = edge.WatchDocuments(WatchDocumentsRequest(collection="default"), timeout=30)
+    async for event in call:
+        if event.WhichOneof("event") == "changed" and event.changed.document.state == doc.DOCUMENT_STATE_INDEXED:
+            assert event.changed.progress.chunks_without_vector == 4
+            break
+    call.cancel()
+
+
 async def test_the_watch_of_a_collection_tells_vectors_still_to_come(edge: EdgeStub, world: World) -> None:
     world.vectors_later = True
     document_id = await upload(edge, PAGES)

@@ -57,10 +57,18 @@ async def nothing_owed(client: Client, name: str, seconds: float = 60) -> None:
 
 
 async def missing(client: Client, collection_id: str, document_id: str = "") -> dict[str, int]:
-    """Vectors that documents of a collection lack, as edge asks for them."""
-    request = CountMissingVectorsRequest(scope=client.scope, collection_id=collection_id, document_id=document_id)
-    counted = (await client.upkeep.CountMissingVectors(request)).documents
-    return {one.document_id: one.chunks_without_vector for one in counted}
+    """Vectors that documents of a collection lack, one document a page."""
+    request = CountMissingVectorsRequest(
+        scope=client.scope, collection_id=collection_id, document_id=document_id, page_size=1
+    )
+    counted: dict[str, int] = {}
+    while True:
+        page = await client.upkeep.CountMissingVectors(request)
+        assert len(page.documents) <= 1
+        counted |= {one.document_id: one.chunks_without_vector for one in page.documents}
+        request.page_token = page.next_page_token
+        if not request.page_token:
+            return counted
 
 
 class Gate:
@@ -133,6 +141,16 @@ def assert_whole(rows: list[Hit], expected: int, *, title: bool = False) -> None
             np.testing.assert_allclose(row.vector, embed([row.text], len(row.vector))[0], atol=1e-5)
 
 
+async def test_documents_that_lack_vectors_come_in_pages(gate: Gate, both: Both) -> None:
+    made = await both.client.create("many", chunking={"contextual_header": False})
+    lacking = {f"m{number}": 1 for number in range(3)}
+    for one in lacking:
+        await both.client.index(made.id, one, paragraphs([f"A short text, {one}."]))
+    assert await missing(both.client, made.id) == lacking
+    assert await missing(both.client, made.id, "m1") == {"m1": 1}
+    gate.open.set()
+
+
 async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both) -> None:
     made = await both.client.create("later", chunking={"contextual_header": False})
     result = await both.client.index(made.id, "d1", paragraphs(text for text in TEXTS))
@@ -143,6 +161,8 @@ async def test_words_find_it_at_once_and_meaning_follows(gate: Gate, both: Both)
     assert result.chunks_without_vector == stored
     assert await missing(both.client, made.id) == {"d1": stored}
     assert await missing(both.client, made.id, "d2") == {}
+    repeated = await both.client.index(made.id, "d1", paragraphs(text for text in TEXTS))
+    assert repeated.chunks_without_vector == stored
     stranger = Client(both.client.channel, Scope(tenant_id="another", user_id="u", roles=[ROLE_READER]))
     with pytest.raises(NotFound):
         await missing(stranger, made.id)

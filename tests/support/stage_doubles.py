@@ -530,12 +530,17 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def CountMissingVectors(self, request: Any, context: Any) -> idx_upkeep.CountMissingVectorsResponse:
         await self.world.enter("CountMissingVectors", request)
+        counted = sorted(
+            (key, count)
+            for key, count in self.world.missing.items()
+            if count and request.document_id in ("", key) and key > request.page_token
+        )
+        page = counted[: request.page_size]
         return idx_upkeep.CountMissingVectorsResponse(
             documents=[
-                idx_upkeep.DocumentMissingVectors(document_id=key, chunks_without_vector=count)
-                for key, count in self.world.missing.items()
-                if count and request.document_id in ("", key)
-            ]
+                idx_upkeep.DocumentMissingVectors(document_id=key, chunks_without_vector=count) for key, count in page
+            ],
+            next_page_token=page[-1][0] if len(counted) > len(page) else "",
         )
 
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:

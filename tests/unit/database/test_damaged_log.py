@@ -189,8 +189,8 @@ def test_a_log_behind_its_file_is_not_read_over_it(tmp_path: Path, place: int, m
     assert lost.count == (None if left and place < 32 else left)
     if left:
         with pytest.raises(FailedPrecondition, match="start with --accept facts"):
-            soundness.check_file(path, "facts")
-    soundness.check_file(path, "facts", accepted=bool(left))
+            integrity.check_file(path, "facts")
+    integrity.check_file(path, "facts", accepted=bool(left))
     assert facts(path) == (whole[-1 - left] if left else newest)
     assert lost_commits(path) is None
 
@@ -203,7 +203,7 @@ def test_a_file_amid_a_checkpoint_is_damaged_with_its_log(tmp_path: Path) -> Non
     index.write_bytes(content)
     flip(path, 8 * (32 + 2 * FRAME + 300))
     with pytest.raises(FailedPrecondition, match="put back a copy"):
-        soundness.check_file(path, "facts", accepted=True)
+        integrity.check_file(path, "facts", accepted=True)
 
 
 def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:

@@ -86,6 +86,8 @@ class Entry:
     chunks_expected: int
     chunks_stored: int
     contextual_header: bool
+    owed: int
+    """The most chunks that have no vector yet."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,9 +305,9 @@ class VectorClaims(Protocol):
         """Claim the next revision; return its key and whether its texts have a contextual header, or None."""
 
     async def missing(
-        self, collection_id: str, index_version: int, document_id: str, most: int
+        self, collection_id: str, index_version: int, document_id: str, after: str, most: int
     ) -> list[tuple[str, int]]:
-        """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
+        """Return searched documents that lack vectors and how many, by id after one; only `document_id` unless ""."""
 
     async def paid(self, key: RevisionKey, number: int, seconds: float) -> bool:
         """Record that `number` vectors were written and extend the claim; return whether the revision is searched."""

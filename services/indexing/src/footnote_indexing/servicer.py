@@ -309,14 +309,17 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
     ) -> upkeep.CountMissingVectorsResponse:
         """Return the documents of a collection that lack vectors."""
         found = await self._collections.find(request.scope, request.collection_id)
+        page = Page.of(request.scope, request, kinds=TEXTS[:1])
+        [after] = page.position or ("",)
         missing = await self._claims.missing(
-            found.collection.id, found.index_version.number, request.document_id, LARGEST_SIZE
+            found.collection.id, found.index_version.number, request.document_id, after, page.size
         )
         return upkeep.CountMissingVectorsResponse(
             documents=[
                 upkeep.DocumentMissingVectors(document_id=document_id, chunks_without_vector=count)
                 for document_id, count in missing
-            ]
+            ],
+            next_page_token=page.token(missing[-1][:1]) if len(missing) == page.size else "",
         )
 
     async def ListIndexedDocuments(

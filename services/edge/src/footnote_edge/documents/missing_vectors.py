@@ -11,6 +11,8 @@ from footnote_kit.telemetry import untraced
 from footnote_edge.documents.shared_polling import SharedPolls
 from footnote_edge.ports import Stages
 
+_PAGE = 1000
+
 
 class MissingVectors:
     """Asks indexing how many vectors documents lack; watches of the same document or collection share a call.
@@ -31,13 +33,20 @@ class MissingVectors:
         The answer was asked for at `since` or later. Check access first: another caller's answer may be shared. Raises
         the errors of indexing.
         """
-        request = CountMissingVectorsRequest(scope=scope, collection_id=collection_id, document_id=document_id)
 
         async def ask() -> Mapping[str, int]:
-            try:
-                found = await self._upkeep.CountMissingVectors(request, timeout=self._timeout, metadata=untraced())
-            except NotOffered:
-                return {}
-            return {one.document_id: one.chunks_without_vector for one in found.documents}
+            request = CountMissingVectorsRequest(
+                scope=scope, collection_id=collection_id, document_id=document_id, page_size=_PAGE
+            )
+            missing: dict[str, int] = {}
+            while True:
+                try:
+                    found = await self._upkeep.CountMissingVectors(request, timeout=self._timeout, metadata=untraced())
+                except NotOffered:
+                    return {}
+                missing.update((one.document_id, one.chunks_without_vector) for one in found.documents)
+                request.page_token = found.next_page_token
+                if not request.page_token:
+                    return missing
 
         return await self._looks.get((scope.tenant_id, collection_id, document_id), since, ask)

@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from footnote_database.cancel_safe import outcome
 from footnote_database.times import utc
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
@@ -160,7 +161,13 @@ class Watching:
         try:
             kind, opening = self._openings.of(row)
             if kind.watch is not None:
-                one.watch = await asyncio.to_thread(kind.watch, opening, one.changed)
+                opened = asyncio.ensure_future(asyncio.to_thread(kind.watch, opening, one.changed))
+                try:
+                    one.watch = await outcome(opened)
+                except asyncio.CancelledError:
+                    if not opened.cancelled() and opened.exception() is None:
+                        one.watch = opened.result()  # the thread has opened it: `close` ends it
+                    raise
                 one.changed()  # what changed before the watch began, it cannot know
         except (SourceUnavailable, SourceRefused, FootnoteError) as error:
             _log.info("source_not_watched", source_id=row.id, reason=str(error))

@@ -44,6 +44,7 @@ def entry_of(row: sa.Row[tuple[object, ...]]) -> Entry:
         row.chunks_expected,
         row.chunks_stored,
         bool(row.contextual_header),
+        int(row.vectors_owed or 0),
     )
 
 

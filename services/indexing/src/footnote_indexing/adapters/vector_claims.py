@@ -46,9 +46,9 @@ class VectorClaimTable:
         return None
 
     async def missing(
-        self, collection_id: str, index_version: int, document_id: str, most: int
+        self, collection_id: str, index_version: int, document_id: str, after: str, most: int
     ) -> list[tuple[str, int]]:
-        """Return searched documents with missing vectors and how many, by id; only of one document unless it is ""."""
+        """Return searched documents that lack vectors and how many, by id after one; only `document_id` unless ""."""
         query = (
             sa.select(revisions.c.document_id, revisions.c.vectors_owed)
             .where(
@@ -56,6 +56,7 @@ class VectorClaimTable:
                 revisions.c.index_version == index_version,
                 revisions.c.state == CURRENT,
                 revisions.c.vectors_owed > 0,
+                revisions.c.document_id > after,
             )
             .order_by(revisions.c.document_id)
             .limit(most)

@@ -97,7 +97,7 @@ class DocumentIndexing:
         if first is not None and all(entry is not None for entry in done):
             async for _ in parts:  # the sender is still sending
                 pass
-            yield Result(first.chunks_expected, first.chunks_stored, first.chosen, digest)
+            yield Result(first.chunks_expected, first.chunks_stored, first.chosen, digest, Tally(owed=first.owed))
             return
         writers = [writer for writer, entry in zip(self._writers, done, strict=True) if entry is None]
         with span("index document", {names.DOCUMENT_ID: self._document.id, names.REVISION: self._document.revision}):
