@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from footnote_kit.logs import get_logger
+from footnote_kit.native_logs import stderr
 from footnote_kit.settings import STAGES, KitSettings
 
 from footnote_cli import part
@@ -73,7 +74,7 @@ class Part:
             return
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", part.MODULE,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=stderr(),
             start_new_session=True, limit=_LINE_BYTES,
         )  # fmt: skip
         self._say(self._orders.text())

@@ -120,10 +120,14 @@ _ADDRESSES = frozenset({"httpx", "httpx2", "httpcore", "httpcore2", "urllib3"})
 """Libraries whose information messages contain addresses, which may include a key."""
 
 
+def for_people(settings: KitSettings) -> bool:
+    """Return whether lines are short ones for people, not JSON."""
+    return settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
+
+
 def configure(settings: KitSettings) -> None:
     """Set up logging for the process, including libraries that use the standard module."""
-    human = settings.log_format == "human" or (settings.log_format == "auto" and sys.stderr.isatty())
-    render = _human() if human else _json()
+    render = _human() if for_people(settings) else _json()
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
     structlog.configure(
         processors=[*_SHARED, *render],

@@ -14,6 +14,7 @@ from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, V
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 
 from footnote_kit import logs, redact, telemetry
+from footnote_kit.native_logs import NativeLogs
 from footnote_kit.settings import KitSettings
 
 # From half a millisecond, a network hop, to five minutes, a big document.
@@ -107,6 +108,10 @@ class ProcessTelemetry:
             self._closers += [server.shutdown, server.server_close, thread.join]
         return readers
 
+    def close_last(self, closer: Callable[[], object]) -> None:
+        """Call this, too, once the rest is closed."""
+        self._closers.append(closer)
+
     async def close(self) -> None:
         """Send the remaining data and stop exporting; takes a few seconds at most."""
         for closer in self._closers:
@@ -126,5 +131,9 @@ def configure(settings: KitSettings, services: Sequence[str] = ()) -> ProcessTel
     sys.setswitchinterval(_SWITCH_SECONDS)
     _share_heaps()
     redact.learn()
+    native = None if logs.for_people(settings) else NativeLogs("+".join(services))
     logs.configure(settings)
-    return ProcessTelemetry(settings, services)
+    exported = ProcessTelemetry(settings, services)
+    if native is not None:
+        exported.close_last(native.close)
+    return exported
