@@ -14,8 +14,8 @@ README = Path(footnote_ingestion.__file__).parents[2] / "README.md"
 CELL = re.compile(r"`([\w/]+(?:\.py|/))`")
 # Said for several: what holds of mails, of Excel's sheets and of OpenDocument texts.
 MEANT = {"mail": ("eml", "msg"), "tiff": ("tif",)}
-NOT_NAMED = {"tsv", "doc", "ppt"}
-"""Read by the code of csv, and by programs beside us; the table says nothing of them yet."""
+NOT_NAMED = {"tsv"}
+"""Read by the code of csv."""
 
 
 def rows() -> list[list[str]]:

@@ -62,7 +62,10 @@ class Settings(BaseSettings):
     max_compression_ratio: int = Field(default=250, ge=1)
     """How many times its size a zipped format may unpack to."""
     ocr_languages: str = Field(default="", pattern=r"^([A-Za-z_]+(\+[A-Za-z_]+)*)?$")
-    """OCR languages for scanned PDFs (tesseract), as in `eng+fra`; empty for no OCR. Raise `parse_seconds` too."""
+    """OCR languages (tesseract) for scanned pages and pictures within documents, as in `eng+fra`; empty for no OCR.
+
+    Raise `parse_seconds` too: a page or picture takes about a second.
+    """
     keep_parsed: bool = True
     """Keep parsed blocks beside the file, so that a retry or reindex need not parse it again."""
     table_queries: int = Field(default=10, ge=1, le=64)

@@ -228,7 +228,7 @@ class Extraction:
         return FailedPrecondition(message, metadata={"failure_reason": error.reason, "hint": error.hint})
 
     async def _frames(self, stored: Stored) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        if stored.parsed_key == parsed_key(stored):
+        if stored.parsed_key == self._parsed_key(stored):
             async for frame in self._kept_frames(stored.parsed_key):
                 yield frame
                 if frame[0] == wire.METADATA:
@@ -261,7 +261,7 @@ class Extraction:
                 else:
                     yield path
                     return
-            if stored.parsed_key == parsed_key(stored):
+            if stored.parsed_key == self._parsed_key(stored):
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.blob_key)))
                 except FileNotFoundError:
@@ -307,9 +307,14 @@ class Extraction:
             await self._keep_frames(stored, path, tables)
         await spooled.end()
 
+    def _parsed_key(self, stored: Stored) -> str:
+        """Return the key of the blocks parsed from a file by these parsers, with the OCR that is on."""
+        ocr = self._limits.ocr_languages.replace("+", "-")
+        return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}{f'-{ocr}' if ocr else ''}"
+
     async def _keep_frames(self, stored: Stored, path: Path, tables: Path) -> None:
         """Store frames and tables beside the file; on failure, the next parse does the work again."""
-        key, of_tables = parsed_key(stored), tables_key(stored.blob_key)
+        key, of_tables = self._parsed_key(stored), tables_key(stored.blob_key)
         try:
             await self._documents.doom([key, of_tables], now_micros() + GRACE_MICROS)
             await self._files.put(key, path)
@@ -363,8 +368,3 @@ def _check_frames(path: Path) -> list[int]:
     if offset != size or kind != wire.METADATA:
         raise EOFError
     return offsets
-
-
-def parsed_key(stored: Stored) -> str:
-    """Return the key of the blocks parsed from a document's file by this version of the parsers."""
-    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}"

@@ -12,7 +12,7 @@ from footnote_ingestion.parsers.base import Format, Parser
 from footnote_ingestion.parsers.failures import UNSUPPORTED, ParseError
 
 # Raise this when a parser's output changes: blocks kept from an older version are then parsed again.
-VERSION = 9
+VERSION = 10
 # document_type -> (module, class).
 _PARSERS = {
     "txt": ("texts.plain", "TextParser"),

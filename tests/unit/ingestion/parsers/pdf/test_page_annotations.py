@@ -154,6 +154,37 @@ def test_attached_files_are_named_and_counted(tmp_path: Path) -> None:
     assert left_out == {"2 attached files are not read, but for their names": 2}
 
 
+def test_a_file_attached_to_a_page_has_its_place_and_one_of_the_document_its_name(tmp_path: Path) -> None:
+    writer = typed("A page.", "Another page.")
+    writer.add_attachment("notes.txt", b"not read")
+    embedded = writer._add_object(
+        DictionaryObject({
+            NameObject("/Type"): NameObject("/Filespec"),
+            NameObject("/F"): TextStringObject("budget.xlsx"),
+            NameObject("/UF"): TextStringObject("budget.xlsx"),
+        })
+    )  # fmt: skip
+    pin = DictionaryObject({
+        NameObject("/Type"): NameObject("/Annot"),
+        NameObject("/Subtype"): NameObject("/FileAttachment"),
+        NameObject("/Rect"): ArrayObject([FloatObject(edge) for edge in RECT]),
+        NameObject("/Contents"): TextStringObject("The figures."),
+        NameObject("/FS"): embedded,
+    })  # fmt: skip
+    writer.add_annotation(1, pin)
+    path = tmp_path / "attached.pdf"
+    writer.write(path)
+    blocks: list[Block] = []
+    out = BlockWriter(blocks.append, Limits())
+    PdfParser().parse(path, out, Limits())
+    assert [block.text for block in blocks][2:] == ["[budget.xlsx] The figures.", "[notes.txt]"]
+    (one,) = out.noticed.warnings()
+    assert (one.text, one.count) == ("2 attached files are not read, but for their names", 2)
+    on_page, of_document = one.places
+    assert (on_page.page.page, on_page.page.HasField("box")) == (2, True)
+    assert list(of_document.heading_path) == ["[notes.txt]"]
+
+
 def test_a_blank_file_is_still_refused(tmp_path: Path) -> None:
     with pytest.raises(ParseError) as caught:
         read(typed(""), tmp_path)

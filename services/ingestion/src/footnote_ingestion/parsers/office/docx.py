@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
+from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
@@ -35,6 +37,7 @@ from footnote_ingestion.parsers.office.numbering import Numbers, set_before
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     alternative_text,
+    blob_of,
     check_package,
     core_properties,
     xml_parser,
@@ -98,7 +101,7 @@ def _beside(document: Document, out: BlockWriter) -> tuple[Notes, list[str]]:
         except etree.XMLSyntaxError:
             out.warn(PARTS_UNREADABLE, "{count} parts of the document beside its text could not be read")
             continue
-        out.pictures(_pictures(root))
+        out.pictures(sum(1 for _ in _pictures(root)))
         if kind in _MARGIN_PARTS:
             margins.setdefault(inline(joined(_text(root))))
         else:
@@ -244,7 +247,8 @@ class _Walker:
         for drawing in paragraph.iter(f"{_W}drawing"):
             if next(drawing.iterancestors(f"{_W}p")) is paragraph:
                 self._drawing(drawing)
-        out.pictures(_pictures(paragraph, of=paragraph))
+        for image in _pictures(paragraph, of=paragraph):
+            write_picture(partial(blob_of, image, self._part), out)
         if objects := sum(1 for _ in paragraph.iter(_OBJECT)):
             out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", objects, under=out.heading_path())
         for box in paragraph.iter(f"{_W}txbxContent"):
@@ -295,17 +299,16 @@ def _is_fallback(element: etree._Element) -> bool:
     return next(element.iterancestors(_FALLBACK), None) is not None
 
 
-def _pictures(root: etree._Element, of: etree._Element | None = None) -> int:
-    """Return the number of pictures under an element, those that stand for objects left out.
+def _pictures(root: etree._Element, of: etree._Element | None = None) -> Iterator[etree._Element]:
+    """Yield the pictures under an element, those that stand for objects left out.
 
-    Given a paragraph, those in boxes of text are not counted: the boxes have paragraphs of their own.
+    Given a paragraph, those in boxes of text are left out too: the boxes have paragraphs of their own.
     """
-    found = 0
     for image in root.iter(*_IMAGES):
         owner = next(image.iterancestors(f"{_W}p", f"{_W}object"), None)
         stands_for_object = owner is not None and owner.tag == f"{_W}object"
-        found += not stands_for_object and not _is_fallback(image) and (of is None or owner is of)
-    return found
+        if not stands_for_object and not _is_fallback(image) and (of is None or owner is of):
+            yield image
 
 
 def _rows(parent: etree._Element) -> Iterator[etree._Element]:

@@ -6,6 +6,7 @@ import codecs
 import posixpath
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -15,7 +16,7 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
 from footnote_ingestion.parsers.office.opendocument import first_text, read_part, xml_of
-from footnote_ingestion.parsers.office.package import check_package, moment
+from footnote_ingestion.parsers.office.package import check_package, moment, packed_file
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.texts.encoding import decode
 from footnote_ingestion.parsers.texts.html import write_html
@@ -74,8 +75,14 @@ class EpubParser:
                     raise
                 out.warn(PARTS_UNREADABLE, "{count} chapters are missing")
                 continue
-            write_html(_ENDED.sub(r"<\1\2></\1>", _decoded(data, out)), out)
+            html = _ENDED.sub(r"<\1\2></\1>", _decoded(data, out))
+            write_html(html, out, files=partial(_beside, path, posixpath.dirname(name)))
         return properties
+
+
+def _beside(path: Path, folder: str, address: str) -> bytes:
+    """Return the file of a book that a chapter in `folder` names."""
+    return packed_file(path, _name(folder, address))
 
 
 def _decoded(data: bytes, out: BlockWriter) -> str:

@@ -14,11 +14,16 @@ from footnote.types.v1.locator_pb2 import SlideLocator
 from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.office.drawn import pictures, records
 from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ENCRYPTED, _TABLE_1 = 0x0100, 0x0200
 _WORD_97 = 0x00C1
+_DRAWINGS = 0x22A
+"""Where the header says in which part of the table stream the drawings are (fcDggInfo, MS-DOC 2.5.6)."""
+_IN_LINE = "\x01"
+"""Stands in the text for a picture in line with it; within the first part of a field, for the field's data."""
 _BEFORE_97 = (b"\xdc\xa5", b"\xdb\xa5")
 """First bytes of Word 6, 95 and 2."""
 _COMPRESSED = 0x40000000
@@ -44,6 +49,7 @@ class DocParser:
         with _open(path) as ole:
             text, body_length = _word_text(ole)
             properties = _properties(ole)
+            drawn = _drawn_in_word(ole)
         table: TableRows | None = None
         for start, piece in _paragraphs(text):
             if "\x07" in piece:
@@ -56,6 +62,7 @@ class DocParser:
                 continue
             table = None
             out.add(PARAGRAPH if start < body_length else NOTE, inline(piece))
+        out.pictures(_FIELD.sub("", text).count(_IN_LINE) + drawn)
         return properties
 
 
@@ -73,7 +80,7 @@ class PptParser:
             slides = _slides(_presentation(ole))
             properties = _properties(ole)
         properties.page_count = len(slides)
-        for number, texts in enumerate(slides, 1):
+        for number, (texts, drawn) in enumerate(slides, 1):
             title = next((inline(text) for kind, text in texts if kind in _TITLES), "")
             place = SlideLocator(slide=number, title=title[:300])
             out.reset_headings()
@@ -84,6 +91,7 @@ class PptParser:
                 lines = [inline(line) for line in re.split("[\r\n]", text)]
                 for line in lines:
                     out.add(LIST_ITEM if len(lines) > 1 else PARAGRAPH, line, place)
+            out.pictures(drawn, place)
         return properties
 
 
@@ -144,6 +152,24 @@ def _word_text(ole: olefile.OleFileIO) -> tuple[str, int]:
         raise ParseError(CORRUPT, "The Word document is damaged: its text cannot be found.") from error
 
 
+def _drawn_in_word(ole: olefile.OleFileIO) -> int:
+    """Return the number of pictures beside the lines of text; 0 where their list is damaged."""
+    data = _word_header(ole)
+    flags = struct.unpack_from("<H", data, 10)[0]
+    try:
+        start, length = struct.unpack_from("<II", data, _DRAWINGS)
+        art: bytes = ole.openstream("1Table" if flags & _TABLE_1 else "0Table").read()[start : start + length]
+        _, group = struct.unpack_from("<II", art)
+        at, found = 8 + group, 0  # behind what all drawings share
+        while at + 9 <= len(art):  # a byte, then the drawing of the text, and that of headers
+            size = 8 + int(struct.unpack_from("<I", art, at + 5)[0])
+            found += sum(1 for _ in pictures(art, at + 1, min(at + 1 + size, len(art))))
+            at += 1 + size
+    except (struct.error, OSError, IndexError):
+        return 0
+    return found
+
+
 def _pieces(data: bytes, clx: bytes) -> Iterator[str]:
     offset = 0
     while clx[offset] == 1:  # formatting, not text
@@ -179,38 +205,32 @@ def _presentation(ole: olefile.OleFileIO) -> bytes:
     return bytes(ole.openstream("PowerPoint Document").read())
 
 
-def _records(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, bool, int, int]]:
-    """Yield (type, instance, is a container, start, end) of the records between two offsets."""
-    while start + 8 <= end:
-        version, kind, length = struct.unpack_from("<HHI", data, start)
-        body, after = start + 8, min(start + 8 + length, end)
-        yield kind, version >> 4, version & 0xF == 0xF, body, after
-        start = after if after > start else end
-
-
-def _slides(data: bytes) -> list[list[tuple[int, str]]]:
-    """Return the texts of each slide with their kind: those of the outline, then those of free text boxes."""
+def _slides(data: bytes) -> list[tuple[list[tuple[int, str]], int]]:
+    """Return each slide's texts with their kind, those of the outline first, and the number of its pictures."""
     slides: list[list[tuple[int, str]]] = []
     drawn: list[list[tuple[int, str]]] = []
-    for kind, _, container, start, end in _records(data, 0, len(data)):
+    shown: list[int] = []
+    for kind, _, container, start, end in records(data, 0, len(data)):
         if kind == _DOCUMENT and container:
-            for inner, instance, _, first, last in _records(data, start, end):
+            for inner, instance, _, first, last in records(data, start, end):
                 if inner == _SLIDE_LIST and instance == 0:
                     slides = _outline(data, first, last)
         elif kind == _SLIDE and container:
             drawn.append(list(_texts(data, start, end, 0)))
+            shown.append(sum(1 for _ in pictures(data, start, end)))
     for index, texts in enumerate(drawn[-len(slides) :] if slides else drawn):
         if index >= len(slides):
             slides.append([])
         known = {text for _, text in slides[index]}
         slides[index] += [(kind, text) for kind, text in texts if text not in known]
-    return slides
+    shown = [*shown[-len(slides) :], *[0] * len(slides)]
+    return list(zip(slides, shown, strict=False))
 
 
 def _outline(data: bytes, start: int, end: int) -> list[list[tuple[int, str]]]:
     slides: list[list[tuple[int, str]]] = []
     kind = -1
-    for record, _, _, first, last in _records(data, start, end):
+    for record, _, _, first, last in records(data, start, end):
         if record == _PERSIST:
             slides.append([])
         elif record == _HEADER and last - first >= 4:
@@ -222,7 +242,7 @@ def _outline(data: bytes, start: int, end: int) -> list[list[tuple[int, str]]]:
 
 def _texts(data: bytes, start: int, end: int, depth: int) -> Iterator[tuple[int, str]]:
     kind = -1
-    for record, _, container, first, last in _records(data, start, end):
+    for record, _, container, first, last in records(data, start, end):
         if container and depth < _MAX_DEPTH:
             yield from _texts(data, first, last, depth + 1)
         elif record == _HEADER and last - first >= 4:

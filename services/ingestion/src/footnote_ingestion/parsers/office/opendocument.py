@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import SlideLocator
@@ -22,7 +24,15 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, ParseError
-from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, check_package, moment, xml_parser
+from footnote_ingestion.parsers.inside import write_picture
+from footnote_ingestion.parsers.mathml import Node, linear
+from footnote_ingestion.parsers.office.package import (
+    UNREADABLE_PACKAGE,
+    check_package,
+    moment,
+    packed_file,
+    xml_parser,
+)
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PAGE_FURNITURE, PARTS_UNREADABLE
 
 _TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -32,6 +42,8 @@ _OFFICE = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}"
 _PRESENTATION = "{urn:oasis:names:tc:opendocument:xmlns:presentation:1.0}"
 _DC = "{http://purl.org/dc/elements/1.1/}"
 _STYLE = "{urn:oasis:names:tc:opendocument:xmlns:style:1.0}"
+_MATH = "{http://www.w3.org/1998/Math/MathML}math"
+_LINK = "{http://www.w3.org/1999/xlink}href"
 _ANNOTATION = f"{_OFFICE}annotation"
 _SKIP = (f"{_TEXT}tracked-changes", _ANNOTATION, f"{_TEXT}note-citation", f"{_TEXT}table-of-content")
 _OBJECTS = (f"{_DRAW}object", f"{_DRAW}object-ole")
@@ -67,10 +79,10 @@ class OpenDocumentParser:
             title = _title(slide)
             place = SlideLocator(slide=number, title=title[:300])
             out.heading(title, 1, place)
-            _Walker(out, place).children(slide)
+            _Walker(out, place, path).children(slide)
             out.pages(number, len(slides))
         if not slides:
-            _Walker(out, None).children(body)
+            _Walker(out, None, path).children(body)
             _write_margins(path, out)
         if deleted := sum(1 for _ in body.iter(f"{_TEXT}deletion")):
             out.warn(OTHER, "{count} tracked deletions are read as if they were accepted", deleted)
@@ -161,9 +173,10 @@ def _text(element: etree._Element) -> Iterator[str]:
 class _Walker:
     """Walks the body."""
 
-    def __init__(self, out: BlockWriter, place: Place | None) -> None:
+    def __init__(self, out: BlockWriter, place: Place | None, path: Path) -> None:
         self._out = out
         self._place = place
+        self._path = path
         self._items = 0
 
     def children(self, parent: etree._Element) -> None:
@@ -198,13 +211,18 @@ class _Walker:
                 self.children(element)
 
     def _drawn(self, frames: Iterable[etree._Element]) -> None:
-        """Warn of the pictures and objects in frames."""
+        """Write the words of the pictures in frames; warn of other pictures and of objects."""
         out = self._out
         for frame in frames:
-            if objects := sum(1 for _ in frame.iterchildren(*_OBJECTS)):
-                out.warn(CONTENT_LEFT_OUT, _NOT_READ, objects, [self._place], under=out.heading_path())
+            if objects := list(frame.iterchildren(*_OBJECTS)):
+                for one in objects:
+                    if equation := _equation(self._path, one):
+                        out.add(NOTE, equation, self._place)
+                    else:
+                        out.warn(CONTENT_LEFT_OUT, _NOT_READ, 1, [self._place], under=out.heading_path())
             else:
-                out.pictures(has_picture(frame), self._place)
+                for name in picture_names(frame):
+                    write_picture(partial(packed_file, self._path, name), out, self._place)
 
     def _notes(self, element: etree._Element) -> None:
         """Write the notes and comments in an element, and warn of what is drawn in it."""
@@ -229,9 +247,32 @@ class _Walker:
         self._notes(element)
 
 
-def has_picture(frame: etree._Element) -> bool:
-    """Return whether a frame shows a picture that does not stand for an object."""
-    return frame.find(f"{_DRAW}image") is not None and all(frame.find(tag) is None for tag in _OBJECTS)
+def _equation(path: Path, thing: etree._Element) -> str:
+    """Return the equation that an embedded object is, as text in one line; empty for other objects."""
+    root = thing.find(_MATH)
+    if root is None:
+        try:
+            name = posixpath.normpath(f"{thing.get(_LINK) or ''}/content.xml")
+            root = etree.fromstring(packed_file(path, name), xml_parser())
+        except (KeyError, ValueError, OSError, etree.XMLSyntaxError):
+            return ""
+    return linear(_node(root)) if root.tag == _MATH else ""
+
+
+def _node(element: etree._Element) -> Node:
+    children = [_node(one) for one in element.iterchildren(tag=etree.Element)]
+    return Node(etree.QName(element).localname, element.text or "", children)
+
+
+def picture_names(frame: etree._Element) -> list[str]:
+    """Return the file of the picture that a frame shows, if it shows one that does not stand for an object.
+
+    Further ones in a frame are other forms of the first. The name is empty for a picture that is within the XML.
+    """
+    image = frame.find(f"{_DRAW}image")
+    if image is None or any(frame.find(tag) is not None for tag in _OBJECTS):
+        return []
+    return [image.get(_LINK) or ""]
 
 
 def _is_title(element: etree._Element) -> bool:

@@ -9,6 +9,7 @@ import zipfile
 import zlib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from lxml import etree  # type: ignore[import-untyped]
 
@@ -20,6 +21,7 @@ UNREADABLE_PACKAGE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueE
 """What zipfile raises for a part that is missing or cannot be unpacked."""
 _STRICT = b"http://purl.oclc.org/ooxml/"
 _STRICT_NAME = re.compile(re.escape(_STRICT) + rb"(\w{1,40})((?:/\w{1,60}){0,4})")
+_RELATED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MANY_ENTRIES = 20_000
 _SMALL = 16 * 1024 * 1024
 _NAMESPACES = {
@@ -92,6 +94,23 @@ def core_properties(path: Path) -> Properties:
         keywords=[word for part in _field(root, "cp:keywords").replace(";", ",").split(",") if (word := part.strip())],
         file_time=moment(_field(root, "dcterms:modified") or _field(root, "dcterms:created")),
     )
+
+
+def blob_of(image: etree._Element, part: Any) -> bytes:
+    """Return the file of a picture that an element of a part names; KeyError or ValueError when it is not there."""
+    for name in ("embed", "id"):
+        if related := image.get(f"{_RELATED}{name}"):
+            return bytes(part.rels[related].target_part.blob)
+    raise KeyError(image.tag)
+
+
+def packed_file(path: Path, name: str) -> bytes:
+    """Return a file of a package; KeyError, OSError or ValueError when it is missing or damaged."""
+    with zipfile.ZipFile(path) as package:
+        try:
+            return package.read(name)
+        except UNREADABLE_PACKAGE as error:
+            raise KeyError(name) from error
 
 
 def alternative_text(element: etree._Element) -> str:

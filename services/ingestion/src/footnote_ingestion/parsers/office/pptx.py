@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,14 @@ from footnote_ingestion.parsers.base import LIST_ITEM, NOTE, PARAGRAPH, BlockWri
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.office.charts import write_charts
 from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
     alternative_text,
+    blob_of,
     check_package,
     core_properties,
 )
@@ -84,7 +87,8 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     out.reset_headings()
     if title:
         out.heading(title, 1, place)
-    out.pictures(len(slide.element.findall(f"{_P}cSld/{_P}bg//{_IMAGE}")), place)
+    for image in slide.element.findall(f"{_P}cSld/{_P}bg//{_IMAGE}"):
+        write_picture(partial(blob_of, image, slide.part), out, place)
     _shapes(slide.shapes, place, out, title_shape.shape_id if title_shape is not None else None)
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
@@ -129,7 +133,8 @@ def _shape(shape: Any, place: SlideLocator, out: BlockWriter) -> None:
             out.warn(CONTENT_LEFT_OUT, "{count} embedded objects are not read", 1, [place])
         return
     if not hasattr(shape, "shapes"):  # those of a group are counted one by one
-        out.pictures(sum(1 for _ in shape._element.iter(_IMAGE)), place)
+        for image in shape._element.iter(_IMAGE):
+            write_picture(partial(blob_of, image, shape.part), out, place)
 
 
 def _write_texts(texts: list[tuple[int, str]], place: SlideLocator, out: BlockWriter) -> None:

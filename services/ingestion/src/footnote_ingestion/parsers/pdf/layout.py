@@ -20,13 +20,13 @@ from footnote_text.scripts import joins_without_space
 from footnote_ingestion.parsers.base import FURNITURE, LIST_ITEM, PARAGRAPH, TABLE_ROW, BlockWriter, anchor
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.hyphens import mend, words_of
+from footnote_ingestion.parsers.ocr import Area, Recognised
+from footnote_ingestion.parsers.ocr import write as write_recognised
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, PAGE_FURNITURE, UNREADABLE_TEXT
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.headings import HeadingFinder, Outline
 from footnote_ingestion.parsers.pdf.lines import Line
 from footnote_ingestion.parsers.pdf.margins import running_lines
-from footnote_ingestion.parsers.pdf.ocr import Recognised
-from footnote_ingestion.parsers.pdf.ocr import write as write_recognised
 from footnote_ingestion.parsers.pdf.page_annotations import Mark
 from footnote_ingestion.parsers.pdf.page_annotations import write as write_marks
 from footnote_ingestion.parsers.pdf.tables import TableWriter
@@ -54,6 +54,8 @@ class Page:
     recognised: Recognised | None = None
     hidden: list[Line] = field(default_factory=list)
     """Lines that nobody sees; they are not among `lines`."""
+    pictures: list[Area] = field(default_factory=list)
+    """Places of pictures on which no line stands."""
 
 
 @dataclass(slots=True)

@@ -4,26 +4,55 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pypdfium2 as pdfium
 import pypdfium2.raw as raw
+from footnote.types.v1.locator_pb2 import PageLocator
 
+from footnote_ingestion.parsers.base import BlockWriter
+from footnote_ingestion.parsers.inside import RECOGNISED, words_in
+from footnote_ingestion.parsers.ocr import Area, Recognised
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, TEXT_RECOGNISED
+from footnote_ingestion.parsers.pdf.layout import Page
 from footnote_ingestion.parsers.pdf.lines import Line
+from footnote_ingestion.parsers.pdf.scans import shown
 
 _DEEPEST = 3
 """Forms within forms: PDFium's own limit for finding objects in them."""
 _SMALLEST = 6.0
 """Points: a picture that is lower or narrower is a rule or a bullet, for no letter of such a size is read."""
 
-Area = tuple[float, float, float, float]
 
-
-def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> int:
-    """Return the number of pictures of a page on which no line of text stands.
+def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> list[Area]:
+    """Return the places of the pictures of a page on which no line of text stands.
 
     A picture under text is a background or a scan with its recognised text.
     """
-    return sum(1 for area in _areas(page) if not any(_stands_in(line, area) for line in lines))
+    return [area for area in _areas(page) if not any(_stands_in(line, area) for line in lines)]
+
+
+def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:
+    """Read the pictures of pages by OCR where it is asked for, and warn of those without words.
+
+    A page that was recognised as a whole has no others.
+    """
+    wanted = [page for page in pages if page.pictures and page.recognised is None]
+    if not out.ocr_languages:
+        for page in wanted:
+            out.pictures(len(page.pictures), PageLocator(page=page.number))
+        return
+    for page, whole in zip(wanted, shown(path, [page.number for page in wanted]), strict=True):
+        place = PageLocator(page=page.number)
+        for area in dict.fromkeys(page.pictures):
+            picture = whole.cut(area)
+            paragraphs, words = words_in(picture.tobytes(), picture.copy, out)
+            if words:
+                out.warn(CONTENT_LEFT_OUT, words, 1, [place])
+            elif paragraphs:
+                page.recognised = page.recognised or Recognised(page.number)
+                page.recognised.paragraphs += [[whole.placed(line, area) for line in lines] for lines in paragraphs]
+                out.warn(TEXT_RECOGNISED, RECOGNISED, 1, [place])
 
 
 def _areas(page: pdfium.PdfPage) -> Iterator[Area]:

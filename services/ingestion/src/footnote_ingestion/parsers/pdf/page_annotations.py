@@ -23,6 +23,8 @@ from footnote_ingestion.parsers.tables import pair_text
 _MOST = 10_000
 """Of a file; what more there is counts as left out."""
 _MOST_BYTES = 200_000
+_MOST_OF_NAME = 300
+_ATTACHED = "{count} attached files are not read, but for their names"
 _HIDDEN = raw.FPDF_ANNOT_FLAG_HIDDEN | raw.FPDF_ANNOT_FLAG_NOVIEW
 _PASSWORD = 1 << 13
 _WITHOUT_WORDS = frozenset((raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP))
@@ -110,6 +112,9 @@ def _mark(annotation: object, place: PageLocator, form: object, out: BlockWriter
         return None
     hidden = raw.FPDFAnnot_GetFlags(annotation) & _HIDDEN
     text = _field(annotation, form, place, out) if kind == raw.FPDF_ANNOT_WIDGET else _comment(annotation)
+    if kind == raw.FPDF_ANNOT_FILEATTACHMENT:
+        out.warn(CONTENT_LEFT_OUT, _ATTACHED, 1, [place])
+        text = " ".join(filter(None, (_file_name(raw.FPDFAnnot_GetFileAttachment(annotation)), text)))
     if text and hidden:
         out.warn(CONTENT_LEFT_OUT, "{count} hidden comments and fields are left out", 1, [place])
         return None
@@ -151,16 +156,21 @@ def _of_form(ask: Callable[..., int], form: object, annotation: object) -> str:
 
 
 def _attached(document: pdfium.PdfDocument, out: BlockWriter) -> Iterator[Mark]:
-    """Yield the names of attached files; what is in them is not read."""
+    """Yield the names of the files attached to the document as a whole; what is in them is not read."""
     count = raw.FPDFDoc_GetAttachmentCount(document.raw)
     for index in range(min(max(count, 0), _MOST)):
-        attached = raw.FPDFDoc_GetAttachment(document.raw, index)
-        if not attached:
-            continue
-        name = inline(_text(partial(raw.FPDFAttachment_GetName, attached)))
-        yield Mark(NOTE, f"[{name}]" if name else "", None)
-    if count > 0:
-        out.warn(CONTENT_LEFT_OUT, "{count} attached files are not read, but for their names", count)
+        name = _file_name(raw.FPDFDoc_GetAttachment(document.raw, index))
+        out.warn(CONTENT_LEFT_OUT, _ATTACHED, 1, under=[name] if name else ())
+        if name:
+            yield Mark(NOTE, name, None)
+    if count > _MOST:
+        out.warn(CONTENT_LEFT_OUT, _ATTACHED, count - _MOST)
+
+
+def _file_name(attached: object) -> str:
+    """Return the name of an attached file in brackets; empty when it has none."""
+    name = inline(_text(partial(raw.FPDFAttachment_GetName, attached))) if attached else ""
+    return f"[{name[:_MOST_OF_NAME]}]" if name else ""
 
 
 def _text(ask: Callable[[object, int], int]) -> str:

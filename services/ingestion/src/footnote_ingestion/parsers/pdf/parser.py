@@ -19,6 +19,7 @@ from pypdf.errors import PyPdfError
 from footnote_ingestion.parsers.base import BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, NO_TEXT, PASSWORD_PROTECTED, TOO_LARGE, ParseError
+from footnote_ingestion.parsers.ocr import Area, Recognised
 from footnote_ingestion.parsers.parse_warnings import (
     DAMAGED,
     MOST_PLACES,
@@ -27,14 +28,14 @@ from footnote_ingestion.parsers.parse_warnings import (
     TEXT_RECOGNISED,
     UNREADABLE_TEXT,
 )
-from footnote_ingestion.parsers.pdf import ocr, page_annotations, right_to_left
+from footnote_ingestion.parsers.pdf import page_annotations, right_to_left, scans
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
-from footnote_ingestion.parsers.pdf.on_pages import unread_pictures
+from footnote_ingestion.parsers.pdf.on_pages import read_pictures, unread_pictures
 from footnote_ingestion.parsers.pdf.order import in_order
 from footnote_ingestion.parsers.pdf.rulings import rulings
 from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
@@ -92,6 +93,7 @@ class PdfParser:
             return _second_try(path, out, limits, ParseError(CORRUPT, "None of the pages can be read."))
         if limits.ocr_languages:
             jumble = _recognised(path, pages, jumble, pictures, out, limits, readable=readable or bool(beside))
+        read_pictures(path, pages, out)
         if not readable and not beside and not any(page.recognised for page in pages):
             if jumble:
                 raise _no_letters()
@@ -173,7 +175,7 @@ def _recognised(
     wanted = [page for page in pages if page.number in pictures or any(id(line) in jumble for line in page.lines)]
     try:
         for page, found in zip(
-            wanted, ocr.pages(path, [page.number for page in wanted], limits.ocr_languages), strict=True
+            wanted, scans.pages(path, [page.number for page in wanted], limits.ocr_languages), strict=True
         ):
             if page.lines and not any(id(line) in jumble for line in page.lines):
                 found = _but_for(found, page.lines)
@@ -195,17 +197,17 @@ def _recognised(
     return jumble & left
 
 
-def _but_for(found: ocr.Recognised, lines: list[Line]) -> ocr.Recognised:
+def _but_for(found: Recognised, lines: list[Line]) -> Recognised:
     """Return what was recognised but for what the page says as text in the same place."""
     kept = []
     for paragraph in found.paragraphs:
         rest = [line for line in paragraph if not any(_same_place(line.box, one) for one in lines)]
         if rest:
             kept.append(rest)
-    return ocr.Recognised(found.page, kept)
+    return Recognised(found.page, kept)
 
 
-def _same_place(box: ocr.Area, line: Line) -> bool:
+def _same_place(box: Area, line: Line) -> bool:
     across = min(box[2], line.right) - max(box[0], line.left)
     middle = (box[1] + box[3]) / 2
     return across > 0.6 * (box[2] - box[0]) and line.bottom <= middle <= line.top
@@ -224,6 +226,7 @@ def _read(
         lines: list[Line] = []
         hidden: list[Line] = []
         tables: list[Grid] = []
+        seen: list[Area] = []
         height = 0.0
         try:
             page = document[index]
@@ -250,13 +253,13 @@ def _read(
                 if _is_picture(page, lines):
                     pictures.add(index + 1)
                 elif lines:
-                    out.pictures(unread_pictures(page, lines), PageLocator(page=index + 1))
+                    seen = unread_pictures(page, lines)
             finally:
                 page.close()
         except pdfium.PdfiumError:
             unreadable.add(index + 1)
         out.pages(index + 1, len(document))
-        pages.append(Page(index + 1, _label(document, index), height, lines, tables, hidden=hidden))
+        pages.append(Page(index + 1, _label(document, index), height, lines, tables, hidden=hidden, pictures=seen))
     return pages, unreadable, pictures, annotated
 
 

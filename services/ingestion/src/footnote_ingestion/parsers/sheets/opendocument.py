@@ -16,7 +16,7 @@ from lxml import etree  # type: ignore[import-untyped]
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.numbers import of_value, sign_measure
-from footnote_ingestion.parsers.office.opendocument import has_picture
+from footnote_ingestion.parsers.office.opendocument import picture_names
 from footnote_ingestion.parsers.office.package import UNREADABLE_PACKAGE, xml_parser
 from footnote_ingestion.parsers.sheets.declared import table_of
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
@@ -106,7 +106,7 @@ class OdsCells:
                 elif element.tag == _SHAPES:
                     if event == "end":
                         sheet.beside.texts += [("", text) for text in _shape_texts(element)]
-                        sheet.beside.pictures += [""] * _pictures(element)
+                        sheet.beside.pictures += [("", name) for name in _pictures(element)]
                         element.clear()
                 elif element.tag in _DRAWN:
                     sheet.beside.drawn += event == "end"
@@ -170,7 +170,7 @@ def _look(cell: etree._Element, row: int, column: int, beside: SheetExtras) -> N
         beside.merged.append(((row, column), (row + down - 1, column + right - 1)))
     if len(cell) and any(child.tag.startswith(_DRAW) for child in cell.iterchildren(tag=etree.Element)):
         beside.texts += [(cell_name(row, column), text) for text in _shape_texts(cell)]
-        beside.pictures += [cell_name(row, column)] * _pictures(cell)
+        beside.pictures += [(cell_name(row, column), name) for name in _pictures(cell)]
     for remark in cell.iterchildren(f"{_OFFICE}annotation"):
         text, author = _text(remark), inline(remark.findtext(_AUTHOR) or "")
         if text and len(beside.comments) < _MOST_COMMENTS:
@@ -187,8 +187,8 @@ def _shape_texts(element: etree._Element) -> list[str]:
     return [text for text in found if text][:_MOST_COMMENTS]
 
 
-def _pictures(element: etree._Element) -> int:
-    return sum(map(has_picture, element.iter(f"{_DRAW}frame")))
+def _pictures(element: etree._Element) -> list[str]:
+    return [name for frame in element.iter(f"{_DRAW}frame") for name in picture_names(frame)]
 
 
 def _text(element: etree._Element) -> str:

@@ -7,6 +7,7 @@ import io
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
+from functools import partial
 from pathlib import Path
 
 import python_calamine as calamine
@@ -15,8 +16,9 @@ from footnote.types.v1.locator_pb2 import SheetLocator
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits, Properties
 from footnote_ingestion.parsers.clean import inline, newlines
 from footnote_ingestion.parsers.failures import CORRUPT, PASSWORD_PROTECTED, TOO_LARGE, UNSUPPORTED, ParseError
+from footnote_ingestion.parsers.inside import write_picture
 from footnote_ingestion.parsers.numbers import Numbers, of_value
-from footnote_ingestion.parsers.office.package import check_package, core_properties
+from footnote_ingestion.parsers.office.package import check_package, core_properties, packed_file
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, OTHER, PARTS_UNREADABLE
 from footnote_ingestion.parsers.rows import Typed
 from footnote_ingestion.parsers.sheets.merges import Merges
@@ -52,9 +54,10 @@ class WorkbookParser:
                 sheet = _sheet(book, name)
                 beside = cells.of_sheet(name)
                 _warn_of(beside, name, out)
-                if sheet.start is None and not beside.texts:
-                    continue
                 out.reset_headings()
+                if sheet.start is None and not beside.texts:
+                    _write_pictures(path, beside, name, out)
+                    continue
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
                 left = sheet.start[1] if sheet.start else 0
@@ -70,6 +73,7 @@ class WorkbookParser:
                 for cell, text in beside.comments:
                     place = SheetLocator(sheet=name, range=cell)
                     out.add(NOTE, f"Comment on {cell}: {text}" if text else "", place)
+                _write_pictures(path, beside, name, out)
         out.structure.heading_count = 0  # sheet names are not sections of running text
         return properties
 
@@ -93,6 +97,11 @@ def _warn_of_hidden(book: calamine.CalamineWorkbook, out: BlockWriter) -> None:
         out.warn(CONTENT_LEFT_OUT, "{count} sheets without cells, such as charts, are not read", charts)
 
 
+def _write_pictures(path: Path, found: SheetExtras, name: str, out: BlockWriter) -> None:
+    for cell, part in found.pictures:
+        write_picture(partial(packed_file, path, part), out, SheetLocator(sheet=name, range=cell))
+
+
 def _warn_of(found: SheetExtras, name: str, out: BlockWriter) -> None:
     if found.formulas:
         words = "{count} formulas have no computed value: open the file in a spreadsheet program and save it again"
@@ -101,8 +110,6 @@ def _warn_of(found: SheetExtras, name: str, out: BlockWriter) -> None:
     if found.drawn:
         words = "{count} charts and embedded objects on sheets are not read"
         out.warn(CONTENT_LEFT_OUT, words, found.drawn, [SheetLocator(sheet=name)])
-    for cell in found.pictures:
-        out.pictures(1, SheetLocator(sheet=name, range=cell))
     if found.unreadable:
         words = "{count} parts with comments, charts or forms of numbers are missing or could not be read"
         out.warn(PARTS_UNREADABLE, words, found.unreadable, [SheetLocator(sheet=name)])

@@ -32,8 +32,8 @@ class SheetExtras:
     """Number of hidden rows and columns."""
     drawn: int = 0
     """Number of charts and embedded objects."""
-    pictures: list[str] = field(default_factory=list)
-    """Cells of the anchors of pictures, "" for none."""
+    pictures: list[tuple[str, str]] = field(default_factory=list)
+    """Cells of the anchors of pictures, "" for none, and their files in the package, "" where unknown."""
     comments: list[tuple[str, str]] = field(default_factory=list)
     """Cells with their comments."""
     texts: list[tuple[str, str]] = field(default_factory=list)

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
 from pathlib import Path
 
+import olefile  # type: ignore[import-untyped]
 import xlrd  # type: ignore[import-untyped]
 from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.office.drawn import pictures
 from footnote_ingestion.parsers.sheets.declared import Said
 from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
+_BOUND_SHEET, _DRAWING, _CONTINUE, _END = 0x85, 0xEC, 0x3C, 0x0A
+_ANCHOR = struct.Struct("<5H")
+"""The beginning of an anchor: flags, column, offset in it, row, offset in it."""
 _MOST_COMMENTS = 10_000
 _EMPTY = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
 _CENTRED_ACROSS = 6
@@ -24,7 +31,9 @@ class XlsCells:
     """Reads this data sheet by sheet."""
 
     def __init__(self, path: Path) -> None:
+        self._pictures: dict[str, list[str]] = {}
         try:
+            self._pictures = pictures_by_sheet(path)
             self._book = xlrd.open_workbook(str(path), formatting_info=True, on_demand=True)
         except Exception:  # xlrd raises anything for a damaged record; calamine has opened the file
             self._book = None
@@ -45,6 +54,7 @@ class XlsCells:
                     (cell_name(row, column), inline(remark.text or ""))
                     for (row, column), remark in sorted(sheet.cell_note_map.items())[:_MOST_COMMENTS]
                 ],
+                pictures=[(cell, "") for cell in self._pictures.get(name, ())],
             )
             self._book.unload_sheet(name)
         except Exception:  # as above: the plain values remain
@@ -91,3 +101,42 @@ def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:
     """Return the last row that a frozen pane keeps visible."""
     split = int(sheet.horz_split_pos) if sheet.panes_are_frozen else 0
     return split - 1 if 0 < split <= _MOST_FROZEN else None
+
+
+def pictures_by_sheet(path: Path) -> dict[str, list[str]]:
+    """Return the cells at which the pictures of each sheet are anchored ("B3"), "" for none."""
+    with olefile.OleFileIO(str(path)) as ole:
+        if not ole.exists("Workbook"):
+            return {}
+        data: bytes = ole.openstream("Workbook").read()
+    sheets = {}
+    for kind, body in _records(data, 0):
+        if kind == _BOUND_SHEET and len(body) > 8:
+            wide, letters = body[7] & 1, body[8:]
+            name = letters[: body[6] * 2].decode("utf-16-le") if wide else letters[: body[6]].decode("latin-1")
+            sheets[name] = struct.unpack_from("<I", body)[0]
+    return {name: _anchors(data, start) for name, start in sheets.items()}
+
+
+def _records(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield (type, content) of the records from an offset to the end of their sheet."""
+    while start + 4 <= len(data):
+        kind, size = struct.unpack_from("<HH", data, start)
+        yield kind, data[start + 4 : start + 4 + size]
+        if kind == _END:
+            return
+        start += 4 + size
+
+
+def _anchors(data: bytes, start: int) -> list[str]:
+    """Return the cells of the pictures of a sheet, whose drawing lies in pieces between other records."""
+    drawing, last = bytearray(), 0
+    for kind, body in _records(data, start):
+        if kind == _DRAWING or (kind == _CONTINUE and last == _DRAWING):
+            drawing += body
+        last = last if kind == _CONTINUE else kind
+    found = []
+    for anchor in pictures(bytes(drawing), 0, len(drawing)):
+        _, column, _, row, _ = _ANCHOR.unpack_from(anchor) if len(anchor) >= _ANCHOR.size else (0, -1, 0, 0, 0)
+        found.append(cell_name(row, column) if column >= 0 else "")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from footnote_text.a1 import cell_name, corners
@@ -21,6 +22,7 @@ _PANE, _FILTER = f"{_MAIN}pane", f"{_MAIN}autoFilter"
 _NAMED = tuple(f"{_MAIN}{name}" for name in ("drawing", "legacyDrawing"))
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing}"
 _DRAWN = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
+_EMBED = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}embed"
 _OBJECTS = ("oleObject", "package")
 _MOST_COMMENTS = _MOST_SHAPES = 10_000
 _BROKEN = (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError)
@@ -97,7 +99,7 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: SheetEx
         found.drawn += kind in _OBJECTS
         if kind not in ("comments", "drawing"):
             continue
-        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+        target = _target(folder, relation)
         try:
             root = etree.fromstring(package.read(target), xml_parser())
         except _BROKEN:
@@ -105,14 +107,28 @@ def _look_beside(package: zipfile.ZipFile, part: str, named: int, found: SheetEx
             continue
         found.drawn += sum(1 for _ in root.iter(_CHART))
         if kind == "drawing":
-            _take_shapes(root, found)
+            _take_shapes(root, _targets(package, target), found)
         for comment in root.iter(f"{_MAIN}comment"):
             text = inline("".join(one.text or "" for one in comment.iter(f"{_MAIN}t")))
             if len(found.comments) < _MOST_COMMENTS:
                 found.comments.append((comment.get("ref", ""), text))
 
 
-def _take_shapes(root: etree._Element, found: SheetExtras) -> None:
+def _targets(package: zipfile.ZipFile, part: str) -> dict[str, str]:
+    """Return the parts that a part refers to, by the ids of these relations."""
+    folder, name = posixpath.split(part)
+    try:
+        relations = etree.fromstring(package.read(f"{folder}/_rels/{name}.rels"), xml_parser())
+    except _BROKEN:
+        return {}
+    return {one.get("Id", ""): _target(folder, one) for one in relations.iterchildren(tag=etree.Element)}
+
+
+def _target(folder: str, relation: etree._Element) -> str:
+    return posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+
+
+def _take_shapes(root: etree._Element, targets: Mapping[str, str], found: SheetExtras) -> None:
     """Take the texts of boxes and shapes, and the pictures, with the cell of each anchor."""
     for anchor in root.iterchildren(tag=etree.Element):
         start = anchor.find(f"{_DRAWING}from")
@@ -126,7 +142,8 @@ def _take_shapes(root: etree._Element, found: SheetExtras) -> None:
             if text and len(found.texts) < _MOST_SHAPES:
                 found.texts.append((cell, text))
         for picture in anchor.iter(f"{_DRAWING}pic"):
-            found.pictures.append(cell)
+            embedded = (image.get(_EMBED, "") for image in picture.iter(f"{_DRAWN}blip"))
+            found.pictures.append((cell, targets.get(next(embedded, ""), "")))
             for named in picture.iter(f"{_DRAWING}cNvPr"):
                 if (text := alternative_text(named)) and len(found.texts) < _MOST_SHAPES:
                     found.texts.append((cell, text))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -22,6 +23,8 @@ from footnote_ingestion.parsers.base import (
 from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
+from footnote_ingestion.parsers.inside import Files, picture_at, read_picture
+from footnote_ingestion.parsers.mathml import Node, linear
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
 from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
 from footnote_ingestion.parsers.texts.encoding import decode
@@ -36,7 +39,6 @@ _SKIP = frozenset(
         "noscript",
         "template",
         "svg",
-        "math",
         "iframe",
         "object",
         "embed",
@@ -149,12 +151,15 @@ def _tree(html: str, out: BlockWriter, place: Place | None = None) -> LexborHTML
     return LexborHTMLParser(html)
 
 
-def write_html(html: str, out: BlockWriter, place: Place | None = None) -> None:
-    """Write the readable text of an HTML fragment; every block gets `place`."""
+def write_html(html: str, out: BlockWriter, place: Place | None = None, files: Files | None = None) -> None:
+    """Write the readable text of an HTML fragment; every block gets `place`.
+
+    `files` returns the file that a relative address names.
+    """
     tree = _tree(html, out, place)
     take_out_unseen(tree, out, place)
     if tree.body is not None:
-        walker = _Walker(out, _SKIP, place)
+        walker = _Walker(out, _SKIP, place, files)
         walker.walk(tree.body)
         walker.warn()
 
@@ -190,8 +195,11 @@ def _properties(tree: LexborHTMLParser) -> Properties:
 class _Walker:
     """Collects inline text until a block element begins or ends."""
 
-    def __init__(self, out: BlockWriter, skip: frozenset[str], place: Place | None) -> None:
+    def __init__(self, out: BlockWriter, skip: frozenset[str], place: Place | None, files: Files | None = None) -> None:
         self._out = out
+        self._files = files
+        self._pictures: list[str] = []
+        """Addresses of the pictures in the text that is collected."""
         self._skip = skip
         self._place = place
         self._parts: list[str] = []
@@ -210,6 +218,9 @@ class _Walker:
 
     def _leave_out(self, node: LexborNode, tag: str) -> None:
         """Note an element that is not read, if it has words or is a picture."""
+        if tag == "img":
+            self._pictures.append(node.attributes.get("src") or "")
+            return
         if tag in _PICTURES or (tag == "input" and _type(node) == "image"):
             words = PICTURES_NOT_READ
         elif tag in self._skip - _NO_WORDS and (tag in _MEDIA or node.text(deep=True).strip()):
@@ -222,6 +233,7 @@ class _Walker:
         """Note what is not read in an element whose text is taken as a whole."""
         for inner in node.css(_NOT_TEXT):
             self._leave_out(inner, inner.tag or "")
+        self._write_pictures()
 
     def _children(self, node: LexborNode, depth: int) -> None:
         child = node.child
@@ -244,6 +256,8 @@ class _Walker:
         elif tag in _SAYS_BY_ATTRIBUTE:
             self._parts.append(f" {_said(node)} ")
             self._leave_out(node, tag)
+        elif tag == "math":
+            self._parts.append(f" {linear(_equation(node))} ")
         elif tag in ("sup", "a") and _is_mark(node, tag):
             self._parts.append(RAISED + node.text(deep=True))
         elif tag in _INLINE:
@@ -302,10 +316,18 @@ class _Walker:
         text = inline(joined(self._parts))
         self._parts.clear()
         self._out.add(self._kind, text, self._place)
+        self._write_pictures()
+
+    def _write_pictures(self) -> None:
+        """Write the words of the pictures in the text before, and note those that are not read."""
+        pictures, self._pictures = self._pictures, []
+        for address in pictures:
+            if words := read_picture(partial(picture_at, address, self._files), self._out, self._place):
+                self._left_out.append((words, self._out.heading_path()))
 
 
 # What `text` of the library does not give as a reader sees it: raised figures, and what only attributes say.
-_OWN_TEXT = "sup, a[epub\\:type], a[role], img, input"
+_OWN_TEXT = "sup, a[epub\\:type], a[role], img, input, math"
 _NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
 
 
@@ -343,10 +365,20 @@ def _text(node: LexborNode, separator: str = "") -> str:
             pieces.append(one.text_content or "")
         elif one.tag in _SAYS_BY_ATTRIBUTE:
             pieces.append(f" {_said(one)} ")
+        elif one.tag == "math":
+            pieces.append(f" {linear(_equation(one))} ")
+            continue
         elif one.tag == "br" or one.tag not in _INLINE:
             pieces.append(separator)
         todo.append(one.child)
     return joined(pieces)
+
+
+def _equation(node: LexborNode, depth: int = 0) -> Node:
+    """Return an equation for `linear`; what is nested too deep comes as text."""
+    children = list(node.iter()) if depth < _MAX_DEPTH else []
+    text = node.text(deep=not children) or ""
+    return Node(node.tag or "", text, [_equation(one, depth + 1) for one in children])
 
 
 def _roles(node: LexborNode) -> list[str]:

@@ -1,7 +1,7 @@
-"""Text of pictures of pages, read by the tesseract program where the deployment has it and asks for it.
+"""Text of pictures, read by the tesseract program where the deployment has it and asks for it.
 
-Page by page: each line with its box, each word with how sure the program is of it. A page that it is not sure of is
-turned as it is thought to stand, and read again.
+Each line comes with its box, each word with how sure the program is of it. A picture that it is not sure of is turned
+as it is thought to stand, and read again.
 """
 
 from __future__ import annotations
@@ -14,11 +14,9 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import pypdfium2 as pdfium
 from footnote.types.v1.locator_pb2 import Anchor, Box, PageLocator
 from PIL import Image
 
@@ -27,7 +25,6 @@ from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import NO_TEXT, ParseError
 from footnote_ingestion.parsers.parse_warnings import TEXT_RECOGNISED
 
-_DOTS_PER_INCH = 200
 MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
 _PR_SET_PDEATHSIG = 1
 _TURN = re.compile(r"^Rotate:\s*(90|180|270)\s*$", re.MULTILINE)
@@ -55,31 +52,6 @@ class Recognised:
 
     page: int
     paragraphs: list[list[TextLine]] = field(default_factory=list)
-
-
-def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recognised]:
-    """Yield what is recognised on some pages of a PDF, by their numbers from 1; `languages` as in "eng+fra".
-
-    Raises `ParseError` when the program is not there or does not know a language. How long a page takes is not limited
-    here: the worker that runs this is ended as a whole, and the program with it.
-    """
-    program = find_program()
-    document = pdfium.PdfDocument(path)
-    try:
-        for number in numbers:
-            page = document[number - 1]
-            picture, scale = _picture(page)
-            # The picture shows the page as it is turned for reading, and places count from its crop box.
-            left, bottom, right, top = page.get_cropbox()
-            turned = page.get_rotation()
-            page.close()
-            size = (right - left, top - bottom)
-            lines = recognise(picture, program, languages)
-            yield Recognised(
-                number, [[_placed(line, scale, turned, size, (left, bottom)) for line in one] for one in lines]
-            )
-    finally:
-        document.close()
 
 
 def find_program() -> str:
@@ -115,15 +87,6 @@ def write(found: Recognised, out: BlockWriter, label: str = "") -> None:
 def _place(page: int, label: str, box: Area) -> PageLocator:
     left, bottom, right, top = box
     return PageLocator(page=page, last_page=page, label=label, box=Box(left=left, bottom=bottom, right=right, top=top))
-
-
-def _picture(page: pdfium.PdfPage) -> tuple[Image.Image, float]:
-    """Return a page in shades of grey, and how many of its points are a point of the page."""
-    scale = min(_DOTS_PER_INCH / 72, MOST_PIXELS / max(1.0, *page.get_size()))
-    bitmap = page.render(scale=scale, grayscale=True)
-    picture = bitmap.to_pil().copy()
-    bitmap.close()
-    return picture, scale
 
 
 def recognise(picture: Image.Image, program: str, languages: str) -> list[list[TextLine]]:
@@ -170,10 +133,10 @@ def _line(words: Sequence[tuple[str, Area, float]]) -> TextLine:
 
 def _unturned(line: TextLine, angle: int, size: tuple[int, int]) -> TextLine:
     """Return a line of a picture that was turned clockwise, as it stands on the picture before."""
-    return TextLine(line.text, _turned_back(line.box, angle, size), line.sure)
+    return TextLine(line.text, turned_back(line.box, angle, size), line.sure)
 
 
-def _turned_back(box: Area, angle: int, size: tuple[float, float]) -> Area:
+def turned_back(box: Area, angle: int, size: tuple[float, float]) -> Area:
     """Return a box before a turn clockwise by `angle`, after which the picture has `size`."""
     left, bottom, right, top = box
     width, height = size
@@ -192,16 +155,6 @@ def scaled(line: TextLine, scale: float) -> TextLine:
     return TextLine(line.text, (left, bottom, right, top), line.sure)
 
 
-def _placed(
-    line: TextLine, scale: float, turned: int, size: tuple[float, float], corner: tuple[float, float]
-) -> TextLine:
-    """Return a line with its box in points of the page that a picture shows, turned clockwise for reading."""
-    left, bottom, right, top = (edge / scale for edge in line.box)
-    shown = size if turned in (0, 180) else (size[1], size[0])
-    left, bottom, right, top = _turned_back((left, bottom, right, top), turned, shown)
-    return TextLine(line.text, (left + corner[0], bottom + corner[1], right + corner[0], top + corner[1]), line.sure)
-
-
 def _end_with_us() -> None:
     """Have the kernel end the program that begins here when this worker is ended."""
     if sys.platform == "linux":
@@ -212,14 +165,21 @@ def _run(program: str, picture: Image.Image, options: Sequence[str], *, may_fail
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG", compress_level=1)
     # One thread each: the workers already spread files over the cores.
-    result = subprocess.run(
-        [program, "stdin", "stdout", *options],
-        input=buffer.getvalue(),
-        capture_output=True,
-        check=False,
-        env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-        preexec_fn=_end_with_us,
-    )
+    try:
+        result = subprocess.run(
+            [program, "stdin", "stdout", *options],
+            input=buffer.getvalue(),
+            capture_output=True,
+            check=False,
+            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            preexec_fn=_end_with_us,
+        )
+    except OSError as error:
+        raise ParseError(
+            NO_TEXT,
+            f"The pages are pictures, and the OCR program cannot be started: {error.strerror}.",
+            "Check that the service may run tesseract: a script around it cannot run in the processes that read files.",
+        ) from error
     if result.returncode != 0 and not may_fail:
         reason = result.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no reason given"]
         raise ParseError(

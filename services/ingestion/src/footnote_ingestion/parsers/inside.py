@@ -1,0 +1,118 @@
+"""Pictures within documents: OCR reads their words where the deployment asks for it; others are warned of."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from urllib.parse import unquote_to_bytes
+
+from PIL import Image, ImageOps
+
+from footnote_ingestion.parsers import ocr
+from footnote_ingestion.parsers.base import NOTE, BlockWriter, Place
+from footnote_ingestion.parsers.clean import inline
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, PICTURES_NOT_READ, TEXT_RECOGNISED
+
+WITHOUT_WORDS = "{count} pictures hold no words that character recognition is sure of"
+RECOGNISED = "{count} pictures were recognised and may hold errors"
+FAILED = "{count} pictures are not read: character recognition failed, see the service's settings"
+BEYOND = "{count} pictures are too many or too large and are not read, but for their alternative texts"
+MOST_PICTURES = 200
+"""Different pictures of a file that are read; each takes about a second."""
+_MOST_POINTS = 50_000_000
+_SMALL, _ENLARGED = 1_200, 2
+"""Pictures of fewer points than this on their longer side are enlarged: letters on screens are small."""
+Files = Callable[[str], bytes]
+_ERRORS = (OSError, ValueError, SyntaxError, EOFError, KeyError, Image.DecompressionBombError)
+
+
+def write_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | None = None) -> None:
+    """Write the words of a picture as a note, or warn with its place; `load` returns the file of the picture."""
+    if words := read_picture(load, out, place):
+        out.warn(CONTENT_LEFT_OUT, words, 1, [place], under=out.heading_path())
+
+
+def read_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | None = None) -> str:
+    """Write the words of a picture as a note; return what to warn of where there are none, else "".
+
+    A picture that was read before is not written again.
+    """
+    if not out.ocr_languages:
+        return PICTURES_NOT_READ
+    try:
+        data = load()
+    except _ERRORS:
+        return PICTURES_NOT_READ
+    try:
+        with Image.open(io.BytesIO(data)) as opened:
+            if opened.width * opened.height > _MOST_POINTS:
+                return BEYOND
+            found, words = words_in(data, partial(_grey, opened), out)
+    except _ERRORS:
+        return PICTURES_NOT_READ  # a drawing of vectors, or damaged
+    for lines in found:
+        out.add(NOTE, inline(" ".join(line.text for line in lines)), place)
+    if found:
+        out.warn(TEXT_RECOGNISED, RECOGNISED, 1, [place], under=out.heading_path())
+    return words
+
+
+def picture_at(address: str, files: Files | None) -> bytes:
+    """Return the picture at an address of a page; KeyError, OSError or ValueError when it is not in the document.
+
+    `files` returns the file that a relative address names. Nothing is fetched over the network.
+    """
+    scheme, _, rest = address.strip().partition(":")
+    if scheme.lower() == "data":
+        form, _, data = rest.partition(",")
+        return base64.b64decode(unquote_to_bytes(data)) if form.endswith(";base64") else unquote_to_bytes(data)
+    if files is None or not address or "://" in address:
+        raise KeyError(address)
+    return files(address)
+
+
+def words_in(data: bytes, load: Callable[[], Image.Image], out: BlockWriter) -> tuple[list[list[ocr.TextLine]], str]:
+    """Return the paragraphs of a picture, and what to warn of where there are none; both empty for one read before.
+
+    `data` tells it from others; `load` returns it in shades of grey.
+    """
+    name = sha256(data).hexdigest()
+    if name in out.pictures_read:
+        return [], out.pictures_read[name]
+    if len(out.pictures_read) >= MOST_PICTURES:
+        return [], BEYOND
+    try:
+        found = sure_paragraphs(ocr.recognise(load(), ocr.find_program(), out.ocr_languages))
+    except ParseError:
+        found, words = [], FAILED
+    else:
+        words = "" if found else WITHOUT_WORDS
+    out.pictures_read[name] = words
+    return found, words
+
+
+def sure_paragraphs(found: list[list[ocr.TextLine]]) -> list[list[ocr.TextLine]]:
+    """Return the paragraphs that are words: what lines and leaves of a photograph look like is unsure."""
+    return [lines for lines in found if _is_sure(lines)]
+
+
+def _is_sure(lines: list[ocr.TextLine]) -> bool:
+    sure = [one for line in lines for one in line.sure]
+    return sum(sure) >= ocr.UNSURE * len(sure) and any(sign.isalnum() for line in lines for sign in line.text)
+
+
+def _grey(opened: Image.Image) -> Image.Image:
+    """Return a picture upright in shades of grey on white, of a size at which letters are read."""
+    upright = ImageOps.exif_transpose(opened).convert("RGBA")
+    page = Image.new("RGBA", upright.size, "white")
+    page.alpha_composite(upright)
+    grey = page.convert("L")
+    longer = max(grey.size)
+    if longer < _SMALL:
+        return grey.resize((grey.width * _ENLARGED, grey.height * _ENLARGED), Image.Resampling.LANCZOS)
+    grey.thumbnail((ocr.MOST_PIXELS, ocr.MOST_PIXELS))
+    return grey

@@ -1,0 +1,122 @@
+"""Pictures in binary formats of Office 97 to 2003 are warned of: in xls with their cell, in ppt with their slide."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import olefile  # type: ignore[import-untyped]
+import pytest
+from footnote.types.v1.document_pb2 import ReadingWarning
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.parsers.sheets import xls
+
+WORDS = "{} pictures are not read, but for their alternative texts"
+
+
+def record(kind: int, body: bytes = b"", *, instance: int = 0, container: bool = False) -> bytes:
+    return struct.pack("<HHI", instance << 4 | (0xF if container else 0), kind, len(body)) + body
+
+
+def shape(picture: int, anchor: bytes = b"") -> bytes:
+    """A shape of Office Art with two properties, the second of which names its picture; 0 for none."""
+    properties = struct.pack("<HI", 0x007F, 1) + struct.pack("<HI", 0x4104, picture)
+    parts = record(0xF00A, bytes(8)) + record(0xF00B, properties, instance=2)
+    return record(0xF004, parts + (record(0xF010, anchor) if anchor else b""), container=True)
+
+
+def drawing(*shapes: bytes) -> bytes:
+    return record(0xF002, record(0xF003, b"".join(shapes), container=True), container=True)
+
+
+def contain(monkeypatch: pytest.MonkeyPatch, **streams: bytes) -> None:
+    """Let every OLE container hold these streams."""
+
+    class Container:
+        def __init__(self, _: str) -> None: ...
+
+        def __enter__(self) -> Container:
+            return self
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def exists(self, name: str) -> bool:
+            return name.replace(" ", "_") in streams
+
+        def openstream(self, name: str) -> io.BytesIO:
+            return io.BytesIO(streams[name.replace(" ", "_")])
+
+        def get_metadata(self) -> object:
+            raise OSError
+
+    monkeypatch.setattr(olefile, "OleFileIO", Container)
+
+
+def read(kind: str, folder: Path) -> tuple[list[str], list[ReadingWarning]]:
+    path = folder / f"file.{kind}"
+    path.write_bytes(b"")
+    texts: list[str] = []
+    out = BlockWriter(lambda block: texts.append(block.text), Limits())
+    parser_for(kind).parse(path, out, Limits())
+    return texts, out.noticed.warnings()
+
+
+def test_pictures_of_a_presentation_have_their_slide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def text(words: str) -> bytes:
+        return record(4000, words.encode("utf-16-le"))
+
+    slides = (
+        record(1006, text("Prices"), container=True),
+        record(
+            1006, text("Keys") + record(0x040C, drawing(shape(1), shape(0), shape(2)), container=True), container=True
+        ),
+    )
+    contain(monkeypatch, PowerPoint_Document=b"".join(slides))
+    texts, (one,) = read("ppt", tmp_path)
+    assert texts == ["Prices", "Keys"]
+    assert (one.text, [place.slide.slide for place in one.places]) == (WORDS.format(2), [2])
+
+
+def test_pictures_of_a_word_document_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # In line, in the first part of a field (which holds the field's data), and beside the text in a drawing.
+    text = "All prices rose.\r\x01\r\x13 FORMTEXT \x01\x14Peru\x15\r"
+    head = bytearray(0x400)
+    struct.pack_into("<HHHHH", head, 0, 0xA5EC, 0x00C1, 0, 0, 0)
+    struct.pack_into("<H", head, 10, 0x0200)
+    struct.pack_into("<i", head, 0x4C, len(text))
+    pieces = struct.pack("<II", 0, len(text)) + struct.pack("<HIH", 0, 0x40000000 | 2 * 0x400, 0)
+    table = b"\x02" + struct.pack("<I", len(pieces)) + pieces
+    art = (
+        record(0xF000, bytes(24), container=True) + b"\x00" + drawing(shape(1), shape(0)) + b"\x01" + drawing(shape(2))
+    )
+    struct.pack_into("<II", head, 0x1A2, 0, len(table))
+    struct.pack_into("<II", head, 0x22A, len(table), len(art))
+    contain(monkeypatch, WordDocument=bytes(head) + text.encode("cp1252"), **{"1Table": table + art})
+    texts, (one,) = read("doc", tmp_path)
+    assert texts == ["All prices rose.", "Peru"]
+    assert (one.text, one.count) == (WORDS.format(3), 3)
+
+
+def test_pictures_of_a_workbook_have_their_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def biff(kind: int, body: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(body)) + body
+
+    def anchored(column: int, row: int) -> bytes:
+        return struct.pack("<9H", 2, column, 0, row, 0, column + 1, 0, row + 1, 0)
+
+    drawn = drawing(shape(1, anchored(2, 4)), shape(0, anchored(0, 0)), shape(1, anchored(0, 9)))
+    # A drawing lies in pieces: between records of objects, and continued where a piece is too long.
+    first = biff(0x809) + biff(0xEC, drawn[:50]) + biff(0x3C, drawn[50:90]) + biff(0x5D) + biff(0xEC, drawn[90:])
+    sheets = [first + biff(0x0A), biff(0x809) + biff(0x0A)]
+
+    def bound(name: bytes, start: int, wide: int = 0) -> bytes:
+        return biff(0x85, struct.pack("<IHBB", start, 0, len(name) // (1 + wide), wide) + name)
+
+    names = [b"Prices", "Κόστη".encode("utf-16-le")]
+    size = sum(len(bound(name, 0, wide)) for wide, name in enumerate(names)) + len(biff(0x809) + biff(0x0A))
+    starts = [size, size + len(sheets[0])]
+    book = biff(0x809) + b"".join(bound(name, starts[wide], wide) for wide, name in enumerate(names)) + biff(0x0A)
+    contain(monkeypatch, Workbook=book + b"".join(sheets))
+    assert xls.pictures_by_sheet(tmp_path) == {"Prices": ["C5", "A10"], "Κόστη": []}
