@@ -45,3 +45,12 @@ def postgres_url() -> Iterator[str]:
         pytest.skip(reason)
     with postgres.server() as url:
         yield url
+
+
+@pytest.fixture(scope="module")
+def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real vector engine that one module has for itself."""
+    from support.engine import running_engine
+
+    with running_engine(tmp_path_factory.mktemp("engine")) as address:
+        yield address

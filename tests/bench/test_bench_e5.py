@@ -133,6 +133,7 @@ async def take_in(client: EdgeClient, collection: str, files: list[str]) -> floa
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment with the settings it starts with."""
     with deployment(tmp_path) as started:
         yield started
 

@@ -72,6 +72,7 @@ def dataset() -> tuple[list[dict[str, Any]], list[Path]]:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment whose searches may take long."""
     # What is found is measured here, not how soon.
     patience = {f"FOOTNOTE_RETRIEVAL_{name}_TIMEOUT": "50" for name in ("EMBED", "DENSE", "LEXICAL", "READ")}
     with deployment(tmp_path, env=patience) as started:

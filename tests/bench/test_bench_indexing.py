@@ -197,6 +197,7 @@ def no_vectors(texts: Sequence[str]) -> Vectors:
 
 @pytest.fixture
 def zero_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding provider that costs nothing, registered beside the others."""
     registration = Registration(
         kind=Kind.EMBEDDING,
         id="zero",

@@ -8,7 +8,7 @@ of their recall.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,6 @@ from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote_kit.testing import SCOPE
 from footnote_providers.e5 import files
 from rich.console import Console
-from support.engine import running_engine
 from support.library import Library, open_library
 from support.question_sets import QuestionSet, filled, question_set
 
@@ -33,12 +32,6 @@ def translations() -> dict[str, dict[str, str]]:
     head, *lines = (Path(__file__).parent / "translated.tsv").read_text().splitlines()
     rows = [line.split("\t") for line in lines]
     return {code: {row[0]: row[column] for row in rows} for column, code in enumerate(head.split("\t")) if column}
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 async def recall(library: Library, questions: QuestionSet, ids: dict[str, str], asked: Mapping[str, str]) -> float:

@@ -9,11 +9,9 @@ at 600 questions is noise.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import pytest
 from rich.console import Console
-from support.engine import running_engine
 from support.library import open_library
 from support.question_sets import asked, filled, question_set
 
@@ -24,12 +22,6 @@ QUESTIONS = int(os.environ.get("FOOTNOTE_BENCH_QUESTIONS", "600"))
 PROVIDER = os.environ.get("FOOTNOTE_BENCH_PROVIDER", "builtin")
 # As measured when these were written, less 0.02.
 LEAST = {("builtin", "squad-13"): 0.86, ("builtin", "piaf-fr"): 0.80}
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 @pytest.mark.parametrize("name", SETS)

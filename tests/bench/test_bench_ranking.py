@@ -7,13 +7,11 @@ noise at so many questions: a constant holds when its value loses less than that
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
 from footnote_retrieval.ranking import adjust, fusion, proximity, steps
 from rich.console import Console
-from support.engine import running_engine
 from support.library import open_library
 from support.question_sets import asked, filled, question_set
 
@@ -38,12 +36,6 @@ GRID: tuple[tuple[ModuleType, str, tuple[float, ...]], ...] = (
     (proximity, "STRENGTH", (0.0, 0.6, 1.2, 2.4)),
     (proximity, "TOP", (10, 30, 60)),
 )
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 async def gains(uri: str, name: str, patch: pytest.MonkeyPatch) -> dict[tuple[str, float], float]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote.types.v1.collection_pb2 import RetrievalSettings
 from footnote_kit.testing import SCOPE
 from rich.console import Console
-from support.engine import running_engine
 from support.library import Library, open_library
 from support.question_sets import QuestionSet, filled, question_set
 
@@ -29,12 +28,6 @@ PLOT = os.environ.get("FOOTNOTE_BENCH_PLOT", "")
 LEAST = {"e5": 0.90}
 _BARS = " ▁▂▃▄▅▆▇█"
 _ATTEMPTS = 12
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 async def best(library: Library, collection: str, question: str) -> float:

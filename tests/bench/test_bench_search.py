@@ -12,7 +12,7 @@ import os
 import random
 import statistics
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import numpy as np
 import pytest
@@ -28,7 +28,6 @@ from pymilvus import AnnSearchRequest, MilvusClient, WeightedRanker
 from rich.console import Console
 from rich.table import Table
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, Shelf, open_library
 
 pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -39,12 +38,6 @@ ROUNDS = 200
 # Set where the engine's own hybrid_search took 2.5 ms at 10 000 chunks and 10 ms at 50 000: 2.4 and 1.5 times as long.
 BARS = {10_000: "bar: p50 6, p95 18, 2.4 ×; ", 50_000: "bar: p50 15, p95 45, 1.5 ×; "}
 VOCABULARY = [f"{a}{b}{c}" for a in "bcdfglmnprst" for b in ("al", "er", "in", "or", "un", "ast") for c in "aeioukmst"]
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 def words(rng: random.Random, count: int) -> str:

@@ -75,6 +75,7 @@ class Model:
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment that may read this test's folder and sites on loopback."""
     env = {
         "FOOTNOTE_EDGE_SOURCE_FOLDERS": str(tmp_path), "FOOTNOTE_EDGE_SOURCE_PRIVATE_HOSTS": "127.0.0.1",
         "FOOTNOTE_EDGE_SOURCE_KEY": "A" * 43 + "=", "FOOTNOTE_EDGE_SOURCE_WATCHES": "0",

@@ -41,6 +41,7 @@ NOTE = (
 
 @pytest.fixture
 def deployment(tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment with keys."""
     running = Deployment(tmp_path, env={"FOOTNOTE_EDGE_AUTH": "keys"})
     running.start()
     try:

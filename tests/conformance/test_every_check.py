@@ -22,6 +22,7 @@ CHECKS = [(stage, check.name) for stage in STAGES for check in suite_of(stage)]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment whose stages are checked and falsified."""
     with deployment(tmp_path_factory.mktemp("falsified")) as running:
         yield running
 

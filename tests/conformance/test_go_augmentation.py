@@ -59,6 +59,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def address(program: Path, tmp_path: Path) -> Iterator[tuple[str, ServiceCredential]]:
+    """Where the Go stage listens, and the credential that it takes."""
     secret = new_secret()
     env = {**os.environ, "FOOTNOTE_SERVICE_TOKEN": secret}
     said = tmp_path / "said"

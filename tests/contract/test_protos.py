@@ -18,6 +18,7 @@ GENERATE = ROOT / "libs" / "contracts" / "generate.py"
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The contracts as one descriptor file, generated now."""
     path = tmp_path_factory.mktemp("image") / "footnote.binpb"
     subprocess.run([sys.executable, str(GENERATE), "--image", str(path)], check=True)
     return path

@@ -69,6 +69,7 @@ class Done:
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Done]:
+    """A deployment on which the whole matrix has run."""
     folder = tmp_path_factory.mktemp("matrix")
     (folder / WATCHED).mkdir()
     key = base64.b64encode(os.urandom(32)).decode()

@@ -32,6 +32,7 @@ GUARD_SECONDS = 60
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model on loopback."""
     async with serve_model() as server:
         yield server
 

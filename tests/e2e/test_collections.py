@@ -23,6 +23,7 @@ from support.edge_client import EdgeClient
 
 @pytest.fixture
 async def http(running: Deployment) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of the deployment."""
     async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as client:
         yield client
 

@@ -100,6 +100,7 @@ async def _keys(folder: Path) -> dict[str, str]:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """All services before a provider elsewhere that notes what it receives."""
     folder = tmp_path_factory.mktemp("egress")
     keys = await _keys(folder)
     async with elsewhere() as outside, AsyncExitStack() as stack:

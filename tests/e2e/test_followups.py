@@ -38,12 +38,14 @@ Whoever wrote the rules saw the answers of every other conversation (30 of 30 by
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment for this module."""
     with deployment(tmp_path_factory.mktemp("followups")) as started:
         yield started
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
+    """A client of a deployment that holds the documents of each language in a collection."""
     async with edge_client(running.address()) as client:
         for language, cases in SETS.items():
             made = col.CreateCollectionRequest(collection=Collection(name=language))

@@ -143,6 +143,7 @@ def p95(values: list[float]) -> float:
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for the whole module; its figures are written at the end."""
     server = Server(tmp_path_factory.mktemp("hostile"))
     try:
         yield server
@@ -154,6 +155,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture
 def server(started: Server) -> Server:
+    """The server, ready again after an earlier attack."""
     started.ready()
     return started
 

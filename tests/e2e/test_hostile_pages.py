@@ -46,6 +46,7 @@ REFUSED = {grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment with three collections and three conversations."""
     with deployment(tmp_path_factory.mktemp("hostile")) as running:
         with grpc.insecure_channel(running.address()) as channel:
             stub = EdgeStub(channel)

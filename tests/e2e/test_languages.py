@@ -62,12 +62,14 @@ OFF_TOPIC = {
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment that embeds by e5."""
     with deployment(tmp_path_factory.mktemp("languages"), env={"FOOTNOTE_EMBEDDING_PROVIDER": "auto"}) as started:
         yield started
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
+    """A client of a deployment whose documents of all languages have their vectors."""
     async with edge_client(running.address()) as client:
         made = await client.stub.CreateCollection(pb.CreateCollectionRequest(collection=Collection(name="mixed")))
         assert made.collection.settings.embedding.provider == "e5"

@@ -50,6 +50,7 @@ class World:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World]:
+    """All services before a provider that gives its key away."""
     async with hostile_server() as server:
         env = {
             "OPENAI_API_KEY": KEY,

@@ -186,6 +186,7 @@ class Filled:
 
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
+    """A database of this module on a PostgreSQL server of its own."""
     if (why := postgres.why_not()) is not None:
         pytest.skip(why)
     with postgres.server() as url:
@@ -194,6 +195,7 @@ def database() -> Iterator[str]:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgres"])
 def filled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Filled]:
+    """A deployment that holds two of everything, on SQLite and on PostgreSQL."""
     folder = tmp_path_factory.mktemp("internal")
     key = folder / "first.key"
     notes = folder / "notes"

@@ -45,6 +45,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
 
 @pytest.fixture
 async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
+    """A client of the deployment."""
     async with edge_client(running.address()) as client:
         yield client
 

@@ -217,6 +217,7 @@ class Place:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place]:
+    """A deployment before a provider elsewhere, with a reader and an administrator in each tenant."""
     folder: Path = tmp_path_factory.mktemp("providers")
     database, keys = await offline(folder)
     made = {}

@@ -25,6 +25,7 @@ SECTIONS = [
 
 @pytest.fixture(params=["gRPC", "HTTP"])
 async def door(request: pytest.FixtureRequest, running: Deployment) -> AsyncIterator[Door]:
+    """The wrapper's operations by gRPC, then by their HTTP paths."""
     if request.param == "gRPC":
         async with edge_client(running.address()) as client:
             yield GrpcDoor(client.stub)

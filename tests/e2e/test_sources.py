@@ -25,6 +25,7 @@ PRESS = (
 
 @pytest.fixture(scope="module")
 def web() -> Iterator[Site]:
+    """A documentation site of two pages on loopback."""
     with site() as served:
         served.page("/docs/", "<h1>Handbook</h1><p>All about the machines of the house.</p><a href=valves>Valves</a>")
         served.page("/docs/valves", PRESS, title="Valves")
@@ -33,6 +34,7 @@ def web() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory, web: Site) -> Iterator[Deployment]:
+    """A deployment that may read sites on loopback."""
     folder = tmp_path_factory.mktemp("sources")
     env = {"FOOTNOTE_EDGE_SOURCE_PRIVATE_HOSTS": "127.0.0.1", "FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS": "0.5"}
     with deployment(folder, env=env) as started:

@@ -43,12 +43,14 @@ class Writer:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model on loopback."""
     async with serve_model() as server:
         yield server
 
 
 @pytest.fixture(scope="module")
 def running(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment that asks the scripted model."""
     env = {
         "FOOTNOTE_PROCESSES": "1", "FOOTNOTE_GENERATION_PROVIDER": "openai", "FOOTNOTE_OPENAI_BASE_URL": model.url,
         "FOOTNOTE_OPENAI_API_KEY": "sk-test-key-of-no-value",
@@ -60,6 +62,7 @@ def running(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def edge(running: Deployment) -> AsyncIterator[EdgeClient]:
+    """A client of a deployment that holds one table of sales."""
     async with edge_client(running.address()) as client:
         await client.stub.CreateCollection(CreateCollectionRequest(collection=Collection(name="sales")))
         await client.put(SALES.encode(), "sales.csv", "sales")

@@ -145,6 +145,7 @@ SPOKEN = {
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def edge(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EdgeClient]:
+    """A client of a deployment that holds one document in each language."""
     async with AsyncExitStack() as stack:
         running = Deployment(tmp_path_factory.mktemp("twelve"), env={"FOOTNOTE_PROCESSES": "1"})
         stack.push_async_callback(asyncio.to_thread, running.stop)
@@ -158,6 +159,7 @@ async def edge(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[EdgeCl
 
 @pytest.fixture(scope="module")
 def identifier() -> Any:
+    """What tells in which of the twelve languages a text is."""
     made = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     made.set_languages(list(SPOKEN))
     return made

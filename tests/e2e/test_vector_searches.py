@@ -21,6 +21,7 @@ pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 @pytest.fixture
 async def http(running: Deployment) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of the deployment."""
     async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=120) as client:
         yield client
 

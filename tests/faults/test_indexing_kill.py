@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,18 +16,11 @@ from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from google.protobuf import timestamp_pb2
 from support.blocks import article, text_of
-from support.engine import running_engine
 from support.indexing import Client, requests
 from support.indexing_process import IndexingProcess
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 UPLOADED = timestamp_pb2.Timestamp(seconds=1_790_000_000)
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 async def index_until(

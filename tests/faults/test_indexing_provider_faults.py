@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from footnote_indexing.app import build
@@ -14,26 +14,21 @@ from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
 from support import model_server as ms
 from support.blocks import article
-from support.engine import running_engine
 from support.indexing import Client
 
 pytestmark = pytest.mark.full
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def server() -> AsyncIterator[ms.ModelServer]:
+    """An embedding provider on loopback that fails on demand."""
     async with ms.model_server() as running:
         yield running
 
 
 @pytest.fixture
 async def client(uri: str, server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A client of indexing, which embeds at that provider with short retries."""
     # Long enough that on a slow machine nothing but a stall on purpose takes so long.
     for name, value in {"BASE_URL": server.base_url, "FIRST_BACKOFF": "0.02", "TIMEOUT": "8"}.items():
         monkeypatch.setenv(f"FOOTNOTE_VLLM_{name}", value)

@@ -34,6 +34,7 @@ SMALL = b"Just one paragraph."
 async def client(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Client]:
+    """A client of ingestion with one parser; at the end no process of it is left."""
     monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", request.param)
     monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "1")
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.1")

@@ -34,6 +34,7 @@ ENV = {
 
 @pytest.fixture
 async def running(tmp_path: Path) -> AsyncIterator[Deployment]:
+    """A deployment with few slots."""
     started = Deployment(tmp_path, env=ENV)
     try:
         await asyncio.to_thread(started.start)

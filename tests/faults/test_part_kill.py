@@ -21,6 +21,7 @@ FILES = 12
 
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Deployment]:
+    """A deployment in three processes."""
     with deployment(tmp_path, env={"FOOTNOTE_PROCESSES": "3"}) as started:
         yield started
 

@@ -28,12 +28,14 @@ WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that can be frozen and killed."""
     with postgres.postgres_server() as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def running(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """Services in processes of their own, on that PostgreSQL."""
     database = asyncio.run(postgres.new_database(server.url))
     env = {f"FOOTNOTE_{stage.upper()}_DATABASE_URL": database for stage in STAGES}
     env["FOOTNOTE_EDGE_SOURCE_KEY"] = "A" * 43 + "="

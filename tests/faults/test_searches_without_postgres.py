@@ -27,6 +27,7 @@ IN_TIME = 15.0
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that can be frozen and killed."""
     with postgres.postgres_server() as running:
         yield running
 

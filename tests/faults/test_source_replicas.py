@@ -27,6 +27,7 @@ HIDDEN = "<meta name=robots content=noindex>"
 
 @pytest.fixture
 def web() -> Iterator[Site]:
+    """A site on loopback with many pages behind one."""
     with site() as served:
         names = [f"p{number}" for number in range(PAGES)]
         served.page("/docs/", "".join(f"<a href={name}>x</a>" for name in names), head=HIDDEN)

@@ -19,6 +19,7 @@ FILES = 40
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """The folder that the source reads."""
     path = tmp_path / "handbooks"
     path.mkdir()
     return path
@@ -26,6 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def running(tmp_path: Path, folder: Path) -> Iterator[Deployment]:
+    """A deployment that may read the folder and looks at it twice a second."""
     env = {"FOOTNOTE_EDGE_SOURCE_FOLDERS": str(folder), "FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS": "0.5"}
     data = tmp_path / "data"
     data.mkdir()

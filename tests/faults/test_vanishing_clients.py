@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 @pytest.fixture
 async def client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A client of ingestion that sweeps five times a second."""
     monkeypatch.setenv("FOOTNOTE_INGESTION_SWEEP_SECONDS", "0.2")
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)

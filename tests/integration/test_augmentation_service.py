@@ -42,6 +42,7 @@ PAGE = ScoredChunk(
 
 @pytest.fixture
 async def stub() -> AsyncIterator[AugmentationServiceStub]:
+    """A stub of the augmentation service over loopback."""
     async with serve_app(build) as served:
         yield AugmentationServiceStub(served.channel)
 

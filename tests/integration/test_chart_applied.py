@@ -34,6 +34,7 @@ FOREIGN = {
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Cluster]:
+    """A Kubernetes API server that knows the foreign kinds which the chart uses."""
     with kubernetes.cluster() as running:
         for group, (version, kinds) in FOREIGN.items():
             for kind, plural in kinds.items():

@@ -15,6 +15,7 @@ from support.surroundings import inherited
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment whose stages are checked."""
     with deployment(tmp_path_factory.mktemp("conformance")) as running:
         yield running
 

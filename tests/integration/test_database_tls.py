@@ -42,6 +42,7 @@ class Guarded:
 
 @pytest.fixture(scope="module")
 def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    """A PostgreSQL server over TLS, with an authority it trusts and one it does not."""
     folder = tmp_path_factory.mktemp("certificates")
     house, foreign = Authority(folder, "house"), Authority(folder, "elsewhere")
     own = house.issue("server")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -16,19 +16,12 @@ from footnote_indexing.app import build
 from footnote_kit.testing import serve_app
 from footnote_providers.e5 import files
 from google.protobuf.field_mask_pb2 import FieldMask
-from support.engine import running_engine
 from support.indexing import Client
 
 pytestmark = pytest.mark.full
 
 MASKS = (["description"], ["settings"], ["settings.embedding"], ["settings.ttl", "settings.embedding.provider"])
 WRITER = Scope(tenant_id="t", user_id="w", roles=[ROLE_WRITER])
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 class Service:
@@ -50,6 +43,7 @@ class Service:
 
 @pytest.fixture
 def service(tmp_path: Path, uri: str, monkeypatch: pytest.MonkeyPatch) -> Service:
+    """Indexing over one folder, which a test starts again with other defaults."""
     return Service(tmp_path, uri, monkeypatch)
 
 

@@ -24,6 +24,7 @@ async def said(folder: Path) -> Finding:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A data folder that only its owner may read."""
     os.mkdir(tmp_path / "data", 0o700)  # noqa: PTH102
     return tmp_path / "data"
 

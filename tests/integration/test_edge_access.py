@@ -156,12 +156,8 @@ DONE: dict[str, tuple[int, Callable[[Caller, dict[str, str]], Any]]] = {
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
+    """Edge before the doubles of its stages, with a folder of its own."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as running:
         yield running
 

@@ -80,6 +80,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    """Edge with people of two tenants, and the doubles behind it."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     database, keys = await offline(tmp_path)
     made = {}

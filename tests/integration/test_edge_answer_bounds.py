@@ -129,6 +129,7 @@ class Bank:
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def bank(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bank]:
+    """Edge and generation under an operator's policy, with keys of each role."""
     tmp_path = tmp_path_factory.mktemp("bank")
     (tmp_path / "policy.toml").write_text(POLICY)
     database, keys = await offline(tmp_path / "data")

@@ -47,6 +47,7 @@ OTHER = (("x-footnote-user", "other"),)
 
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database_url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+    """Where edge keeps its answers: SQLite, then PostgreSQL."""
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'alone.db'}"
     url = await postgres.new_database(request.getfixturevalue("postgres_url"))
@@ -56,12 +57,8 @@ async def database_url(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, database_url: str) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
         yield EdgeStub(served.channel)

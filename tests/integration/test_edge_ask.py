@@ -29,12 +29,8 @@ DOWN = Unavailable("The service does not answer")
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         stub = EdgeStub(served.channel)
         accepted = await stub.UploadDocument(upload(b"Tea is brewed at 80 degrees."))

@@ -92,6 +92,7 @@ async def serving(folder: Path) -> AsyncIterator[Place]:
 
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    """Edge with keys and an operator's tenant, and what is sent to it."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     monkeypatch.setenv("FOOTNOTE_EDGE_OPERATOR_TENANT", "ops")
     async with serving(tmp_path) as running:

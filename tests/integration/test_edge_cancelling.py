@@ -34,12 +34,8 @@ CANCELLED = doc.FAILURE_REASON_CANCELLED
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Edge with one document in work at a time and quick retries."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_DOCUMENT_CONCURRENCY", "1")
@@ -50,6 +46,7 @@ async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @pytest.fixture
 def edge(served: Served) -> EdgeStub:
+    """A stub of edge."""
     return EdgeStub(served.channel)
 
 

@@ -52,6 +52,7 @@ STREAMS = ("grpc", "http stream", "openai stream")
 
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+    """A scripted chat model with prices."""
     async with serve_model() as server:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
@@ -63,6 +64,7 @@ async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
 
 @pytest.fixture
 async def served(model: ModelServer, tmp_path: Path) -> AsyncIterator[Served]:
+    """Edge before real generation and the doubles of the other stages."""
     async with serve_doubles(World()) as doubles, serve_app(build_generation) as generation:
         addresses = {**doubles, "generation": generation.address}
         async with serve_app(build, addresses=addresses, data_dir=tmp_path) as running:

@@ -20,6 +20,7 @@ LARGEST_SCRIPT = 300_000
 async def http(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of edge, without authentication and with keys."""
     if request.param:
         monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", request.param)
     async with (

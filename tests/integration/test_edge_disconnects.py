@@ -31,12 +31,8 @@ USER, ASSISTANT = ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
         stub = EdgeStub(running.channel)
         file = [

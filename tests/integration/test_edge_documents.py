@@ -42,17 +42,14 @@ from support.stage_doubles import World, serve_doubles
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edge retries and polls several times a second."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World) -> AsyncIterator[EdgeStub]:
+    """A stub of edge."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         yield EdgeStub(served.channel)
 

@@ -52,12 +52,14 @@ async def key(folder: Path, role: Any = ROLE_ADMIN) -> str:
 
 @pytest.fixture
 async def guarded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Edge with keys, whose doors wait one second for a head and for a body."""
     async with edge(tmp_path, monkeypatch, auth="keys", head_seconds=1, body_seconds=1) as served:
         yield served
 
 
 @pytest.fixture
 async def keyless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Edge without keys, whose doors serve one host name and wait one second."""
     async with edge(tmp_path, monkeypatch, head_seconds=1, body_seconds=1, allowed_hosts="Footnote.test") as served:
         yield served
 

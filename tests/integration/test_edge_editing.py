@@ -25,12 +25,8 @@ pytestmark = pytest.mark.full
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Edge with quick retries."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
         yield running
@@ -38,6 +34,7 @@ async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @pytest.fixture
 def edge(served: Served) -> EdgeStub:
+    """A stub of edge."""
     return EdgeStub(served.channel)
 
 

@@ -36,11 +36,13 @@ class Slow(World):
 
 @pytest.fixture
 async def world() -> Slow:
+    """Doubles whose parsing waits until a test lets it go."""
     return Slow()
 
 
 @pytest.fixture
 async def edge(world: Slow, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeStub]:
+    """A stub of edge with few slots for documents."""
     monkeypatch.setenv("FOOTNOTE_EDGE_DOCUMENT_CONCURRENCY", str(PLACES))
     monkeypatch.setattr(workflows, "MOST_AT_HAND", 3)  # more of a user's wait in the queue
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:

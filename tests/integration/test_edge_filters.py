@@ -46,6 +46,7 @@ class Place:
 
 @pytest.fixture
 async def place() -> AsyncIterator[Place]:
+    """Edge with one collection, and the doubles that note the filters they receive."""
     world = World()
     async with serve_doubles(world) as stages, serve_app(build, addresses=stages) as served:
         running = Place(served, world)

@@ -18,13 +18,9 @@ from footnote_kit.testing import serve_app
 from support.stage_doubles import World, serve_doubles
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 @pytest.fixture(params=[(), ("ingestion", "indexing")], ids=["own", "foreign"])
 async def edge(request: pytest.FixtureRequest, world: World) -> AsyncIterator[EdgeStub]:
+    """A stub of edge before our stages, then before stages of another make."""
     doubles = serve_doubles(world, foreign=request.param)
     async with doubles as addresses, serve_app(build, addresses=addresses) as served:
         yield EdgeStub(served.channel)

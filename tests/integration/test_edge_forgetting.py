@@ -30,6 +30,7 @@ SCOPE = Scope(tenant_id="t", user_id="u")
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database of edge: SQLite, then PostgreSQL."""
     url = f"sqlite:///{tmp_path / 'edge.db'}"
     if request.param == "postgres":
         url = str(await postgres.new_database(request.getfixturevalue("postgres_url")))

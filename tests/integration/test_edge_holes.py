@@ -32,23 +32,21 @@ USER, ASSISTANT = ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World) -> AsyncIterator[Served]:
+    """Edge before the doubles of its stages."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
         yield running
 
 
 @pytest.fixture
 async def edge(served: Served) -> EdgeStub:
+    """A stub of edge."""
     return EdgeStub(served.channel)
 
 
 @pytest.fixture
 def base(served: Served) -> str:
+    """The address of edge's HTTP door."""
     return f"http://{served.runtime.announced['http']}"
 
 

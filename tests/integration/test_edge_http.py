@@ -17,18 +17,15 @@ from support.stage_doubles import World, serve_doubles
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def base(world: World) -> AsyncIterator[str]:
+    """The address of edge's HTTP door."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         yield f"http://{served.runtime.announced['http']}"
 
 
 @pytest.fixture
 async def http(base: str) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of edge."""
     async with httpx2.AsyncClient(base_url=base, timeout=20) as client:
         yield client
 

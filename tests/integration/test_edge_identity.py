@@ -116,6 +116,7 @@ class Tenant:
 
 @pytest.fixture
 async def tenant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Tenant]:
+    """Edge with a key of each role, of another tenant, expired, and revoked."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     database, keys = await offline(tmp_path)
     made: dict[str, str] = {}

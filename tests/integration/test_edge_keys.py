@@ -78,6 +78,7 @@ async def serving(folder: Path, keys: dict[str, str], world: World | None = None
 
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    """Edge with keys, and what administers them."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     async with serving(tmp_path, await make_keys(tmp_path)) as running:
         yield running

@@ -35,6 +35,7 @@ SETTINGS = GenerationSettings(provider="openai", model="scripted")
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Edge keeps its counts in SQLite, then in PostgreSQL."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
@@ -44,16 +45,12 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 async def model(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[ModelServer]:
+    """A scripted chat model with prices."""
     async with serve_model() as server:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")
         monkeypatch.setenv("FOOTNOTE_GENERATION_PRICES", '{"scripted": [1000, 1000]}')
         yield server
-
-
-@pytest.fixture
-async def world() -> World:
-    return World()
 
 
 @pytest.fixture
@@ -90,6 +87,7 @@ class Edge:
 
 @pytest.fixture
 async def edge(stages: dict[str, str], database: str, tmp_path: Path) -> AsyncIterator[Edge]:
+    """An edge that a test starts, restarts and replicates."""
     async with AsyncExitStack() as stack:
         yield Edge(stages, tmp_path, stack)
 

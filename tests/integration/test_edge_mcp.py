@@ -18,6 +18,7 @@ from support.stage_doubles import World, serve_doubles
 
 @pytest.fixture
 async def served() -> AsyncIterator[Served]:
+    """Edge that holds one document."""
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as running:
         async with edge_client(running.address) as client:
             await client.put(b"Tea is brewed at 80 degrees.", "tea.txt")

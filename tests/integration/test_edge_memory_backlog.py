@@ -19,12 +19,8 @@ pytestmark = pytest.mark.full
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def client(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeClient]:
+    """A client of edge that repairs memory within a second."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
     monkeypatch.setattr(memory_backlog, "SETTLED_SECONDS", 0.5)
     monkeypatch.setattr(memory_backlog, "AGAIN_SECONDS", 1.0)

@@ -18,11 +18,13 @@ TEA = "Tea is brewed at 80 degrees."
 
 @pytest.fixture
 def world() -> World:
+    """Doubles that find no passage which answers."""
     return World(finish_reason=FINISH_REASON_NO_RELEVANT_CONTENT, says="No passage was found that answers.")
 
 
 @pytest.fixture
 async def served(world: World) -> AsyncIterator[Served]:
+    """Edge before these doubles."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as running:
         yield running
 

@@ -42,6 +42,7 @@ GET, LIST, WATCH, CANCEL = (
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edge retries and polls often, one operation and two documents at a time."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.2")
     monkeypatch.setenv("FOOTNOTE_EDGE_OPERATION_CONCURRENCY", "1")
@@ -49,23 +50,21 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
+    """Edge before the doubles of its stages, with a folder of its own."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 def edge(served: Served) -> EdgeStub:
+    """A stub of edge."""
     return EdgeStub(served.channel)
 
 
 @pytest.fixture
 async def http(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
+    """An HTTP client of edge."""
     async with httpx2.AsyncClient(base_url=f"http://{served.runtime.announced['http']}", timeout=30) as client:
         yield client
 

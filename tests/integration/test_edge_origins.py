@@ -238,6 +238,7 @@ class Case:
 
 @pytest.fixture
 async def running() -> AsyncIterator[tuple[Served, World]]:
+    """Edge, and what the doubles behind it do."""
     world = World()
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         yield served, world

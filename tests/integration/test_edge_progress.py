@@ -24,12 +24,8 @@ PAGES = b"four pages\ntwo\nthree\nfour"
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that looks for progress ten times a second."""
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         yield EdgeStub(served.channel)

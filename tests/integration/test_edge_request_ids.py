@@ -25,6 +25,7 @@ OTHER = (("x-footnote-user", "other"),)
 
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edge keeps its state in SQLite, then in PostgreSQL."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
@@ -32,12 +33,8 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, database: None) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
         yield EdgeStub(served.channel)

@@ -1,6 +1,6 @@
 """A collection's settings at the public API, over real stages: refused at write, shown as given and as they count."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 
 import pytest
@@ -22,15 +22,8 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
 from footnote_retrieval.app import build as build_retrieval
 from google.protobuf.field_mask_pb2 import FieldMask
-from support.engine import running_engine
 
 pytestmark = pytest.mark.full
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 @pytest.fixture

@@ -45,6 +45,7 @@ STRANGER = (("x-footnote-tenant", "elsewhere"), ("x-footnote-user", "ann"), ("x-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """The folder that the sources read."""
     path = tmp_path / "handbooks"
     path.mkdir()
     return path
@@ -52,6 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Edge may read the folder and looks at it five times a second."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.2")
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS", "0.2")
@@ -60,12 +62,8 @@ def settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
+    """Edge before the doubles of its stages, with a folder of its own."""
     async with (
         serve_doubles(world) as addresses,
         serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as running,
@@ -75,6 +73,7 @@ async def served(world: World, tmp_path: Path) -> AsyncIterator[Served]:
 
 @pytest.fixture
 async def edge(served: Served) -> EdgeStub:
+    """A stub of edge with the collection that sources fill."""
     stub = EdgeStub(served.channel)
     await kept.collection(stub)
     return stub

@@ -22,6 +22,7 @@ pytestmark = [
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[MailServer]:
+    """A real mail server over TLS, whose authority is trusted."""
     with mail_server() as running:
         monkeypatch.setenv("SSL_CERT_FILE", str(running.authority))
         yield running
@@ -60,6 +61,7 @@ class ImapOrigin:
 
 @pytest.fixture
 def origin(server: MailServer, tmp_path: Path) -> ImapOrigin:
+    """A mailbox on that server, as the conformance suite changes it."""
     return ImapOrigin(server, tmp_path)
 
 

@@ -15,12 +15,8 @@ COUNT = 60
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that may read this test's folder and sites on loopback."""
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_FOLDERS", str(tmp_path))
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_PRIVATE_HOSTS", "127.0.0.1")
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_KEY", "A" * 43 + "=")

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not())
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SshServer]:
+    """A real SSH server with a repository."""
     with ssh_server(tmp_path_factory.mktemp("ssh") / "server") as running:
         yield running
 
@@ -58,6 +59,7 @@ class SshOrigin:
 
 @pytest.fixture
 def origin(server: SshServer, tmp_path: Path) -> SshOrigin:
+    """That repository, as the conformance suite changes it."""
     return SshOrigin(server, tmp_path)
 
 

@@ -24,18 +24,15 @@ PATIENCE = 60.0
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """The folder that the source watches."""
     path = tmp_path / "handbooks"
     path.mkdir()
     return path
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EdgeStub]:
+    """A stub of edge whose schedule is far too slow to notice a change."""
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_FOLDERS", str(folder))
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS", "600")
     async with (

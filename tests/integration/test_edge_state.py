@@ -44,6 +44,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Edge keeps its state in SQLite, then in PostgreSQL."""
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
     if request.param == "postgres":
@@ -53,12 +54,8 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def edge(world: World, database: None) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that holds one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
         yield EdgeStub(served.channel)

@@ -55,6 +55,7 @@ class Place:
 
 @pytest.fixture
 async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Place]:
+    """Edge with people of two tenants and an operator."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     monkeypatch.setenv("FOOTNOTE_EDGE_OPERATOR_TENANT", "ops")
     monkeypatch.setenv("FOOTNOTE_EDGE_MAX_DOCUMENTS_PER_TENANT", "50")

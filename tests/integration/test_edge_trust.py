@@ -53,6 +53,7 @@ class Edge:
 
 @pytest.fixture
 async def edge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Edge]:
+    """Edge with keys of two tenants, and the stages behind it."""
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
     database, keys = await offline(tmp_path)
     made: dict[str, str] = {}

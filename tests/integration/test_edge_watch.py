@@ -32,12 +32,8 @@ LIFETIME = 4.0
 
 
 @pytest.fixture
-async def world() -> World:
-    return World()
-
-
-@pytest.fixture
 async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Edge whose watches look ten times a second and end soon."""
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.1")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_LIFETIME_SECONDS", str(LIFETIME))
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
@@ -46,6 +42,7 @@ async def served(world: World, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 @pytest.fixture
 def edge(served: Served) -> EdgeStub:
+    """A stub of edge."""
     return EdgeStub(served.channel)
 
 

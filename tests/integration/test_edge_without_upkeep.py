@@ -38,6 +38,7 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
 
 @pytest.fixture
 async def edge(monkeypatch: pytest.MonkeyPatch, rounds: list[BaseException | None]) -> AsyncIterator[EdgeStub]:
+    """A stub of edge before stages that offer no upkeep."""
     monkeypatch.setattr(stage_doubles, "_UPKEEP", {})
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:

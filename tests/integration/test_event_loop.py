@@ -56,12 +56,14 @@ async def turning(what: str) -> AsyncIterator[Held]:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a vector engine for this module."""
     with running_engine(tmp_path_factory.mktemp("engine")) as address:
         yield address
 
 
 @pytest.fixture
 async def library(engine: str) -> AsyncIterator[Library]:
+    """A store that holds the largest accepted texts."""
     async with open_library(engine, call_timeout=120) as library:
         shelf = await library.add_collection("c")
         names = [f"report {pump!a} {i}.pdf" for i, pump in enumerate(PUMPS)]

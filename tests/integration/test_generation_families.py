@@ -32,12 +32,14 @@ ANSWERED = types.FINISH_REASON_ANSWERED
 
 @pytest.fixture
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model on loopback."""
     async with serve_model() as server:
         yield server
 
 
 @pytest.fixture
 def families(model: ModelServer) -> Families:
+    """The model answers under the rules of each family of services."""
     made = Families(WORDS)
     model.respond(made)
     return made
@@ -47,6 +49,7 @@ def families(model: ModelServer) -> Families:
 async def stub(
     model: ModelServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[GenerationServiceStub]:
+    """A stub of generation that asks the model."""
     monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")

@@ -57,12 +57,14 @@ def is_reading(body: dict[str, Any]) -> bool:
 
 @pytest.fixture
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model on loopback."""
     async with serve_model() as server:
         yield server
 
 
 @pytest.fixture
 async def stub(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[GenerationServiceStub]:
+    """A stub of generation that asks the model and gives it two seconds as second reader."""
     monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")

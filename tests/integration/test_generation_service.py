@@ -48,6 +48,7 @@ PAGE = Source(
 
 @pytest.fixture
 async def stub() -> AsyncIterator[GenerationServiceStub]:
+    """A stub of generation with the built-in answerer."""
     async with serve_app(build) as served:
         yield GenerationServiceStub(served.channel)
 

@@ -40,6 +40,7 @@ SOURCES = [
 
 @pytest.fixture
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model on loopback."""
     async with serve_model() as server:
         yield server
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as idx
@@ -21,7 +21,6 @@ from footnote_kit.errors import FailedPrecondition, PermissionDenied
 from footnote_kit.status import from_proto
 from footnote_kit.testing import serve_app
 from support.blocks import PARAGRAPH, block, placed
-from support.engine import running_engine
 from support.indexing import Client as IndexingClient
 from support.indexing import requests
 from support.ingestion_client import Client as IngestionClient
@@ -29,20 +28,16 @@ from support.ingestion_client import Client as IngestionClient
 PROCESSING, INDEXED = document_pb2.DOCUMENT_STATE_PROCESSING, document_pb2.DOCUMENT_STATE_INDEXED
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def indexing(uri: str) -> AsyncIterator[IndexingClient]:
+    """A client of indexing over the real engine."""
     async with serve_app(build_indexing, vector_store_uri=uri) as served:
         yield IndexingClient(served.channel)
 
 
 @pytest.fixture
 async def ingestion() -> AsyncIterator[IngestionClient]:
+    """A client of ingestion."""
     async with serve_app(build_ingestion) as served:
         yield IngestionClient(served)
 

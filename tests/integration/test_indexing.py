@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -32,14 +32,7 @@ from footnote_store.store import VectorStore
 from google.protobuf import duration_pb2, json_format, timestamp_pb2
 from support import postgres
 from support.blocks import PARAGRAPH, ROW, article, block, placed, text_of
-from support.engine import running_engine
 from support.indexing import Client, requests
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 @pytest.fixture
@@ -55,6 +48,7 @@ on_every_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"]
 
 @pytest.fixture
 async def client(uri: str, database: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A client of indexing that purges and sweeps at once."""
     monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", database)
     monkeypatch.setenv("FOOTNOTE_INDEXING_PURGE_GRACE", "0.2")
     monkeypatch.setenv("FOOTNOTE_INDEXING_SWEEP_INTERVAL", "0.2")
@@ -64,6 +58,7 @@ async def client(uri: str, database: str, monkeypatch: pytest.MonkeyPatch) -> As
 
 @pytest.fixture
 async def store(uri: str) -> AsyncIterator[VectorStore]:
+    """The vector store beneath indexing."""
     store = VectorStore(uri)
     yield store
     await store.close()

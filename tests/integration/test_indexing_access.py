@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import pytest
@@ -17,7 +17,6 @@ from footnote_kit.errors import AlreadyExists, FootnoteError, InvalidArgument, N
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.blocks import article
-from support.engine import running_engine
 from support.indexing import Client, requests
 
 pytestmark = pytest.mark.full
@@ -28,14 +27,9 @@ READER, WRITER, ADMIN, SYSTEM = (
 NONE, READ, WRITE, MANAGE = range(4)
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def channel(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Any]:
+    """A channel to indexing on SQLite, then on PostgreSQL."""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", url)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -15,18 +15,12 @@ from footnote_indexing.app import build
 from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.testing import serve_app
 from support.blocks import article, text_of
-from support.engine import running_engine
 from support.indexing import Client
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 @pytest.fixture
 async def client(uri: str) -> AsyncIterator[Client]:
+    """A client of indexing over the real engine."""
     async with serve_app(build, vector_store_uri=uri) as served:
         yield Client(served.channel)
 

@@ -49,6 +49,7 @@ async def cut(cutters: Cutters, number: int, size: int, word: str = "word") -> t
 
 @pytest.fixture
 async def cutters() -> AsyncIterator[Cutters]:
+    """One process that cuts documents; at the end no child is left."""
     made = Cutters(1)
     yield made
     await made.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,6 @@ from footnote_store.rows import Row
 from footnote_store.store import VectorStore
 from support import postgres
 from support.blocks import article
-from support.engine import running_engine
 from support.indexing import Client
 
 pytestmark = pytest.mark.full
@@ -27,14 +26,9 @@ SWEPT = 2.5
 """Seconds until what is deleted has been purged once more and forgotten."""
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A client of indexing on SQLite, then on PostgreSQL, that purges and sweeps at once."""
     if request.param == "postgresql":
         database = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_INDEXING_DATABASE_URL", database)

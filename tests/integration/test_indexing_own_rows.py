@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
@@ -18,18 +18,12 @@ from footnote_kit.testing import serve_app
 from footnote_store.store import VectorStore
 from sqlalchemy.engine import Engine
 from support import postgres
-from support.engine import running_engine
 from support.indexing import Client
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
+    """A client of indexing on SQLite, then on PostgreSQL, that sweeps at once."""
     url = ""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))

@@ -28,6 +28,7 @@ AWAY = {"provider": "openai", "model": "away-embed", "dimensions": 64}
 
 @pytest.fixture
 async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Elsewhere]:
+    """A provider elsewhere that notes what it receives."""
     async with elsewhere() as server:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-elsewhere-0123456789")

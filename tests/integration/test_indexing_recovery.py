@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
 
@@ -27,20 +27,14 @@ from footnote_store.rows import Row
 from footnote_store.store import VectorStore
 from support.blocks import article
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.indexing import Client
 
 pytestmark = pytest.mark.full
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def store(uri: str) -> AsyncIterator[VectorStore]:
+    """The vector store beneath indexing."""
     store = VectorStore(uri)
     yield store
     await store.close()

@@ -11,7 +11,6 @@ from footnote_kit.testing import serve_app
 from structlog.testing import capture_logs
 from support import redis_server as redis_support
 from support.blocks import article
-from support.engine import running_engine
 from support.indexing import Client
 from support.redis_server import RedisServer
 
@@ -21,14 +20,9 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 def redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[RedisServer]:
+    """A real Redis that keeps indexing's embedding cache."""
     with redis_support.redis_server() as server:
         monkeypatch.setenv("FOOTNOTE_INDEXING_CACHE_URL", server.url)
         yield server

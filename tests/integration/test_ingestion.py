@@ -52,6 +52,7 @@ TEXT = b"Handbook\n========\n\nHolidays are 30 days a year.\n\nThe office opens 
 
 @pytest.fixture(scope="module")
 def s3_endpoint() -> Iterator[str]:
+    """The address of an S3 server on loopback."""
     if object_store.program() is None:
         pytest.skip("moto's S3 server is missing (pip install 'moto[server]')")
     with object_store.server() as endpoint:

@@ -129,6 +129,7 @@ def test_every_rpc_is_looked_at() -> None:
 
 @pytest.fixture
 def authority() -> Authority:
+    """The double of indexing that says who may read which collection."""
     return Authority(SHARED, PRIVATE, Collection(id="gone", tenant_id="t", owner_id="ann"))
 
 
@@ -136,6 +137,7 @@ def authority() -> Authority:
 async def served(
     authority: Authority, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Served]:
+    """Ingestion on SQLite, then on PostgreSQL, before that double."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)

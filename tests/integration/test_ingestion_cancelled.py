@@ -137,6 +137,7 @@ class Place:
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def place(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Place]:
+    """Ingestion's database, SQLite then PostgreSQL, and its folder."""
     url = ""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))

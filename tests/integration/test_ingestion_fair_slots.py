@@ -19,6 +19,7 @@ SIZE, MOST_WAITING = 2, 8
 
 @pytest.fixture
 async def pool(tmp_path: Path) -> AsyncIterator[Pool]:
+    """The pool of parsing processes."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     starter = Starter()
@@ -71,6 +72,7 @@ class Files:
 
 @pytest.fixture
 def files(pool: Pool, tmp_path: Path) -> Files:
+    """What gives the pool files, and lets go those that wait."""
     return Files(pool, tmp_path)
 
 

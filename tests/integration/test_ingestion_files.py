@@ -65,6 +65,7 @@ async def outcome(client: Client, path: Path) -> str:
 async def client(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Client]:
+    """A client of ingestion with default and with small bounds; at the end no process of it is left."""
     if request.param == "small":
         monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_MEMORY_BYTES", str(300 * 1024 * 1024))
         monkeypatch.setenv("FOOTNOTE_INGESTION_FILES_PER_WORKER", "10")

@@ -30,6 +30,7 @@ pytestmark = pytest.mark.full
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Served]:
+    """Ingestion on SQLite, then on PostgreSQL."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
@@ -39,6 +40,7 @@ async def served(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 def client(served: Served) -> Client:
+    """A client of ingestion that speaks for the system."""
     return Client(served, Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM]))
 
 

@@ -83,6 +83,7 @@ async def attack(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
 
 @pytest.fixture
 def secret(tmp_path: Path) -> Path:
+    """A file of another tenant."""
     path = tmp_path / "other-tenant.txt"
     path.write_text("another tenant's file")
     return path
@@ -90,6 +91,7 @@ def secret(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def listener() -> Iterator[socket.socket]:
+    """A socket on loopback that a worker must not reach."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server
 

@@ -29,6 +29,7 @@ CORRUPT = Failure(reason=FAILURE_REASON_CORRUPT, message="corrupt")
 
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncIterator[Client]:
+    """A client of ingestion."""
     async with serve_app(build, data_dir=tmp_path) as served:
         yield Client(served)
 

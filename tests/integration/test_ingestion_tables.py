@@ -29,12 +29,14 @@ CSV = "Item;Town;Units;Price (€);Seen\n" + "".join(
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """Ingestion for the whole module."""
     async with serve_app(build, data_dir=tmp_path_factory.mktemp("data")) as running:
         yield running
 
 
 @pytest.fixture
 def client(served: Served) -> Client:
+    """A client of ingestion in a tenant of its own."""
     return Client(served, Scope(tenant_id=uuid4().hex, user_id="u", roles=[ROLE_SYSTEM]))
 
 

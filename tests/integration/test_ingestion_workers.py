@@ -37,6 +37,7 @@ def other() -> Iterator[None]:
 
 @pytest.fixture
 async def starter() -> AsyncIterator[Starter]:
+    """What starts parsing processes."""
     made = Starter()
     yield made
     await made.close()

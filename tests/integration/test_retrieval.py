@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -33,7 +33,6 @@ from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import position_token
 from footnote_kit.testing import SCOPE
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, open_library
 
 NOW = int(time.time())
@@ -51,14 +50,9 @@ HANDBOOK = [
 ]
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def library(uri: str) -> AsyncIterator[Library]:
+    """A store over the engine, and retrieval before it."""
     async with open_library(uri) as library:
         yield library
 

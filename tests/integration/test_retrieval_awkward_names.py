@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
 from footnote_kit.testing import SCOPE
 from support.awkward_files import FILES, KEPT_APART, WORKED_ON, Asked
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, open_library
 
 IDS = {filename: f"d{number}" for number, filename in enumerate(FILES)}
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def library(uri: str) -> AsyncIterator[Library]:
+    """A store that holds files with awkward names."""
     async with open_library(uri) as library:
         shelf = await library.add_collection("awkward", languages=("en", "fr", "de"))
         await library.add(

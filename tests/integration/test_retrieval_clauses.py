@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -22,7 +22,6 @@ from footnote_retrieval.adapters import embedding
 from footnote_store import connection
 from footnote_store.store import VectorStore
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, open_library
 
 FULLTEXT = SearchStrategy.SEARCH_STRATEGY_FULLTEXT
@@ -33,14 +32,9 @@ ROWS, BATCH = 4000, 500
 ATTEMPTS = 12
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def library(uri: str) -> AsyncIterator[Library]:
+    """A store over the engine, and retrieval before it."""
     async with open_library(uri) as library:
         yield library
 

@@ -38,6 +38,7 @@ HYBRID = RetrievalSettings(strategy=SearchStrategy.SEARCH_STRATEGY_HYBRID)
 
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[EmbeddedEngine]:
+    """A vector engine that a test can freeze and stop."""
     engine = EmbeddedEngine(tmp_path / "store")
     await engine.start()
     yield engine
@@ -58,6 +59,7 @@ def heard() -> Iterator[list[structlog.typing.EventDict]]:
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retrieval gives each step three seconds and opens its breakers soon."""
     for name, value in {
         "DENSE_TIMEOUT": "3", "LEXICAL_TIMEOUT": "3", "EMBED_TIMEOUT": "3", "MEMORY_TIMEOUT": "3",
         "READ_TIMEOUT": "3", "BREAKER_FAILURES": "3", "BREAKER_OPEN": "6",

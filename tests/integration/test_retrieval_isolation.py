@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 
 import pytest
 from footnote.retrieval.v1 import retrieval_service_pb2 as pb
@@ -16,7 +16,6 @@ from footnote.types.v1.collection_pb2 import RetrievalSettings, SearchStrategy
 from footnote.types.v1.role_pb2 import Role
 from footnote_kit.errors import FootnoteError, NotFound
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, open_library
 
 pytestmark = pytest.mark.full
@@ -26,14 +25,9 @@ SEARCHES = int(os.environ.get("FOOTNOTE_ISOLATION_SEARCHES", "600"))  # 10 000 i
 WORDS = "budget leave stock policy report contract salary meeting invoice project".split()  # noqa: SIM905
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def library(uri: str) -> AsyncIterator[Library]:
+    """A store of many tenants with shared and private collections."""
     rng = random.Random(1)
     async with open_library(uri) as library:
         chunks_by_shelf = []

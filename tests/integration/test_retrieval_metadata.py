@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,14 +12,7 @@ from footnote.types.v1.filter_pb2 import Filter
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.testing import SCOPE
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.library import Library, open_library
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 def section(ordinal: int) -> str:
@@ -28,6 +21,7 @@ def section(ordinal: int) -> str:
 
 @pytest.fixture
 async def library(uri: str) -> AsyncIterator[Library]:
+    """A store with one document of 250 chunks and their metadata."""
     async with open_library(uri) as library:
         shelf = await library.add_collection("docs")
         await library.add(

@@ -37,6 +37,7 @@ def versions(one: StoredDatabase) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A data folder that only its owner may read."""
     made = tmp_path / "data"
     os.mkdir(made, 0o700)  # noqa: PTH102
     return made
@@ -124,6 +125,7 @@ async def counted(one: StoredDatabase) -> dict[str, int]:
 
 @pytest.fixture
 def migrate(folder: Path) -> Migrate:
+    """Runs `footnote admin migrate` on the folder."""
     return lambda *more: CliRunner().invoke(app, ["admin", "migrate", "--data-dir", str(folder), *more])
 
 

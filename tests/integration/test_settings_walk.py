@@ -8,7 +8,7 @@ over a farther one. The table is walked, so that a setting that nobody declares 
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +37,6 @@ from footnote_store.store import VectorStore
 from google.protobuf.message import Message
 from support.blocks import article
 from support.chunks import make_chunk
-from support.engine import running_engine
 from support.indexing import Client
 from support.library import open_library
 from support.model_chat import Finish, ModelServer, Say, serve_model
@@ -256,6 +255,7 @@ def _without_delimiters(text: str) -> str:
 
 @pytest.fixture
 async def model() -> AsyncIterator[ModelServer]:
+    """A scripted chat model that says the same three statements."""
     async with serve_model() as server:
         words = ["Interns receive 99 days of leave [1]. ", "Employees receive 25 days [1]. ", "Holidays are liked [1]."]
         server.script([Say(words), Finish()])
@@ -304,12 +304,6 @@ async def _walk_provider(run: Run) -> None:
         assert counted.provider == done[2] == "builtin"  # type: ignore[attr-defined]
     done, _ = await run({"generation.provider": ""}, {"generation.provider": "builtin"}, {})
     assert done == plain, "the request does not win over the collection"
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 NOW = int(time.time())

@@ -42,6 +42,7 @@ def bounds(*, allowing: str, **settings: Any) -> TextBounds:
 
 @pytest.fixture
 async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Elsewhere]:
+    """A provider elsewhere that notes what it receives."""
     async with elsewhere() as provider:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", provider.base_url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-elsewhere-0123456789")

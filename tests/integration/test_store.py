@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -29,14 +29,9 @@ from support.engine import running_engine
 NOW = 1_800_000_000.0
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def store(uri: str) -> AsyncIterator[VectorStore]:
+    """The store over the engine, emptied after each test."""
     store = VectorStore(uri)
     yield store
     space = await store.ensure_space(DIMENSIONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -12,7 +12,6 @@ from footnote.retrieval.v1.retrieval_service_pb2 import QueryChunksRequest
 from footnote_store.filters import RowScope, compile_expr, conjunction, evaluate, parse_filter, parse_where
 from footnote_store.store import VectorStore
 from support.chunks import DIMENSIONS, make_chunk, make_row
-from support.engine import running_engine
 from support.typed_filters import as_json, random_filter
 
 pytestmark = pytest.mark.full
@@ -95,14 +94,9 @@ def _condition(rng: random.Random, field: str) -> Any:
     return operators
 
 
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
-
-
 @pytest.fixture
 async def store(uri: str) -> AsyncIterator[VectorStore]:
+    """The store over the engine."""
     store = VectorStore(uri)
     yield store
     await store.close()

@@ -14,12 +14,14 @@ from support.engine import GIVEN, TOKEN, given_or_running
 
 @pytest.fixture(scope="module")
 def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an embedded engine, or of the Milvus that `make test-store` names."""
     with given_or_running(tmp_path_factory.mktemp("engine")) as address:
         yield address
 
 
 @pytest.fixture
 async def store(uri: str) -> AsyncIterator[Store]:
+    """The store by its registration."""
     store = stores()[SERVER if GIVEN else EMBEDDED].build(address=uri, token=TOKEN)
     yield store
     await store.close()

@@ -44,12 +44,14 @@ class Guarded:
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The socket of a vector engine for this module."""
     with running_engine(tmp_path_factory.mktemp("engine")) as uri:
         yield Path(uri.removeprefix("unix:"))
 
 
 @pytest.fixture
 async def guarded(engine: Path, tmp_path: Path) -> AsyncIterator[Guarded]:
+    """TLS in front of the engine, with an authority it trusts and one it does not."""
     house, foreign = Authority(tmp_path, "house"), Authority(tmp_path, "elsewhere")
     async with tls_front(engine, house.issue("server"), house.file) as port:
         yield Guarded(port, house, foreign)

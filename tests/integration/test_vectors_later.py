@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +27,6 @@ from footnote_retrieval.app import build as build_retrieval
 from footnote_store.rows import Hit
 from footnote_store.store import VectorStore
 from support.blocks import article, block, placed
-from support.engine import running_engine
 from support.indexing import Client
 from support.indexing_process import IndexingProcess
 
@@ -36,12 +35,6 @@ pytestmark = pytest.mark.full
 HYBRID, VECTOR = SearchStrategy.SEARCH_STRATEGY_HYBRID, SearchStrategy.SEARCH_STRATEGY_VECTOR
 DENSE = SearchChannel.SEARCH_CHANNEL_DENSE
 TEXTS = ["The safety stock of bolts is counted every Friday.", "Parental leave lasts sixteen weeks."]
-
-
-@pytest.fixture(scope="module")
-def uri(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with running_engine(tmp_path_factory.mktemp("engine")) as address:
-        yield address
 
 
 def paragraphs(texts: Iterable[str]) -> list[Block]:
@@ -90,6 +83,7 @@ class Gate:
 
 @pytest.fixture
 async def gate(monkeypatch: pytest.MonkeyPatch) -> Gate:
+    """Vectors always follow later, and the test lets the model go on."""
     monkeypatch.setenv("FOOTNOTE_INDEXING_VECTORS_LATER", "always")
     monkeypatch.setenv("FOOTNOTE_INDEXING_OWED_INTERVAL", "0.05")
     return Gate(monkeypatch)
@@ -111,6 +105,7 @@ class Both:
 
 @pytest.fixture
 async def both(uri: str, tmp_path: Path) -> AsyncIterator[Both]:
+    """Indexing and retrieval over one engine."""
     store = VectorStore(uri)
     async with (
         serve_app(build, data_dir=tmp_path, vector_store_uri=uri) as served,

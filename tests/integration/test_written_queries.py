@@ -55,6 +55,7 @@ class Tables:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def tables(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Tables]:
+    """Ingestion that holds the tables which statements query."""
     async with serve_app(build, data_dir=tmp_path_factory.mktemp("data")) as served:
         found = Tables(Client(served, Scope(tenant_id=uuid4().hex, user_id="u", roles=[ROLE_SYSTEM])))
         await found.put()

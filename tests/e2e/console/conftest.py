@@ -19,6 +19,7 @@ def model() -> Iterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 def site(model: ModelServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A deployment with keys and a scripted model, and a browser before its console."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed (apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")

@@ -161,6 +161,7 @@ def test_no_view_has_a_serious_barrier(site: Site, handbook: str, look: str) -> 
 
 @pytest.fixture
 def made(site: Site, handbook: str) -> Iterator[object]:
+    """A page that shows an answer with its steps unfolded."""
     page = site.page()
     ask(page, QUESTION)
     page.locator(".made summary").press("Enter")

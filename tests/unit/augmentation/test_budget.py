@@ -98,6 +98,7 @@ def block_of(assembled: Assembled) -> str:
 
 @pytest.fixture
 def vocabularies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[Callable[[str], int]]]:
+    """Counters of tokens by each vocabulary of models."""
     shared = shared_dir()
     if shared is None or not (shared / "data" / "tiktoken").is_dir():
         pytest.skip("the vocabularies are not beside the checkout (FOOTNOTE_SHARED names the folder of shared files)")

@@ -63,6 +63,7 @@ class RerankServer:
 
 @pytest.fixture
 async def endpoint() -> AsyncIterator[tuple[RerankServer, str]]:
+    """A rerank server on loopback, and its address."""
     served = RerankServer()
     app = Starlette(routes=[Route("/rerank", served.__call__, methods=["POST"])])
     config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, lifespan="off", timeout_graceful_shutdown=1)

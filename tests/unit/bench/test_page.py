@@ -23,6 +23,7 @@ AROUND = Surroundings("2026-11-23 12:00 UTC", "2 cores", 0.2, 0.9, "made texts",
 
 @pytest.fixture(scope="module")
 def texts() -> Texts:
+    """The texts that the bench makes."""
     return made_texts()
 
 

@@ -9,11 +9,13 @@ from typer.testing import CliRunner, Result
 
 @pytest.fixture
 def edge() -> ScriptedEdge:
+    """Edge's double, whose answers a test scripts."""
     return ScriptedEdge()
 
 
 @pytest.fixture
 def address(edge: ScriptedEdge) -> Iterator[str]:
+    """Where that double listens."""
     with served(edge) as where:
         yield where
 

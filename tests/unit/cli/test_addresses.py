@@ -11,6 +11,7 @@ from footnote_cli.errors import CommandError
 
 @pytest.fixture(autouse=True)
 def _empty(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """An empty folder, and no variable that names an address."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FOOTNOTE_EDGE_ADDRESS", raising=False)
     monkeypatch.delenv("FOOTNOTE_DATA_DIR", raising=False)

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder that does not exist yet, and a wide terminal."""
     monkeypatch.delenv("FOOTNOTE_EDGE_DATABASE_URL", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
     return tmp_path / "new"

@@ -128,6 +128,7 @@ def test_runs_are_compared_by_a_sign_test() -> None:
 
 @pytest.fixture
 def address() -> Iterator[str]:
+    """Where edge's double listens."""
     with served(ScriptedEdge()) as address:
         yield address
 

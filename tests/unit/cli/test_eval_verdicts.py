@@ -25,6 +25,7 @@ LINES: list[dict[str, Any]] = [
 
 @pytest.fixture
 def dataset(tmp_path: Path) -> Path:
+    """A file of claims with the verdicts that are right."""
     path = tmp_path / "claims.jsonl"
     path.write_text("\n".join(json.dumps(one) for one in LINES))
     return path

@@ -9,6 +9,7 @@ from footnote_cli.transfers import Download, read_parts, safe_name
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A folder with plain, nested and hidden files."""
     for name in ("b.txt", "a.pdf", "sub/c.txt", ".hidden/d.txt", ".e"):
         file = tmp_path / name
         file.parent.mkdir(exist_ok=True)

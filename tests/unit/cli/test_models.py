@@ -80,6 +80,7 @@ def handler(hub: Hub) -> type[BaseHTTPRequestHandler]:
 
 @pytest.fixture
 def hub(tmp_path: Path) -> Iterator[Hub]:
+    """A model hub on loopback with one small model."""
     state = Hub(write_model(tmp_path / "made", {"left": "ENTAILMENT"}))
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(state))
     state.url = f"http://127.0.0.1:{server.server_address[1]}"

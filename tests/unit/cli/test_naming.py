@@ -30,6 +30,7 @@ class Named(ScriptedEdge):
 
 @pytest.fixture
 def edge() -> ScriptedEdge:
+    """Edge's double with things that have names."""
     return Named()
 
 

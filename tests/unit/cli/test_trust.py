@@ -20,6 +20,7 @@ from typer.testing import CliRunner, Result
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result]:
+    """Runs a command in an empty folder without variables."""
     monkeypatch.chdir(tmp_path)
     for name in ("FOOTNOTE_SERVICE_TOKEN", "FOOTNOTE_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)

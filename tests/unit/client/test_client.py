@@ -91,11 +91,13 @@ def listening(edge: Edge, credentials: grpc.ServerCredentials | None = None) -> 
 
 @pytest.fixture
 def edge() -> Edge:
+    """Edge's double, whose answers a test scripts."""
     return Edge()
 
 
 @pytest.fixture
 def address(edge: Edge, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where that double listens; no variable names another."""
     for name in ("FOOTNOTE_API_KEY", "FOOTNOTE_API_KEY_FILE", "FOOTNOTE_EDGE_ADDRESS"):
         monkeypatch.delenv(name, raising=False)
     with listening(edge) as where:
@@ -132,6 +134,7 @@ class Both:
 
 @pytest.fixture(params=["sync", "async"])
 def both(request: pytest.FixtureRequest, address: str) -> Both:
+    """The client for threads, then the one for an event loop."""
     return Both(request.param, address)
 
 

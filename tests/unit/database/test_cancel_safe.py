@@ -31,6 +31,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(params=list(Writers))
 async def base(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """A SQLite database of one row, by each kind of writer."""
     with closing(sqlite3.connect(tmp_path / "a.db")) as connection:
         connection.execute("CREATE TABLE facts (number INTEGER)")
         connection.execute("INSERT INTO facts VALUES (1)")

@@ -32,6 +32,7 @@ def uncollected() -> Iterator[None]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
+    """A SQLite file with one empty table."""
     with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as connection:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("CREATE TABLE facts (number INTEGER)")

@@ -30,6 +30,7 @@ def upgrade() -> None:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def url(request: pytest.FixtureRequest) -> str:
+    """ "" for SQLite, then the address of a new PostgreSQL database."""
     if request.param == "postgresql":
         return await postgres.new_database(request.getfixturevalue("postgres_url"))
     return ""

@@ -39,6 +39,7 @@ RAISE = sa.text("UPDATE t SET x = x + 1")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that can be frozen and killed."""
     with postgres.postgres_server() as running:
         yield running
 
@@ -58,6 +59,7 @@ def made(url: str, folder: Path) -> Database:
 
 @pytest.fixture
 async def database(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Database]:
+    """A database on that server; the server goes on at the end."""
     opened = made(await postgres.new_database(server.url), tmp_path)
     await opened.migrate()  # takes longer than statements may
     yield opened

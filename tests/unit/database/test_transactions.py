@@ -63,6 +63,7 @@ def traits(folder: Path, **own: object) -> Traits:
 
 @pytest.fixture(params=KINDS)
 async def url(request: pytest.FixtureRequest) -> str:
+    """ "" for SQLite, then the address of a new PostgreSQL database."""
     if request.param == "postgresql":
         return await postgres.new_database(request.getfixturevalue("postgres_url"))
     return ""

@@ -186,6 +186,7 @@ class Versions(system_pb2_grpc.SystemServiceServicer):
 
 @pytest.fixture
 def address() -> Iterator[str]:
+    """Where a server listens that says its versions only."""
     server = grpc.server(ThreadPoolExecutor(2))
     system_pb2_grpc.add_SystemServiceServicer_to_server(Versions(), server)
     port = server.add_insecure_port("127.0.0.1:0")

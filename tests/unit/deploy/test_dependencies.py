@@ -12,6 +12,7 @@ SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "dependencies.py"
 
 @pytest.fixture(scope="module")
 def script() -> dict[str, Any]:
+    """The names in the script that writes the table."""
     return runpy.run_path(str(SCRIPT))
 
 

@@ -11,6 +11,7 @@ AGPL = "                    GNU AFFERO GENERAL PUBLIC LICENSE\n                 
 
 @pytest.fixture(scope="module")
 def script() -> dict[str, Any]:
+    """The names in the script that checks licences."""
     return runpy.run_path(str(Path(__file__).resolve().parents[3] / "deploy" / "licences.py"))
 
 

@@ -36,6 +36,7 @@ def command(probe: str) -> str:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    """A folder that holds the probe where manifests look for it."""
     assert PROBE is not None
     (tmp_path / "grpc_health_probe").symlink_to(PROBE)
     return tmp_path
@@ -49,6 +50,7 @@ def code(probe: str, port: int, folder: Path, more: str = "") -> int:
 
 @pytest.fixture
 def served() -> Iterator[tuple[health.HealthServicer, grpc.Server]]:
+    """A real health service, and what sets its state."""
     servicer = health.HealthServicer()
     server = grpc.server(futures.ThreadPoolExecutor(2))
     health_pb2_grpc.add_HealthServicer_to_server(servicer, server)

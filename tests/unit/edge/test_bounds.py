@@ -52,11 +52,13 @@ class Indexing:
 
 @pytest.fixture
 def indexing(tmp_path: Path) -> Indexing:
+    """Indexing's double with an epoch that a test turns."""
     return Indexing(Epoch(tmp_path / "epoch"))
 
 
 @pytest.fixture
 def bounds(indexing: Indexing, tmp_path: Path) -> Bounds:
+    """The cache of collections before that double."""
     stages: Any = SimpleNamespace(indexing=indexing)
     return Bounds(stages, EpochReader(tmp_path / "epoch"), 1.0)
 
@@ -100,6 +102,7 @@ async def test_what_bound_is_remembered_while_indexing_is_down(indexing: Indexin
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache keeps three collections."""
     monkeypatch.setattr(module, "_MOST_COLLECTIONS", 3)
 
 

@@ -25,6 +25,7 @@ ROWS: tuple[Any, ...] = (MessageRow, MessageOriginRow)
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty SQLite database of edge."""
     opened = Database(f"sqlite:///{tmp_path / 'edge.db'}")
     await opened.migrate()
     yield opened
@@ -33,6 +34,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 @pytest.fixture
 def answers(database: Database) -> Answers:
+    """The keeper of answers, over that database."""
     return Answers(AnswerTable(database), None, 30)  # type: ignore[arg-type]  # nothing is read
 
 

@@ -40,6 +40,7 @@ class Own:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty SQLite database of edge."""
     opened = Database(f"sqlite:///{tmp_path / 'edge.db'}")
     await opened.migrate()
     yield opened

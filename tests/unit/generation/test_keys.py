@@ -18,6 +18,7 @@ KEYS = {
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable names a key or an address of a provider."""
     for key in KEYS.values():
         for name in (key, key.replace("API_KEY", "BASE_URL")):
             monkeypatch.delenv(name, raising=False)

@@ -35,6 +35,7 @@ FACTS: dict[str, Callable[[int], str]] = {
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
+    """Generation's caches are empty before and after."""
     forget()
     yield
     forget()

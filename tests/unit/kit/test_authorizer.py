@@ -193,11 +193,13 @@ class Stub:
 
 @pytest.fixture
 def stub(tmp_path: Path) -> Stub:
+    """Indexing's double, with an epoch that a test turns."""
     return Stub(Epoch(tmp_path / "epoch"))
 
 
 @pytest.fixture
 def asking(stub: Stub, tmp_path: Path) -> Asking:
+    """The authorizer before that double."""
     return Asking(stub, EpochReader(tmp_path / "epoch"))
 
 

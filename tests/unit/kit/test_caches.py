@@ -11,11 +11,13 @@ from footnote_kit.epochs import Epoch, EpochReader
 
 @pytest.fixture
 def epoch(tmp_path: Path) -> Epoch:
+    """The epoch as its owner writes it."""
     return Epoch(tmp_path / "epoch")
 
 
 @pytest.fixture
 def reader(tmp_path: Path) -> EpochReader:
+    """The same epoch as another process reads it."""
     return EpochReader(tmp_path / "epoch")
 
 

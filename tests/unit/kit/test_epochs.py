@@ -16,6 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared on Linux
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
+    """Where the epoch's file is."""
     return tmp_path / "indexing" / epochs.FILE
 
 

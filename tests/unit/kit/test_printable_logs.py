@@ -12,6 +12,7 @@ HOSTILE = "x\x1b]0;pwned\x07\x1b[2J\u202ey\x9b31m\nforged line\r\x00"
 
 @pytest.fixture
 def root() -> Iterator[None]:
+    """The root logger as it was, after the test too."""
     root = logging.getLogger()
     before, level = root.handlers, root.level
     yield

@@ -21,6 +21,7 @@ from support.leaks import FORMS, KEY, leaks
 
 @pytest.fixture(autouse=True)
 def known() -> Iterator[None]:
+    """One secret is registered; logging is as before after the test."""
     redact.register(KEY)
     root = logging.getLogger()
     before = root.level, list(root.handlers), structlog.get_config()

@@ -14,11 +14,13 @@ from footnote_providers.settings import DefaultSettings
 
 @pytest.fixture(autouse=True)
 def nobody_names_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable names an embedder."""
     monkeypatch.delenv("FOOTNOTE_EMBEDDING_PROVIDER", raising=False)
 
 
 @pytest.fixture(params=[True, False], ids=["with the package", "without the package"])
 def there(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether the model's package is installed: yes, then no."""
     monkeypatch.setattr(files, "installed", lambda: request.param)
     there: bool = request.param
     return there

@@ -30,6 +30,7 @@ REMOTE = ("openai", "ollama", "gemini", "vllm", "tei")
 
 @pytest.fixture
 async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TextServer]:
+    """A strict embedding server on loopback that all remote providers are configured for."""
     async with text_server() as running:
         for name in REMOTE:
             monkeypatch.setenv(f"FOOTNOTE_{name.upper()}_BASE_URL", running.base_url)
@@ -40,6 +41,7 @@ async def server(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[TextServer]:
 
 @pytest.fixture
 async def onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[EmbeddingProvider]:
+    """A provider over a tiny ONNX model."""
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(tmp_path))
     write_embedder(tmp_path / "tiny", [*TEXTS, QUESTION, "Number 0 1 2 3 4 5 6 7 8 9"])
     chosen = collection_pb2.EmbeddingSettings(provider="onnx", model="tiny")

@@ -63,11 +63,13 @@ AWKWARD = (
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The files of the package's model in a cache of this module."""
     return files.find(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
 async def model(made: tuple[Path, Path]) -> AsyncIterator[E5Embeddings]:
+    """The provider over these files."""
     provider = E5Embeddings(made[0].parent.parent, threads=2)
     yield provider
     await provider.close()

@@ -12,6 +12,7 @@ WORDS = st.text(alphabet="abcdé中文เすア9_ ", max_size=40)
 
 @pytest.fixture(autouse=True)
 def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No word is known yet."""
     monkeypatch.setattr(hashing, "_known", _Words())
 
 

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
+    """The shared ONNX model's folder."""
     shared = shared_dir()
     found = shared / "models" / "all-MiniLM-L6-v2-onnx" if shared else None
     if found is None or not found.is_dir():
@@ -29,6 +30,7 @@ def folder() -> Path:
 
 @pytest.fixture(scope="module")
 def model(folder: Path) -> OnnxEmbeddings:
+    """The provider over that model."""
     return OnnxEmbeddings(find_files(str(folder), OnnxSettings(), own=True), "m", Settings())
 
 

@@ -51,6 +51,7 @@ class Server:
 
 @pytest.fixture
 async def server() -> AsyncIterator[Server]:
+    """A server on loopback whose answers a test sets."""
     state = Server()
     async with ms.serve_routes([Route("/{path:path}", state.answer, methods=["GET", "POST"])]) as url:
         state.base_url = url
@@ -59,6 +60,7 @@ async def server() -> AsyncIterator[Server]:
 
 @pytest.fixture
 async def client(server: Server, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[OpenAIClient]:
+    """A client of that server, with a key."""
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.base_url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", KEY)
     made = OpenAIClient(endpoint("openai"), "The model x", timeout=20.0, metadata={"stage": "generation"})

@@ -24,6 +24,7 @@ def made(**settings: object) -> EmbeddingProvider:
 
 @pytest.fixture
 async def server() -> AsyncIterator[ms.ModelServer]:
+    """An OpenAI-compatible server on loopback that fails on demand."""
     async with ms.model_server() as running:
         yield running
         while _made:
@@ -32,6 +33,7 @@ async def server() -> AsyncIterator[ms.ModelServer]:
 
 @pytest.fixture
 async def provider(server: ms.ModelServer, monkeypatch: pytest.MonkeyPatch) -> EmbeddingProvider:
+    """The provider before that server."""
     for name, value in {
         "BASE_URL": server.base_url, "API_KEY": "sk-very-secret", "FIRST_BACKOFF": "0.02", "TIMEOUT": "30",
     }.items():  # fmt: skip

@@ -51,11 +51,13 @@ class Indexing:
 
 @pytest.fixture
 def indexing(tmp_path: Path) -> Indexing:
+    """Indexing's double, with two epochs that a test turns."""
     return Indexing(Epoch(tmp_path / "epoch"), Epoch(tmp_path / "collections"))
 
 
 @pytest.fixture
 async def remembered(indexing: Indexing, tmp_path: Path) -> AsyncIterator[IndexingCollections]:
+    """The cache of collections before that double."""
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
         made = IndexingCollections(channel, EpochReader(tmp_path / "epoch"), EpochReader(tmp_path / "collections"))
         made._stub = indexing
@@ -103,6 +105,7 @@ async def test_an_answer_of_another_epoch_or_of_none_is_not_kept(
 
 @pytest.fixture
 def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cache keeps as few as the parameter says."""
     for name, most in request.param.items():
         monkeypatch.setattr(collections, name, most)
 

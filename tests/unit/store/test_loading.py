@@ -42,11 +42,13 @@ async def spaces() -> set[tuple[int, int]]:
 
 @pytest.fixture
 def engine() -> Engine:
+    """The double of the engine that loads collections."""
     return Engine()
 
 
 @pytest.fixture
 def loading(engine: Engine) -> Loading:
+    """What waits until that engine has loaded."""
     return Loading(engine, spaces)  # type: ignore[arg-type]
 
 

@@ -25,6 +25,7 @@ TEXTS = (
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache folder."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     return tmp_path / "footnote"
 
@@ -41,6 +42,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def expected() -> Sequence[object]:
+    """What the library's own model answers to the texts."""
     own = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
     return [own.rank(text) for text in TEXTS]
 

@@ -23,6 +23,7 @@ SAMPLES = [
 
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tokens are counted by the shared vocabulary."""
     shared = shared_dir()
     if shared is None or not (shared / "data" / "tiktoken").is_dir():
         pytest.skip("the cl100k_base vocabulary is not at hand")
@@ -32,12 +33,14 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    """No vocabulary is at hand."""
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
     tokens._encoding.cache_clear()
 
 
 @pytest.fixture(autouse=True)
 def _forget() -> object:
+    """No vocabulary stays loaded after a test."""
     yield
     tokens._encoding.cache_clear()
 

@@ -36,6 +36,7 @@ async def put(url: str, *ages_days: float) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder with edge's own inside."""
     monkeypatch.delenv(VARIABLE, raising=False)
     os.makedirs(tmp_path / "data" / "edge", 0o700)  # noqa: PTH103
     return tmp_path / "data"

@@ -42,11 +42,13 @@ class Generation:
 
 @pytest.fixture
 def generation(tmp_path: Path) -> Generation:
+    """Generation's double, which counts how often it is asked."""
     return Generation(Epoch(tmp_path / "epoch"))
 
 
 @pytest.fixture
 def windows(generation: Generation, tmp_path: Path) -> Windows:
+    """The cache of windows before that double."""
     stages = cast(Stages, SimpleNamespace(generation=generation))
     return Windows(stages, EpochReader(tmp_path / "epoch"))
 

@@ -29,6 +29,7 @@ BACKENDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.skipif(
 
 @pytest.fixture(params=BACKENDS)
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database of edge on each backend."""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
     else:

@@ -27,11 +27,13 @@ def attempt(
 
 @pytest.fixture
 def clock() -> Clock:
+    """A clock that a test sets."""
     return Clock()
 
 
 @pytest.fixture
 def bounding(clock: Clock) -> Bounding:
+    """The bound on events, by that clock."""
     return Bounding(clock)
 
 

@@ -33,11 +33,13 @@ class Book(AuditTable):
 
 @pytest.fixture
 def book() -> Book:
+    """The double of the audit table, which can fail."""
     return Book()
 
 
 @pytest.fixture
 def recorder(book: Book) -> Recorder:
+    """A recorder that writes into it."""
     return Recorder(book, Bounding())
 
 

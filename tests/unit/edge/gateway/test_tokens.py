@@ -35,6 +35,7 @@ def public() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def tokens(monkeypatch: pytest.MonkeyPatch) -> Tokens:
+    """What checks tokens, with the keys of the tests' issuer."""
     monkeypatch.setattr(jwt.PyJWKClient, "fetch_data", lambda self: {"keys": public()})
     settings = Settings(auth="jwt", jwt_jwks_url="http://127.0.0.1:1/jwks", jwt_audience=AUDIENCE)
     return Tokens(settings)

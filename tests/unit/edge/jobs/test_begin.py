@@ -43,11 +43,14 @@ class Ingestion:
 
 @pytest.fixture
 def stage() -> Ingestion:
+    """Ingestion's double, which notes its calls."""
     return Ingestion()
 
 
 @pytest.fixture
 def processor(stage: Ingestion) -> Processor:
+    """The processor of documents before that double."""
+
     async def at_once(*_: Any) -> None:
         return None
 

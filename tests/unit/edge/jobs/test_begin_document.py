@@ -14,6 +14,7 @@ JOB = ("acme", "ann", "d1", 1, "d1:1")
 
 @pytest.fixture
 def work() -> Iterator[Work]:
+    """The active work, without anything behind it."""
     nothing: Any = None
     made = Work(nothing, nothing, nothing, nothing, nothing, nothing, 1.0, 1)
     activate(made)

@@ -26,6 +26,7 @@ class Time:
 
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    """The database's clock, which a test sets."""
     made = Time()
 
     class Clocks:
@@ -38,6 +39,7 @@ def time(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty SQLite database of edge."""
     opened = Database(f"sqlite:///{tmp_path / 'edge.db'}")
     await opened.migrate()
     yield opened

@@ -87,11 +87,13 @@ class Scripted:
 
 @pytest.fixture
 def origin() -> Origin:
+    """A scripted origin of items."""
     return Origin()
 
 
 @pytest.fixture
 async def world() -> World:
+    """What the doubles of the stages behind edge do and remember."""
     return World()
 
 
@@ -99,6 +101,8 @@ async def world() -> World:
 async def edge(
     origin: Origin, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[EdgeStub]:
+    """A stub of edge that knows the scripted kind of source alone."""
+
     def opened(opening: Opening) -> Any:
         return Scripted(origin)
 

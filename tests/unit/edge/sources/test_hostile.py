@@ -209,6 +209,7 @@ PAGES: dict[str, Reply] = {
 
 @pytest.fixture(scope="module")
 def web() -> Any:
+    """A site on loopback."""
     with site() as served:
         yield served
 

@@ -211,6 +211,7 @@ KINDS = ("folder", "mbox", "maildir", "git", "git-http", "bucket", "web-site", "
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
+    """What an origin opens; closed after the test."""
     with ExitStack() as opened:
         yield opened
 
@@ -219,6 +220,7 @@ def stack() -> Iterator[ExitStack]:
 async def origin(
     request: pytest.FixtureRequest, tmp_path: Path, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Origin]:
+    """An origin of each kind that Footnote brings."""
     match request.param:
         case "folder":
             yield FolderOrigin(tmp_path)

@@ -18,6 +18,7 @@ from support.source_servers import Reply, Site, site
 
 @pytest.fixture
 def web() -> Iterator[Site]:
+    """A site on loopback."""
     with site() as served:
         yield served
 

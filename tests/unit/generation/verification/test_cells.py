@@ -23,6 +23,7 @@ ROWS = (
 
 @pytest.fixture
 def source(tmp_path: Path) -> Source:
+    """A spreadsheet as the parser and the chunker make a source of it."""
     path = tmp_path / "stock.csv"
     path.write_text(ROWS)
     blocks: list[parsing_pb2.Block] = []

@@ -19,6 +19,7 @@ from support.redis_server import RedisServer
 
 @pytest.fixture(scope="module")
 def redis() -> Iterator[RedisServer]:
+    """A real Redis for this module."""
     if reason := redis_support.why_not():
         pytest.skip(reason)
     with redis_support.redis_server() as server:
@@ -27,6 +28,7 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture(params=["sqlite", "redis"])
 async def cache(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[EmbeddingCache]:
+    """An embedding cache in SQLite, then in Redis."""
     made: EmbeddingCache
     if request.param == "redis":
         made = RedisCache(request.getfixturevalue("redis").url, ttl=60)

@@ -24,6 +24,7 @@ PAIR = [("c", 1)]
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LedgerTable]:
+    """The ledger on SQLite, then on PostgreSQL, migrated twice."""
     url = ""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))

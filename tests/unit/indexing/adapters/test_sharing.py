@@ -42,6 +42,7 @@ SCOPES = [
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """An empty database of indexing: SQLite, then PostgreSQL."""
     url = ""
     if request.param == "postgresql":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))

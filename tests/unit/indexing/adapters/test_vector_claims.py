@@ -18,6 +18,7 @@ DAY = 86_400
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    """A database with one document that lacks a vector."""
     opened = Database("", tmp_path)
     await opened.migrate()
     async with opened.write() as connection:

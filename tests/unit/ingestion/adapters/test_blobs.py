@@ -16,6 +16,7 @@ def stored(folder: Path) -> list[str]:
 
 @pytest.fixture
 def blobs(tmp_path: Path) -> Blobs:
+    """A local store of files."""
     return Blobs.open("", {}, tmp_path / "blobs", tmp_path)
 
 

@@ -57,11 +57,13 @@ def png(picture: Image.Image) -> bytes:
 
 @pytest.fixture(scope="module")
 def key() -> bytes:
+    """A picture of words, as PNG."""
     return lettering(KEY)
 
 
 @pytest.fixture(scope="module")
 def red() -> bytes:
+    """A picture without words, as PNG."""
     return png(Image.new("RGB", (60, 40), "red"))
 
 

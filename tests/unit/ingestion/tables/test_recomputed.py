@@ -22,6 +22,7 @@ QUERY = 'SELECT SUM("Units") FROM {view} WHERE "Town" = \'Lyon\''
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[tuple[Engine, Path]]:
+    """The engine that computes over a document's own rows, and the file they are from."""
     session = Session(tmp_path / "session", 256 << 20)
     file, archive = tmp_path / "stock.csv", tmp_path / "stock.zip"
     file.write_text(ROWS)

@@ -29,6 +29,7 @@ class Crowd:
 
 @pytest.fixture
 async def stack() -> AsyncIterator[AsyncExitStack]:
+    """Holds the turns that a test takes; closed after it."""
     async with AsyncExitStack() as opened:
         yield opened
 
