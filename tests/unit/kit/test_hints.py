@@ -29,3 +29,11 @@ def test_there_is_advice_for_nothing_else() -> None:
 def test_advice_reads_as_a_sentence_or_ends_in_a_command(hint: str) -> None:
     assert hint[0].isupper()
     assert hint.endswith(".") or re.search(r": footnote [-a-zA-Z ]+$", hint)
+
+
+@pytest.mark.parametrize("reason", ["DIMENSION_MISMATCH", "COLLECTION_INVALID"])
+def test_advice_about_a_wrong_length_does_not_speak_of_keys(reason: str) -> None:
+    # A document whose vectors have another length ends with the second reason.
+    advice = {**FAILURE_HINTS, **ERROR_HINTS}[reason]
+    assert advice
+    assert "key" not in advice.lower()

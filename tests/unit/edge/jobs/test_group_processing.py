@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.indexing.v1alpha1 import group_service_pb2 as indexing_groups
@@ -16,7 +17,7 @@ from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.settings import Settings
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import Aborted, FootnoteError, Internal, NotFound, Unavailable
 from footnote_kit.status import to_proto
 
 SCOPE = Scope(tenant_id="acme", user_id="ann", roles=[ROLE_SYSTEM])
@@ -105,3 +106,49 @@ async def test_a_document_deleted_meanwhile_is_finished_in_the_scope_of_its_user
     assert await processor.process(SCOPE, documents) == []
     [move] = alone.finished
     assert (move.document_id, move.revision, move.scope) == ("gone", 1, SCOPE)
+
+
+class Away:
+    """The group service of indexing, whose store does not answer."""
+
+    def __init__(self, error: FootnoteError) -> None:
+        self._error = error
+
+    async def IndexDocuments(self, messages: AsyncIterator[Any], timeout: float) -> None:
+        _ = [message async for message in messages]
+        raise self._error
+
+
+class Waiting:
+    """Notes the documents that are said to wait; one of them has changed meanwhile."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, tuple[str, int]] = {}
+
+    async def note_waiting(
+        self, scope: Scope, document: Document, error: FootnoteError, attempts: int, pause: float
+    ) -> None:
+        self.said[document.id] = (error.message, attempts)
+        if document.id == "changed":
+            raise Aborted("changed meanwhile", reason="CONFLICT")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (Unavailable("The store stands still", reason="STORE_UNAVAILABLE"), {"one", "changed", "two"}),
+        (Internal("A fault of ours"), set()),
+    ],
+    ids=["what passes", "what does not"],
+)
+async def test_what_a_group_waits_for_is_said_of_its_documents_before_their_own_jobs(
+    error: FootnoteError, said: set[str]
+) -> None:
+    stages, waiting, rest = SimpleNamespace(), Waiting(), Nothing()
+    stages.ingestion_groups, stages.indexing_groups = Ingestion(""), Away(error)
+    groups: Any = GroupProcessor
+    processor = groups(stages, ProgressBus(), rest, rest, waiting, Settings())
+    documents = [Document(id=name, revision=1, collection_id="c", owner_id="ann") for name in ("one", "changed", "two")]
+    with pytest.raises(type(error)):
+        await processor.process(SCOPE, documents)
+    assert waiting.said == dict.fromkeys(said, (error.message, 1))

@@ -4,7 +4,9 @@ This is the fast path for documents without problems. Every other document gets 
 which waits, retries and records failures. Both may process the same document, since each of their steps is idempotent.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -21,6 +23,7 @@ from footnote.types.v1.document_pb2 import (
 )
 from footnote_kit.admission.fair_shares import MOST_COUNTED, Shares
 from footnote_kit.document_files import newest
+from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.metering import Meter
@@ -28,7 +31,7 @@ from footnote_edge.gateway.ports import Spent
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
 from footnote_edge.jobs.progress import ProgressBus, Reading
-from footnote_edge.jobs.retrying import until_available
+from footnote_edge.jobs.retrying import is_transient, until_available
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -70,9 +73,19 @@ class GroupProcessor:
         seconds = min(MOST_COUNTED, TURN_SECONDS * len(group))
         await self._shares.job_turn(scope.tenant_id, scope.user_id, seconds)
         begun = await self._begin(scope, group)
-        moves = await self._index(scope, list(begun.values()))
+        try:
+            moves = await self._index(scope, list(begun.values()))
+        except FootnoteError as error:
+            if is_transient(error):  # each document's own job would say so after its own first attempt, much later
+                await asyncio.gather(*(self._say_waiting(scope, one, error) for one in begun.values()))
+            raise
         await self._finish(scope, begun, moves)
         return [document for document in group if document.id not in moves]
+
+    async def _say_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
+        """Note on a document what it waits for; one that has changed meanwhile is left to its own job."""
+        with suppress(FootnoteError):
+            await self._processor.note_waiting(scope, document, error, attempts=1, pause=0.0)
 
     async def _begin(self, scope: Scope, group: Sequence[Document]) -> dict[str, Document]:
         """Move the documents to PROCESSING; return those that were moved, by id."""

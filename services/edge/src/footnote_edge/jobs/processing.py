@@ -160,7 +160,7 @@ class Processor:
                 indexed = until_available(
                     lambda: self._set_up(scope, document),
                     self._ceiling,
-                    on_wait=lambda error, attempts, pause: self._note_waiting(scope, document, error, attempts, pause),
+                    on_wait=lambda error, attempts, pause: self.note_waiting(scope, document, error, attempts, pause),
                     also_timeouts=False,
                     give_up=give_up,
                 )
@@ -286,9 +286,10 @@ class Processor:
             raise Internal("indexing ended without a result")
         return metadata, result
 
-    async def _note_waiting(
+    async def note_waiting(
         self, scope: Scope, document: Document, error: FootnoteError, attempts: int, pause: float
     ) -> None:
+        """Note on a document what it waits for: after this error, which came so often, the next comes in `pause` s."""
         waiting = waiting_for(error)
         _log.warning(
             "document_waits", document_id=document.id, reason=error.reason, waiting=WaitingReason.Name(waiting)
