@@ -80,6 +80,8 @@ FILLERS: dict[str, Filler] = {
     "RegenerateMessage.message_id": of("message", id="answer_id"),
     "EditMessage.message_id": of("message", id="question_id"),
     "EditMessage.text": plain("hello"),
+    "EditMessage.keep_replaced": plain(True),
+    "RestoreMessage.message_id": of("message", id="question_id"),
     "UpdateConversation.resource": INTO,
     "UpdateConversation.update_mask": SKIP,
     "Conversation.collections": SKIP,

@@ -80,6 +80,7 @@ RULES: dict[str, Rule] = {
     "ListMessages": Rule(shows="personal"),
     "RegenerateMessage": Rule(changes=("*",), spends="message"),
     "EditMessage": Rule(changes=("*",), spends="message"),
+    "RestoreMessage": Rule(changes=("*",)),
     "GetAnswer": Rule(shows="personal"),
     "GetAnswerManifest": Rule(shows="personal"),
     "ReplayAnswer": CONTENT,

@@ -13,6 +13,7 @@ from footnote.edge.v1.conversations_pb2 import (
     ListConversationsRequest,
     ListMessagesRequest,
     RegenerateMessageRequest,
+    RestoreMessageRequest,
     UpdateConversationRequest,
 )
 from footnote.types.v1 import answer_pb2
@@ -148,13 +149,30 @@ async def edit(
     message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="Id of a question.", show_default=False)],
     text: Annotated[str, typer.Argument(metavar="QUESTION", help="The question as it is to be.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep what is replaced, for `restore`.")] = False,
     provider: ProviderOption = "",
     model: ModelOption = "",
 ) -> None:
     """Ask a question in other words; it and what was said after it are replaced."""
-    await confirm("Replace this question and all that was said after it?", yes)
-    request = EditMessageRequest(message_id=message_id, text=text)
+    await confirm("Replace this question and all that was said after it?", yes or keep)
+    request = EditMessageRequest(message_id=message_id, text=text, keep_replaced=keep)
     await _anew(session, session.stub.EditMessage, request, provider, model)
+
+
+@app.command()
+@connected("footnote conversations restore")
+async def restore(
+    session: Session,
+    message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="A version of a question.", show_default=False)],
+) -> None:
+    """Bring back what `edit --keep` replaced; what stands there now is kept in its place."""
+    changed = (
+        await session.call(session.stub.RestoreMessage, RestoreMessageRequest(message_id=message_id))
+    ).conversation
+    if session.as_json:
+        print_json(as_dict(changed))
+    else:
+        session.out.print(f"Restored {message_id}.")
 
 
 async def _anew(session: Session, method: Callable[..., Any], request: Any, provider: str, model: str) -> None:

@@ -503,6 +503,7 @@ export interface ConversationMessage {
   degradations: Degradation[];
   question_id: string;
   superseded_by: string;
+  versions: string[];
 }
 
 export interface CreateCollectionRequest {
@@ -770,6 +771,7 @@ export interface EditMessageRequest {
   query_vector: number[];
   include: AnswerPart[];
   request_id: string;
+  keep_replaced: boolean;
 }
 
 export interface EmbeddingSettings {
@@ -1601,6 +1603,14 @@ export interface RerankSettings {
   model?: string;
   top?: number;
   settings?: Record<string, unknown>;
+}
+
+export interface RestoreMessageRequest {
+  message_id: string;
+}
+
+export interface RestoreMessageResponse {
+  conversation?: Conversation;
 }
 
 export interface RetrievalSettings {

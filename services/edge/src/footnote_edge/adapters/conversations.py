@@ -120,7 +120,7 @@ class ConversationTable:
             select(MessageRow.text)
             .join(ConversationRow, ConversationRow.id == MessageRow.conversation_id)
             .where(ConversationRow.id == conversation_id, ConversationRow.title == "")
-            .where(MessageRow.role == MESSAGE_ROLE_USER)
+            .where(MessageRow.role == MESSAGE_ROLE_USER, CURRENT)
             .order_by(MessageRow.sequence)
             .limit(1)
         )

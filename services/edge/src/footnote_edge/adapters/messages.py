@@ -24,7 +24,11 @@ from footnote_edge.conversations.ports import AlreadyStored, conversation_missin
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
 """The position of a message in its conversation; messages at one position are ordered by `sequence`."""
-CURRENT = MessageRow.superseded_by.is_(None)
+LATEST = MessageRow.superseded_by.is_(None)
+"""The answer to its question that counts, wherever the question is."""
+PRESENT = MessageRow.branch.is_(None)
+"""In its conversation, not put aside by an edit."""
+CURRENT = and_(LATEST, PRESENT)
 
 
 class MessageTable:
@@ -40,9 +44,7 @@ class MessageTable:
 
         Includes replaced answers if `superseded`.
         """
-        wanted = [MessageRow.conversation_id == conversation_id]
-        if not superseded:
-            wanted.append(CURRENT)
+        wanted = [MessageRow.conversation_id == conversation_id, PRESENT if superseded else CURRENT]
         query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
         if page.position is not None:
             place, last = page.position
@@ -50,7 +52,10 @@ class MessageTable:
         async with self._sessions() as session:
             rows = (await session.scalars(query)).all()
             total = await session.scalar(select(func.count()).select_from(MessageRow).where(*wanted))
+            versions = await _versions(session, conversation_id, {row.fork for row in rows if row.fork})
         messages = [message_of(row) for row in rows]
+        for row, message in zip(rows, messages, strict=True):
+            message.versions.extend(versions.get(row.fork or "", ()))
         shown = min(page.size, fitting(messages))
         last_row = rows[shown - 1] if shown < len(rows) else None
         token = page.token((place_of(last_row), last_row.sequence)) if last_row is not None else ""
@@ -137,10 +142,12 @@ class MessageTable:
                 await _drop_broken_off(session, answer.question_id)
                 await _check_open(session, answer.question_id)
             row = answer_row(scope, conversation_id, answer, topic, now)
+            # A question that was put aside meanwhile keeps its answer with it.
+            row.branch = await session.scalar(select(MessageRow.branch).where(MessageRow.id == answer.question_id))
             later = await _asked_later(session, conversation_id, answer.question_id)
-            if later is None:
+            if later is None and row.branch is None:
                 await touch(session, scope, conversation_id, topic=topic)
-            else:
+            elif later is not None:
                 row.place = later  # an answer stays with its question, whichever of two was answered first
             session.add(row)
             await note(session, {answer.id: origins})
@@ -286,11 +293,22 @@ def _row(scope: Scope, conversation_id: str, message: ConversationMessage, now: 
 
 async def _drop_broken_off(session: AsyncSession, question_id: str) -> None:
     """Delete a broken-off answer to a question: a complete one takes its place."""
-    rows = await session.scalars(select(MessageRow).where(MessageRow.question_id == question_id, CURRENT))
+    rows = await session.scalars(select(MessageRow).where(MessageRow.question_id == question_id, LATEST))
     for row in rows:
         if message_of(row).answer.finish_reason == FINISH_REASON_INTERRUPTED:
             await session.delete(row)
     await session.flush()
+
+
+async def _versions(session: AsyncSession, conversation_id: str, forks: Collection[str]) -> dict[str, list[str]]:
+    """Return the ids of all versions of questions, oldest first, by what they share."""
+    found: dict[str, list[str]] = {}
+    if forks:
+        shared = (MessageRow.conversation_id == conversation_id, MessageRow.fork.in_(forks))
+        query = select(MessageRow.fork, MessageRow.id).where(*shared).order_by(MessageRow.sequence)
+        for fork, message_id in await session.execute(query):
+            found.setdefault(str(fork), []).append(message_id)
+    return found
 
 
 async def _asked_later(session: AsyncSession, conversation_id: str, question_id: str) -> int | None:
@@ -301,6 +319,7 @@ async def _asked_later(session: AsyncSession, conversation_id: str, question_id:
     later = exists().where(
         MessageRow.conversation_id == conversation_id,
         MessageRow.role == MESSAGE_ROLE_USER,
+        PRESENT,
         standing > place_of(question),
     )
     return place_of(question) if await session.scalar(select(later)) else None
@@ -309,6 +328,6 @@ async def _asked_later(session: AsyncSession, conversation_id: str, question_id:
 async def _check_open(session: AsyncSession, question_id: str) -> None:
     """Raise Aborted if a question is deleted or answered."""
     asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
-    answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, CURRENT)))
+    answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, LATEST)))
     if answered or not asked:
         raise Aborted("The question was changed or answered meanwhile; read the conversation again.")

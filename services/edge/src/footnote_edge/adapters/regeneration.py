@@ -1,23 +1,33 @@
 """Regenerates or edits a question of a conversation: determines the replaced messages, and replaces them atomically."""
 
+from dataclasses import replace
+
 from footnote.edge.v1.answers_pb2 import AskRequest
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
-from footnote_kit.errors import Aborted, InvalidArgument, NotFound
-from sqlalchemy import delete, exists, select, update
+from footnote_kit.errors import Aborted, InvalidArgument
+from sqlalchemy import exists, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
+from footnote_edge.adapters.branches import find_message, put_aside, remove, swap, tail_of
 from footnote_edge.adapters.database import Database
-from footnote_edge.adapters.messages import CURRENT, answer_row, place_of, question_row, standing, storing, touch
+from footnote_edge.adapters.messages import (
+    CURRENT,
+    LATEST,
+    PRESENT,
+    answer_row,
+    place_of,
+    question_row,
+    standing,
+    storing,
+    touch,
+)
 from footnote_edge.adapters.origins import note
 from footnote_edge.adapters.payloads import asked_of_row
 from footnote_edge.adapters.tables import MessageRow
 from footnote_edge.conversations.origins import Origin
-from footnote_edge.conversations.ports import AlreadyStored, Regeneration
-
-_AT_ONCE = 1000
-"""Ids per statement, below the databases' limits on parameters."""
+from footnote_edge.conversations.ports import AlreadyStored, Regeneration, Restored
 
 
 class RegenerationTable:
@@ -37,15 +47,15 @@ class RegenerationTable:
                 question = await _named(session, scope, named.question_id or message_id)
             return await _turn(session, question, None)
 
-    async def edited(self, scope: Scope, message_id: str) -> Regeneration:
-        """Return the question that a message is, with all messages to remove."""
+    async def edited(self, scope: Scope, message_id: str, *, keep: bool) -> Regeneration:
+        """Return the question that a message is, with all messages to remove, or to put aside with `keep`."""
         async with self._sessions() as session:
             question = await _named(session, scope, message_id)
             if question.role != MESSAGE_ROLE_USER:
                 raise InvalidArgument.field(
                     "message_id", "is an answer: regenerate it, or edit the question, which its question_id names"
                 )
-            return await _turn(session, question, await _tail(session, question))
+            return replace(await _turn(session, question, await tail_of(session, question)), keep=keep)
 
     async def replace(
         self,
@@ -69,7 +79,7 @@ class RegenerationTable:
             if await session.scalar(select(exists().where(MessageRow.id == answer.id))):
                 raise AlreadyStored
             row = await session.scalar(select(MessageRow).where(MessageRow.id == turn.question_id))
-            if row is None:
+            if row is None or row.branch is not None:
                 raise _changed()
             new = answer_row(scope, turn.conversation_id, answer, topic, now)
             if turn.tail is None:
@@ -77,18 +87,31 @@ class RegenerationTable:
                 gone: tuple[str, ...] = (turn.replaced,) if turn.replaced else ()
             else:
                 last, gone = True, turn.tail
-                if await _tail(session, row) != turn.tail:
+                if await tail_of(session, row) != turn.tail:
                     raise _changed()
-                for start in range(0, len(gone), _AT_ONCE):
-                    batch = gone[start : start + _AT_ONCE]
-                    await session.execute(delete(MessageRow).where(MessageRow.id.in_(batch)))
-                session.add(question_row(scope, turn.conversation_id, *question, now))
+                edited = question_row(scope, turn.conversation_id, *question, now)
+                edited.fork = (row.fork or row.id) if turn.keep else row.fork
+                await (put_aside if turn.keep else remove)(session, row, turn.tail)
+                session.add(edited)
                 await session.flush()
                 session.add(new)
             await note(session, {answer.id: origins})
             if last:
                 await touch(session, scope, turn.conversation_id, topic=topic)
         return gone
+
+    async def restore(self, scope: Scope, message_id: str) -> Restored:
+        """Swap a version of a question that was put aside with the one in its place; raises Aborted where none is."""
+        async with self._sessions() as session:
+            conversation_id = (await find_message(session, scope, message_id)).conversation_id or ""
+        async with self._sessions.begin() as session:
+            await touch(session, scope, conversation_id)
+            question = await find_message(session, scope, message_id)
+            if question.branch is None:
+                return Restored(conversation_id)
+            swapped, topic = await swap(session, question)
+            await touch(session, scope, conversation_id, topic=topic)
+            return swapped
 
 
 async def _replace_answer(session: AsyncSession, turn: Regeneration, question: MessageRow, new: MessageRow) -> bool:
@@ -99,6 +122,7 @@ async def _replace_answer(session: AsyncSession, turn: Regeneration, question: M
     later = exists().where(
         MessageRow.conversation_id == turn.conversation_id,
         MessageRow.role == MESSAGE_ROLE_USER,
+        PRESENT,
         standing > place_of(question),
     )
     last = not await session.scalar(select(later))
@@ -140,36 +164,16 @@ async def _turn(session: AsyncSession, question: MessageRow, tail: tuple[str, ..
 
 
 async def _named(session: AsyncSession, scope: Scope, message_id: str) -> MessageRow:
-    """Return a message of one of the user's conversations."""
-    if not message_id:
-        raise InvalidArgument.field("message_id", "must be given")
-    query = select(MessageRow).where(
-        MessageRow.id == message_id,
-        MessageRow.tenant_id == scope.tenant_id,
-        MessageRow.user_id == scope.user_id,
-        MessageRow.conversation_id.is_not(None),
-    )
-    found = await session.scalar(query)
-    if found is None:
-        raise NotFound(f"Message '{message_id}' not found", reason="MESSAGE_NOT_FOUND")
+    """Return a message that is in one of the user's conversations now."""
+    found = await find_message(session, scope, message_id)
+    if found.branch is not None:
+        raise Aborted(f"Message '{message_id}' is put aside: restore '{found.branch}' first.")
     return found
 
 
 async def _current_answer(session: AsyncSession, question_id: str) -> MessageRow | None:
-    query = select(MessageRow).where(MessageRow.question_id == question_id, CURRENT).limit(1)
+    query = select(MessageRow).where(MessageRow.question_id == question_id, LATEST).limit(1)
     return (await session.scalars(query)).one_or_none()
-
-
-async def _tail(session: AsyncSession, question: MessageRow) -> tuple[str, ...]:
-    """Return a question and all later messages of its conversation, except answers to earlier questions."""
-    query = (
-        select(MessageRow.id, MessageRow.role, MessageRow.question_id)
-        .where(MessageRow.conversation_id == question.conversation_id, standing >= place_of(question))
-        .order_by(MessageRow.sequence)
-    )
-    rows = (await session.execute(query)).all()
-    questions = {None, *(row.id for row in rows if row.role == MESSAGE_ROLE_USER)}
-    return tuple(row.id for row in rows if row.role == MESSAGE_ROLE_USER or row.question_id in questions)
 
 
 def _changed() -> Aborted:

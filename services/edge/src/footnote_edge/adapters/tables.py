@@ -61,6 +61,10 @@ class MessageRow(Base):
     """The case-folded text, for search."""
     asked: Mapped[bytes | None] = mapped_column(LargeBinary, default=None)
     """For a question: its footnote.edge.v1.AskRequest, without fields that concern only that call."""
+    branch: Mapped[str | None] = mapped_column(String(40), default=None)
+    """For a message that an edit put aside: the question with which it was; None for one in its conversation."""
+    fork: Mapped[str | None] = mapped_column(String(40), default=None)
+    """For a question: the same value as the other versions of it, if an edit kept any."""
     text_hash: Mapped[str | None] = mapped_column(String(64), default=None)
     """For an answer: the hash that identifies its text when a caller sends it back as history."""
 

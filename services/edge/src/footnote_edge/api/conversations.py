@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from uuid import uuid4
 
 from footnote.edge.v1.answers_pb2 import AskResponse
 from footnote.edge.v1.conversations_pb2 import (
@@ -17,6 +18,8 @@ from footnote.edge.v1.conversations_pb2 import (
     ListMessagesRequest,
     ListMessagesResponse,
     RegenerateMessageRequest,
+    RestoreMessageRequest,
+    RestoreMessageResponse,
     SearchMemoryRequest,
     SearchMemoryResponse,
     UpdateConversationRequest,
@@ -116,6 +119,15 @@ class ConversationsApi:
     def _regenerated(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
         limit = seconds(self.parts.settings.ask_timeout_seconds)
         return sent(self.parts.asker.regenerate(caller(), request, limit), request.include)
+
+    async def RestoreMessage(self, request: RestoreMessageRequest, context: Call) -> RestoreMessageResponse:
+        """Bring back a version of a question that an edit has put aside."""
+        scope, conversations = caller(), self.parts.conversations
+        restored = await conversations.regenerations.restore(scope, request.message_id)
+        self.parts.jobs.leave(scope, restored.conversation_id, restored.aside)
+        if restored.back:
+            self.parts.jobs.remember(scope, restored.conversation_id, uuid4().hex)
+        return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""

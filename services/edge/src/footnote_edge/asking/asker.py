@@ -73,7 +73,7 @@ class Asker:
         self, scope: Scope, request: RegenerateMessageRequest | EditMessageRequest, seconds: float, claim: Claim | None
     ) -> AsyncGenerator[AskResponse]:
         if isinstance(request, EditMessageRequest):
-            regeneration = await self._regenerations.edited(scope, request.message_id)
+            regeneration = await self._regenerations.edited(scope, request.message_id, keep=request.keep_replaced)
             asked = regeneration.asked
             asked.question = request.text
             asked.ClearField("query_vector")

@@ -62,7 +62,9 @@ NOT_AUDITED: dict[str, str] = {
         _READS,
     ),
     **dict.fromkeys(("Search", "Ask", "ReplayAnswer", "SearchMemory", "RegenerateMessage", "EditMessage"), _QUESTION),
-    **dict.fromkeys(("CreateConversation", "UpdateConversation", "CreateFeedback", "DeleteFeedback"), _PERSONAL),
+    **dict.fromkeys(
+        ("CreateConversation", "UpdateConversation", "RestoreMessage", "CreateFeedback", "DeleteFeedback"), _PERSONAL
+    ),
     "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
     "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",
 }

@@ -31,8 +31,8 @@ class Regeneration:
     """A question to be answered again.
 
     `asked` is its request. `topic` is the conversation's topic before it, from the answer `topic_of`. `replaced` is the
-    current answer, empty for none. For an edited question, `tail` lists the messages to remove, itself included; else
-    None.
+    current answer, empty for none. For an edited question, `tail` lists the messages to remove, itself included (with
+    `keep`: to put aside); else None.
     """
 
     conversation_id: str
@@ -42,6 +42,16 @@ class Regeneration:
     topic_of: str
     replaced: str
     tail: tuple[str, ...] | None = None
+    keep: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """Messages that came back to a conversation, and those that were put aside for them."""
+
+    conversation_id: str
+    back: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +162,11 @@ class Regenerations(Protocol):
     async def regenerated(self, scope: Scope, message_id: str) -> Regeneration:
         """Return the question that a message is or answers; raises Aborted for a replaced answer."""
 
-    async def edited(self, scope: Scope, message_id: str) -> Regeneration:
-        """Return the question that a message is, with all messages to remove."""
+    async def edited(self, scope: Scope, message_id: str, *, keep: bool) -> Regeneration:
+        """Return the question that a message is, with all messages to remove, or to put aside with `keep`."""
+
+    async def restore(self, scope: Scope, message_id: str) -> Restored:
+        """Swap a version of a question that was put aside with the one in its place; raises Aborted where none is."""
 
     async def replace(
         self,

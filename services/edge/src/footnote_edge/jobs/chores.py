@@ -118,7 +118,15 @@ class Chores:
         return CONVERSATION if await self._conversations.local_only_among([conversation_id]) else FREE
 
     async def forget(self, scope: Scope, conversation_id: str, message_ids: Sequence[str] = ()) -> int:
-        """Remove a conversation, or only some of its messages, from memory search; return the number removed."""
+        """Remove a conversation, or only some of its messages, from memory search; return the number removed.
+
+        Messages that have come back to their conversation meanwhile stay.
+        """
+        if message_ids:
+            there = await self._conversations.messages.current(message_ids)
+            message_ids = [one for one in message_ids if one not in there]
+            if not message_ids:
+                return 0
         count = 0
         for start in range(0, max(len(message_ids), 1), FORGET_BATCH):
             request = indexing.DeleteMessagesRequest(
