@@ -103,4 +103,80 @@ ANSWERS = (
     ),
     ModelAnswer("table without edges", "Year | Sum\n--- | ---\n2023 | 4\n2024 | 5 [1]\n", {"table": 1, "td": 4}),
     ModelAnswer("wide table", "|" + "column|" * 14 + "\n|" + "---|" * 14 + "\n|" + "a long value|" * 14, {"th": 14, "td": 14}),
+    ModelAnswer(
+        "comparison with a verdict",
+        "Based on the documents, here is how the two plans compare:\n\n### Basic\n- **Price:** 9 € per month [1]\n- **Storage:** 50 GB [1]\n\n"
+        "### Team\n- **Price:** 29 € per month [2]\n- **Storage:** unlimited[2]\n  - except attachments over 1 GB [3]\n\n"
+        "**Bottom line:** *Team* pays off from four people on.",
+        {"h5": 2, "ul": 3, "li": 5, "li li": 1, "strong": 5, "em": 1},
+        {"li li": "except attachments over 1 GB [3]"},
+    ),
+    ModelAnswer(
+        "breaks in table cells",
+        "| Step | What to do |\n|:--|:--|\n| 1 | Open the valve.<br>Wait 30 s. [1] |\n| 2 | Close it.<br/>Note the pressure. |\n",
+        {"td": 4, "td br": 2},
+    ),
+    ModelAnswer(
+        "steps with code and a warning",
+        "To move the database:\n\n1. **Stop the service**\n\n   ```bash\n   systemctl stop footnote\n   ```\n\n2. **Copy the folder** [1]\n\n"
+        "   > **Warning:** never while it runs.\n\n3. **Start it again**\n\n   ```bash\n   systemctl start footnote\n   systemctl status footnote\n   ```\n",
+        {"ol": 1, "ol > li": 3, "li pre": 2, "li blockquote": 1, "blockquote strong": 1},
+        {"li pre": "systemctl start footnote\nsystemctl status footnote"},
+    ),
+    ModelAnswer(
+        "parameters with pipes and JSON",
+        "| Field | Type | Default |\n|---|---|---|\n| `mode` | `\"a\" \\| \"b\"` | `a` |\n| `limit` | `int` | 8 [1] |\n\n"
+        "```json\n{\"mode\": \"b\", \"limit\": 8}\n```\n",
+        {"table": 1, "td": 6, "td code": 5, "pre": 1},
+        {"td code": '"a" | "b"', "pre": '{"mode": "b", "limit": 8}'},
+    ),
+    ModelAnswer(
+        "a derivation",
+        "The mean speed follows in two steps:\n\n\\[\n\\begin{aligned}\nv &= \\frac{s}{t} \\\\\n  &= \\frac{120\\,\\text{km}}{1.5\\,\\text{h}} = 80\\,\\text{km/h}\n\\end{aligned}\n\\]\n\n"
+        "where $s$ is the way and $t$ the time [2].",
+        {".formula": 3, ".formula.display": 1, "math": 3, "mfrac": 2, "mtr": 2},
+    ),
+    ModelAnswer(
+        "links of every form",
+        "See the [travel policy](https://intranet.example/travel?year=2024), <https://example.org/forms> or https://example.org/help. "
+        "A [local part](#part) stays as it is.",
+        {"a": 0, "button.outside": 3},
+        {"button.outside": "travel policy", "p": "[local part](#part)"},
+    ),
+    ModelAnswer(
+        "for and against with signs",
+        "### ✅ For\n\n* Cheap (≈ 12 % less) [1]\n* Fast – two days\n\n### ⚠️ Against\n\n* No warranty [2]\n\n---\n\n💡 **Tip:** ask for an offer.",
+        {"h5": 2, "ul": 2, "li": 3, "hr": 1, "strong": 1},
+        {"h5": "⚠️ Against"},
+    ),
+    ModelAnswer(
+        "underlined headings and a list in a quotation",
+        "Summary\n=======\n\nDetails\n-------\n\n> The rules are:\n>\n> 1. Ask first.\n> 2. Keep receipts [1].\n>\n> — *Handbook*, p. 3\n",
+        {"h3": 1, "h4": 1, "blockquote ol": 1, "blockquote li": 2, "blockquote em": 1},
+        {"blockquote li": "Keep receipts [1]."},
+    ),
+    ModelAnswer(
+        "four levels and a checklist",
+        "- Offices\n  - Lyon\n    - Floor 1\n      - Room 12 [1]\n    - Floor 2\n  - Bern\n- [x] Visited\n- [ ] Not yet",
+        {"ul": 4, "li": 8, "li li li li": 1, "li.task": 2},
+        {"li li li li": "Room 12 [1]"},
+    ),
+    ModelAnswer(
+        "French with signs of its own",
+        "D’après le document, « le délai est de 30 jours » [1] ; au-delà :\n\n1. une **relance** est envoyée ;\n2. puis une pénalité de 3 % s’applique [2].",
+        {"ol": 1, "li": 2, "li strong": 1},
+        {"p": "« le délai est de 30 jours » [1]"},
+    ),
+    ModelAnswer(
+        "Japanese with a table",
+        "**結論**：保証期間は次のとおりです。\n\n| 製品 | 期間 |\n|:---|---:|\n| ポラリス | 60か月 [1] |\n| ベガ | 24か月 [1] |\n\n※ 消耗品は対象外です。",
+        {"strong": 1, "table": 1, "td": 4, "td.right": 2, "p": 2},
+        {"td": "60か月 [1]"},
+    ),
+    ModelAnswer(
+        "code of other kinds inline and out",
+        "Call `GET /v1/documents?page_size=50` or ``a `quoted` word``:\n\n~~~diff\n- old: 3\n+ new: 5   # | no table |\n~~~\n\n```\n$ echo \"$HOME\" && ls *\n```\n\nBoth print `$x$`, not a formula.",
+        {"p code": 3, "pre": 2, ".formula": 0, "table": 0},
+        {"p code": "a `quoted` word", "pre": "+ new: 5   # | no table |"},
+    ),
 )  # fmt: skip

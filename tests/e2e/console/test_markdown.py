@@ -36,6 +36,7 @@ def drawn_at_once(page: Page, text: str) -> Any:
 
 def test_every_answer_of_the_corpus_is_drawn(site: Site) -> None:
     page = site.page("writer")
+    assert len(ANSWERS) == len({one.name for one in ANSWERS}) == 40
     wrong = []
     for one in ANSWERS:
         answer = drawn_at_once(page, one.text)

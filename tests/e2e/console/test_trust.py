@@ -114,3 +114,47 @@ def test_an_edit_says_what_it_takes_the_place_of(site: Site, handbook: str) -> N
     page.get_by_role("button", name="Edit the question").last.click()
     page.get_by_text("takes the place of this one and of its answer.").wait_for()
     page.context.close()
+
+
+@WITHOUT_AXE
+def test_what_an_edit_replaces_is_a_version_to_go_back_to(site: Site, handbook: str) -> None:
+    page = site.page()
+    ask(page, "How high is the travel allowance?")
+    ask(page, "And abroad?")
+    page.get_by_role("button", name="Edit the question").first.click()
+    page.get_by_text("They are kept: you can go back to them.").wait_for()
+    page.get_by_role("textbox", name="Edit the question").fill("How long is the warranty?")
+    page.get_by_role("button", name="Ask", exact=True).first.click()
+    page.locator(".versions", has_text="Version 2 of 2").wait_for()
+    headings = page.locator(".question h2")
+    assert [one.endswith("How long is the warranty?") for one in headings.all_text_contents()] == [True]
+    barriers(page, "versions of a question")
+    page.get_by_role("button", name="The version before").click()
+    page.locator(".versions", has_text="Version 1 of 2").wait_for()
+    assert [one.split(": ")[1] for one in headings.all_text_contents()] == [
+        "How high is the travel allowance?", "And abroad?"
+    ]  # fmt: skip
+    assert page.locator(".turn .answer").count() == 2
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "The next version"
+    # The server keeps it: it is there after a reload.
+    page.reload()
+    page.locator(".versions", has_text="Version 1 of 2").wait_for()
+    page.get_by_role("button", name="The next version").click()
+    page.locator(".versions", has_text="Version 2 of 2").wait_for()
+    assert headings.count() == 1
+    assert not page.faults
+    page.context.close()
+
+
+def test_an_edit_that_fails_leaves_what_was_there(site: Site, handbook: str) -> None:
+    page = site.page()
+    ask(page, "How high is the travel allowance?")
+    ask(page, "And abroad?")
+    page.route("**/v1/messages/*:edit", lambda route: route.abort())
+    page.get_by_role("button", name="Edit the question").first.click()
+    page.get_by_role("textbox", name="Edit the question").fill("How long is the warranty?")
+    page.get_by_role("button", name="Ask", exact=True).first.click()
+    page.get_by_role("alert").wait_for()
+    assert page.locator(".question h2").count() == page.locator(".turn .answer").count() == 2
+    assert page.locator(".asker textarea").input_value() == "How long is the warranty?"
+    page.context.close()

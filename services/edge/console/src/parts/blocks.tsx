@@ -5,7 +5,7 @@ import { outsideLinks } from "../state";
 import { FormulaView } from "./formula";
 import { type Block, endOf, startOf } from "./markdown";
 import { type Marks, type Piece, cut } from "./marks";
-import { Outside, hostOf } from "./outside";
+import { Outside, hostOf, linked } from "./outside";
 
 type Draw = (piece: Piece, content?: ComponentChildren) => ComponentChildren;
 
@@ -49,7 +49,7 @@ export function drawBlock({ node, base }: Block, source: string, marks: Marks, d
   function block(one: Nodes): ComponentChildren {
     switch (one.type) {
       case "text":
-        return pieces.get(one)!.map((piece) => draw(piece));
+        return pieces.get(one)!.map((piece) => draw(piece, broken(piece.text)));
       case "link": {
         const found = pieces.get(one)!;
         if (!leads(one)) return found.map((piece) => draw(piece));
@@ -110,6 +110,12 @@ export function drawBlock({ node, base }: Block, source: string, marks: Marks, d
       </div>
     );
   }
+}
+
+/** Return words with the line breaks that models write as tags, as Markdown has none in a table cell; nothing where there are none. */
+function broken(text: string): ComponentChildren {
+  const lines = text.split(/<br ?\/?>/i);
+  return lines.length > 1 ? lines.map((line, index) => <>{index > 0 && <br />}{linked(line)}</>) : undefined;
 }
 
 /** Return the words of a link without what is drawn in them. */

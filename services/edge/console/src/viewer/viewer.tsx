@@ -60,21 +60,30 @@ function Newer({ at }: { at: Place }) {
 }
 
 function Body({ at }: { at: Place }) {
-  const pdf = at.mimeType === "application/pdf" && !at.passages;
-  if (pdf) return <Lazy at={at} />;
   const passages = <Passages at={at} />;
-  return at.mimeType === "text/markdown" && !at.passages ? <MarkdownFile at={at} instead={passages} /> : passages;
+  if (at.passages) return passages;
+  const lazy = LAZY[at.mimeType];
+  if (lazy) return <Lazy at={at} load={lazy} instead={passages} key={at.mimeType} />;
+  return at.mimeType === "text/markdown" ? <MarkdownFile at={at} instead={passages} /> : passages;
 }
 
-/** pdf.js is large, and loaded when the first PDF is opened. */
-function Lazy({ at }: { at: Place }) {
-  const [Pdf, setPdf] = useState<FunctionComponent<{ at: Place }> | null>(null);
+type Drawer = FunctionComponent<{ at: Place; instead: preact.JSX.Element }>;
+const office = () => import("./office");
+/** What draws a kind of file, where that is large: loaded when the first one is opened. */
+const LAZY: Record<string, () => Promise<{ default: Drawer }>> = {
+  "application/pdf": () => import("./pdf"),
+  "application/vnd.openxmlformats-officedocument.wordprocessingml.document": office,
+  "application/vnd.oasis.opendocument.text": office,
+};
+
+function Lazy({ at, load, instead }: { at: Place; load: () => Promise<{ default: Drawer }>; instead: preact.JSX.Element }) {
+  const [File, setFile] = useState<Drawer | null>(null);
   const [fault, setFault] = useState<Fault | null>(null);
   useEffect(() => {
-    import("./pdf").then((module) => setPdf(() => module.default)).catch((error) => setFault(faultOf(error)));
-  }, []);
+    load().then((module) => setFile(() => module.default)).catch((error) => setFault(faultOf(error)));
+  }, [load]);
   if (fault) return <Failure fault={fault} />;
-  return Pdf ? <Pdf at={at} /> : <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
+  return File ? <File at={at} instead={instead} /> : <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>;
 }
 
 function Passages({ at }: { at: Place }) {

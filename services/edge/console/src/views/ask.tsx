@@ -14,7 +14,7 @@ import { keepDraft, keptDraft, putBack } from "./draft";
 import { readRatings } from "./rating";
 import { asked as questions } from "./recent";
 import { FollowUps, Starters } from "./starters";
-import { type Turn, TurnView } from "./turn";
+import { type Turn, TurnView, versionsId } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
 const NEAR = 80;
@@ -56,7 +56,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   }, [turns]);
   const put = (turn: Turn) => setTurns((all) => all.map((one) => (one.id === turn.id ? turn : one)));
 
-  async function run(path: string, body: object, turn: Turn): Promise<void> {
+  async function run(path: string, body: object, turn: Turn): Promise<Turn> {
     const control = new AbortController();
     stop.current = control;
     setBusy(true);
@@ -70,6 +70,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     announced.value = done.answer
       ? `${done.answer.text} ${t("ask.done", { supported: number(Math.round((reliability?.claims_supported ?? 0) * (reliability?.claims ?? 0))), claims: reliability?.claims ?? 0 })}`
       : done.stopped ? t("ask.stopped") : done.fault?.detail ?? "";
+    return done;
   }
 
   /** Return the conversation's id; the first question or file makes it. */
@@ -124,9 +125,37 @@ export function Ask({ conversation: opened }: { conversation: string }) {
 
   async function edit(turn: Turn, text: string): Promise<void> {
     const changed = { ...fresh(text), id: turn.id };
-    // An edited question ends what came after it.
+    const before = turns;
+    // An edited question ends what came after it; both are kept as a version.
     setTurns((all) => [...all.slice(0, all.findIndex((one) => one.id === turn.id)), changed]);
-    await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:edit`, { text }, changed);
+    const done = await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:edit`, { text, keep_replaced: true }, changed);
+    if (!done.answer) {
+      // Nothing was replaced: what was there stays, and the words are in the box.
+      setTurns(before);
+      if (done.fault) setFault(done.fault);
+      if (!keptDraft()) write(text);
+      return;
+    }
+    await attempt(async () => {
+      const said = await messagesOf(conversation.current);
+      put({ ...done, versions: said.find((one) => one.id === done.questionId)?.versions ?? [] });
+    });
+  }
+
+  async function restore(questionId: string): Promise<void> {
+    setBusy(true);
+    following.current = false;
+    await attempt(async () => {
+      await call("POST", `/v1/messages/${encodeURIComponent(questionId)}:restore`, {});
+      const { turns } = await load(conversation.current);
+      setTurns(turns);
+      requestAnimationFrame(() => {
+        const group = document.getElementById(versionsId(questionId));
+        group?.querySelector<HTMLElement>("button:enabled")?.focus();
+        announced.value = group?.textContent ?? "";
+      });
+    });
+    setBusy(false);
   }
 
   const last = turns.at(-1);
@@ -144,7 +173,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           </div>
         )}
         {fault && <Failure fault={fault} />}
-        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} />)}
+        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} restore={restore} />)}
         {last?.answer && !busy && <FollowUps sources={last.sources} citations={last.answer.citations} ask={ask} />}
       </div>
       <form class="asker" onSubmit={(event) => {

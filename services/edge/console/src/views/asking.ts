@@ -9,7 +9,7 @@ export const PARTS: AnswerPart[] = [
 ];
 
 export function fresh(question: string): Turn {
-  return { id: freshId(), question, questionId: "", text: "", citations: [], sources: [], degradations: [], stage: "" };
+  return { id: freshId(), question, questionId: "", versions: [], text: "", citations: [], sources: [], degradations: [], stage: "" };
 }
 
 /** Follow the events of an answer; `changed` is given the turn as it is after each, at most once a frame. */
@@ -72,7 +72,7 @@ export function turnsOf(messages: ConversationMessage[]): Turn[] {
   const turns: Turn[] = [];
   for (const message of messages) {
     if (message.role === "MESSAGE_ROLE_USER") {
-      turns.push({ ...fresh(message.text), id: message.id, questionId: message.id, unanswered: true });
+      turns.push({ ...fresh(message.text), id: message.id, questionId: message.id, versions: message.versions, unanswered: true });
     } else if (message.role === "MESSAGE_ROLE_ASSISTANT") {
       const index = turns.findIndex((one) => one.questionId === message.question_id);
       const at = index >= 0 ? index : turns.length - 1;

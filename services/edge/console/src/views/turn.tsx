@@ -11,6 +11,7 @@ import { Icon } from "../parts/icons";
 import { announced, show } from "../state";
 import { type Key, counted, isolate, named, number, t } from "../strings";
 import { keep } from "../viewer/viewer";
+import { Computed } from "./computed";
 import { Nearest } from "./nearest";
 import { rate, rated } from "./rating";
 
@@ -19,6 +20,8 @@ export interface Turn {
   id: string;
   question: string;
   questionId: string;
+  /** The questions between which one chooses here, oldest first; fewer than two where none was edited. */
+  versions: string[];
   text: string;
   citations: Citation[];
   sources: Source[];
@@ -54,9 +57,11 @@ interface Props {
   busy: boolean;
   again: () => void;
   edit: (text: string) => void;
+  /** Bring another version of the question back, with all that came after it. */
+  restore: (questionId: string) => void;
 }
 
-export function TurnView({ turn, collections, after, busy, again, edit }: Props) {
+export function TurnView({ turn, collections, after, busy, again, edit, restore }: Props) {
   const { answer } = turn;
   const running = !answer && !turn.fault && !turn.stopped && !turn.unanswered;
   const cut = endOf(turn);
@@ -65,6 +70,7 @@ export function TurnView({ turn, collections, after, busy, again, edit }: Props)
   return (
     <article class="turn" aria-busy={running}>
       <Question text={turn.question} busy={busy} after={after} edit={turn.questionId ? edit : undefined} />
+      {turn.versions.length > 1 && <Versions turn={turn} busy={busy} restore={restore} />}
       {turn.text && (
         <section class="answer" aria-label={t("ask.answer")}>
           <Answer
@@ -94,6 +100,7 @@ export function TurnView({ turn, collections, after, busy, again, edit }: Props)
       )}
       {answer && !cut && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
       {turn.sources.length > 0 && !running && <Sources turn={turn} />}
+      {answer?.computation?.query && <Computed made={answer.computation} />}
       {answer && !cut && <Made answerId={answer.id} sources={turn.sources} plan={turn.plan} />}
     </article>
   );
@@ -142,7 +149,7 @@ function Question({ text, busy, after, edit }: QuestionProps) {
         if (draft.trim() && draft !== text) edit(draft.trim());
       }}>
         <textarea dir="auto" aria-label={t("answer.edit")} value={draft} rows={2} maxLength={8000} onInput={(event) => setDraft(event.currentTarget.value)} />
-        <p class="quiet">{after ? t("answer.edit.replaces", { messages: counted("messages", after) }) : t("answer.edit.replaces.last")}</p>
+        <p class="quiet">{after ? t("answer.edit.replaces", { messages: counted("messages", after) }) : t("answer.edit.replaces.last")} {t("answer.edit.kept")}</p>
         <div class="row"><button class="primary">{t("ask.send")}</button><button type="button" onClick={() => setEditing(false)}>{t("cancel")}</button></div>
       </form>
     );
@@ -159,6 +166,21 @@ function Question({ text, busy, after, edit }: QuestionProps) {
     </div>
   );
 }
+
+function Versions({ turn, busy, restore }: { turn: Turn; busy: boolean; restore: (questionId: string) => void }) {
+  const at = turn.versions.indexOf(turn.questionId);
+  const [before, next] = [turn.versions[at - 1], turn.versions[at + 1]];
+  return (
+    <div class="versions" role="group" aria-label={t("answer.versions")} id={versionsId(turn.questionId)}>
+      <button type="button" class="plain" disabled={busy || !before} aria-label={t("answer.version.before")} title={t("answer.version.before")} onClick={() => before && restore(before)}><Icon name="left" /></button>
+      <span class="quiet">{t("answer.version", { n: number(at + 1), all: number(turn.versions.length) })}</span>
+      <button type="button" class="plain" disabled={busy || !next} aria-label={t("answer.version.next")} title={t("answer.version.next")} onClick={() => next && restore(next)}><Icon name="right" /></button>
+    </div>
+  );
+}
+
+/** The element in which one chooses between the versions of a question. */
+export const versionsId = (questionId: string) => `versions-${questionId}`;
 
 function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMessage; again: () => void; busy: boolean }) {
   const given = rated(answer.id);

@@ -1,0 +1,125 @@
+// How a number was computed from tables: the formula, the cells that counted in their tables, the query, and a chart of a series.
+import { useState } from "preact/hooks";
+import { call, get } from "../api/client";
+import type { ComputedCells, GetTableResponse, QueryTablesResponse, TableCell, TableComputation } from "../api/types";
+import { Chart } from "../parts/chart";
+import { Failure } from "../parts/failure";
+import { useLoaded } from "../parts/load";
+import { language, number, t } from "../strings";
+import { range } from "../viewer/passages";
+
+/** Rows that are drawn of a table, and bars of a chart, at most. */
+const MOST_ROWS = 200;
+const MOST_BARS = 60;
+const PAGE = 1000;
+
+interface Found {
+  tables: GetTableResponse[];
+  series: { name: string; bars: { label: string; values: number[] }[] } | null;
+}
+
+export function Computed({ made }: { made: TableComputation }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details class="made computed" onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{t("computed.title")}</summary>
+      {open && <Inside made={made} />}
+    </details>
+  );
+}
+
+function Inside({ made }: { made: TableComputation }) {
+  const { value, fault, again } = useLoaded((stop) => read(made, stop), [made]);
+  return (
+    <>
+      <p dir="auto">{made.formula}</p>
+      {made.confirmed && <p class="quiet">{t("computed.confirmed")}</p>}
+      {fault && <Failure fault={fault} again={again} />}
+      {!value && !fault && <p class="quiet">{t("loading")}</p>}
+      {value?.series && (
+        <Chart title={value.series.name} series={[{ name: value.series.name, look: "good" }]} bars={value.series.bars} nothing={t("none")} />
+      )}
+      {value?.tables.map((one) => <Cells found={one} counted={made.cells.filter((cells) => isOf(cells, one))} />)}
+      <h3>{t("computed.query")}</h3>
+      <pre class="query" dir="ltr" tabIndex={0}><code>{made.query}</code></pre>
+      {made.model && <p class="quiet">{t("computed.model", { model: made.model })}</p>}
+    </>
+  );
+}
+
+const isOf = (cells: ComputedCells, { table }: GetTableResponse) => cells.document_id === table?.document_id && cells.table === table.number;
+
+async function read(made: TableComputation, stop: AbortSignal): Promise<Found> {
+  const places = new Map(made.cells.map((one) => [`${encodeURIComponent(one.document_id)}/tables/${one.table}`, one]));
+  const [tables, series] = await Promise.all([
+    Promise.all([...places.keys()].map((path) => get<GetTableResponse>(`/v1/documents/${path}?page_size=${PAGE}`, stop))),
+    seriesOf(made, stop),
+  ]);
+  return { tables, series };
+}
+
+/** Return what the query gives as bars, where it gives names with numbers. */
+async function seriesOf({ query, document_ids }: TableComputation, stop: AbortSignal): Promise<Found["series"]> {
+  const { result } = await call<QueryTablesResponse>("POST", "/v1/tables:query", { query, document_ids }, stop);
+  if (!result || result.truncated || result.rows.length < 2 || result.rows.length > MOST_BARS) return null;
+  const holds = (column: number, type: string) => result.rows.every((row) => typeof row[column] === type);
+  const columns = result.columns.map((_, index) => index);
+  const label = columns.find((one) => holds(one, "string"));
+  const values = columns.filter((one) => holds(one, "number") && !result.columns[one]!.startsWith("_"));
+  if (label === undefined || values.length !== 1 || result.rows.some((row) => (row[values[0]!] as number) < 0)) return null;
+  return {
+    name: result.columns[values[0]!]!,
+    bars: result.rows.map((row) => ({ label: row[label] as string, values: [row[values[0]!] as number] })),
+  };
+}
+
+function Cells({ found, counted }: { found: GetTableResponse; counted: ComputedCells[] }) {
+  const table = found.table!;
+  const ranges = counted.flatMap((one) => one.ranges).map(range).filter((one) => one !== null);
+  const counts = (column: number, row: number) => ranges.some(([left, top, right, bottom]) => left <= column && column <= right && top <= row && row <= bottom);
+  const [only, setOnly] = useState(found.rows.length > 20);
+  const [order, setOrder] = useState({ column: 0, down: false });
+  const wanted = found.rows.filter(({ row, cells }) => !only || cells.some((one) => counts(one.cell?.column ?? 0, row)));
+  if (order.column) {
+    const at = (row: (typeof wanted)[number]) => row.cells.find((one) => one.cell?.column === order.column);
+    wanted.sort((a, b) => compared(at(a), at(b)) * (order.down ? -1 : 1));
+  }
+  const rows = wanted.slice(0, MOST_ROWS);
+  const all = only ? wanted.length : Number(found.total_size);
+  return (
+    <section class="counted">
+      <h3 dir="auto">{[table.filename, table.name].filter(Boolean).join(" › ")}</h3>
+      <label class="check"><input type="checkbox" checked={only} onChange={(event) => setOnly(event.currentTarget.checked)} /> {t("computed.only")}</label>
+      {all > rows.length && <p class="quiet">{t("computed.cut", { n: number(rows.length), all: number(all) })}</p>}
+      <div class="grid" dir="ltr" role="region" aria-label={t("viewer.grid", { filename: table.filename })} tabIndex={0}>
+        <table>
+          <thead>
+            <tr>{table.columns.map((column) => (
+              <th scope="col" aria-sort={order.column !== column.number ? "none" : order.down ? "descending" : "ascending"}>
+                <button type="button" class="plain" onClick={() => setOrder({ column: column.number, down: order.column === column.number && !order.down })}>
+                  <bdi>{column.name}</bdi>{order.column === column.number && <span aria-hidden="true">{order.down ? " ↓" : " ↑"}</span>}
+                </button>
+              </th>
+            ))}</tr>
+          </thead>
+          <tbody>
+            {rows.map(({ row, cells }) => (
+              <tr key={row}>{table.columns.map((column) => {
+                const text = cells.find((one) => one.cell?.column === column.number)?.text ?? "";
+                return <td dir="auto">{counts(column.number, row) ? <mark>{text}</mark> : text}</td>;
+              })}</tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+/** Numbers by size, days by time, all else by its words; cells without a value come last. */
+function compared(a: TableCell | undefined, b: TableCell | undefined): number {
+  const [one, other] = [a?.cell?.number, b?.cell?.number];
+  if (one !== undefined && other !== undefined) return one - other;
+  if ((one ?? other) !== undefined) return one !== undefined ? -1 : 1;
+  return (a?.cell?.date ?? a?.text ?? "").localeCompare(b?.cell?.date ?? b?.text ?? "", language.value);
+}
