@@ -32,6 +32,7 @@ OTHER = (("x-footnote-user", "other"),)
 
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database of edge: SQLite, then a new one of PostgreSQL."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
@@ -40,11 +41,13 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 async def world() -> World:
+    """What the doubles of the stages hold."""
     return World()
 
 
 @pytest.fixture
 async def edge(world: World, database: None) -> AsyncIterator[EdgeStub]:
+    """Edge over doubles of the stages, with one document."""
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
         yield EdgeStub(served.channel)

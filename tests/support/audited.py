@@ -117,6 +117,16 @@ class Things:
         made = await self._stub.CreateConversation(request, metadata=self._metadata)
         return {"conversation_id": made.conversation.id}
 
+    async def _ShareConversation(self) -> dict[str, Any]:
+        return await self._DeleteConversation()
+
+    async def _UnshareConversation(self) -> dict[str, Any]:
+        return await self._DeleteConversation()
+
+    async def _GetSharedConversation(self) -> dict[str, Any]:
+        made = await self._DeleteConversation()
+        return {"share_id": (await self._call("ShareConversation", made)).shared.share_id}
+
     async def _DeleteAnswer(self) -> dict[str, Any]:
         call = self._stub.Ask(AskRequest(question=f"What is {SECRET_TEXT}?"), metadata=self._metadata)
         events = [event async for event in call]
@@ -141,7 +151,8 @@ class Things:
 
 def absent(name: str) -> dict[str, Any]:
     """Return a request that names something that is not there, of an RPC that every role may call."""
-    field = {"DownloadDocument": "document_id", "DeleteConversation": "conversation_id", "DeleteAnswer": "answer_id"}
+    field = {"DownloadDocument": "document_id", "DeleteAnswer": "answer_id", "GetSharedConversation": "share_id"}
+    field |= dict.fromkeys(("DeleteConversation", "ShareConversation", "UnshareConversation"), "conversation_id")
     return {field[name]: ABSENT}
 
 

@@ -81,6 +81,7 @@ FILLERS: dict[str, Filler] = {
     "EditMessage.message_id": of("message", id="question_id"),
     "EditMessage.text": plain("hello"),
     "EditMessage.keep_replaced": plain(True),
+    "share_id": plain("none"),
     "RestoreMessage.message_id": of("message", id="question_id"),
     "UpdateConversation.resource": INTO,
     "UpdateConversation.update_mask": SKIP,

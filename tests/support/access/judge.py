@@ -87,8 +87,8 @@ def _unsettled(planned: Planned, variant: Variant, person: Person, target: Targe
     """Whether the contracts leave open how an allowed call ends."""
     if "token" in variant.kinds:
         return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
-    if planned.operation.id in ("CancelOperation", "CancelDocument", "RevokeKey"):
-        return True  # it may have ended, or never have been: a key that is none of the matrix's own is named
+    if planned.operation.id in ("CancelOperation", "CancelDocument", "RevokeKey", "GetSharedConversation"):
+        return True  # it may have ended, or never have been: a key or a share that is none of the matrix's own is named
     if planned.operation.id.endswith("TenantLimits"):
         return True  # for operators, of whom there are none here
     if planned.operation.id == "UpdateCollection":

@@ -81,6 +81,10 @@ RULES: dict[str, Rule] = {
     "RegenerateMessage": Rule(changes=("*",), spends="message"),
     "EditMessage": Rule(changes=("*",), spends="message"),
     "RestoreMessage": Rule(changes=("*",)),
+    "ShareConversation": Rule(changes=("*",)),
+    "UnshareConversation": Rule(changes=("*",)),
+    # Its rules stand in tests/integration/test_edge_sharing.py.
+    "GetSharedConversation": Rule(),
     "GetAnswer": Rule(shows="personal"),
     "GetAnswerManifest": Rule(shows="personal"),
     "ReplayAnswer": CONTENT,

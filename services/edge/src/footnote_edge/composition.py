@@ -31,6 +31,7 @@ from footnote_edge.adapters.operations import OperationTable
 from footnote_edge.adapters.origins import OriginTable
 from footnote_edge.adapters.regeneration import RegenerationTable
 from footnote_edge.adapters.request_ids import RequestTable
+from footnote_edge.adapters.shares import ShareTable
 from footnote_edge.adapters.source_items import ItemTable
 from footnote_edge.adapters.sources import SourceTable
 from footnote_edge.adapters.stages import connect, telemetry_of
@@ -188,7 +189,11 @@ def build_history(base: Base) -> History:
     database = base.database
     withholding = Withholding(base.permissions, OriginTable(database))
     conversations = Conversations(
-        ConversationTable(database), MessageTable(database), RegenerationTable(database), withholding
+        ConversationTable(database),
+        MessageTable(database),
+        RegenerationTable(database),
+        ShareTable(database),
+        withholding,
     )
     answers = Answers(AnswerTable(database), withholding, base.settings.answer_days)
     return History(withholding, conversations, answers, ForgettingTable(database))

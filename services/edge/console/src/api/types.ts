@@ -488,6 +488,7 @@ export interface Conversation {
   update_time?: string;
   local_only: boolean;
   etag: string;
+  shared?: SharedConversation;
 }
 
 export interface ConversationMessage {
@@ -1006,6 +1007,20 @@ export interface GetOperationRequest {
 
 export interface GetOperationResponse {
   operation?: Operation;
+}
+
+export interface GetSharedConversationRequest {
+  share_id: string;
+  page_size: number;
+  page_token: string;
+  include: AnswerPart[];
+}
+
+export interface GetSharedConversationResponse {
+  shared?: SharedConversation;
+  messages: ConversationMessage[];
+  next_page_token: string;
+  total_size: number;
 }
 
 export interface GetSourceRequest {
@@ -1748,6 +1763,21 @@ export type SearchStrategyReason =
   | "SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR"
   | "SEARCH_STRATEGY_REASON_WHOLE_FILE";
 
+export interface ShareConversationRequest {
+  conversation_id: string;
+}
+
+export interface ShareConversationResponse {
+  shared?: SharedConversation;
+}
+
+export interface SharedConversation {
+  share_id: string;
+  title: string;
+  user_id: string;
+  share_time?: string;
+}
+
 export interface SheetLocator {
   sheet: string;
   range: string;
@@ -2059,6 +2089,13 @@ export interface TraceSpan {
   attributes?: Record<string, unknown>;
   error: string;
   linked_trace_ids: string[];
+}
+
+export interface UnshareConversationRequest {
+  conversation_id: string;
+}
+
+export interface UnshareConversationResponse {
 }
 
 export interface UpdateCollectionRequest {

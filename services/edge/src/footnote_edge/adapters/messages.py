@@ -38,13 +38,15 @@ class MessageTable:
         self._sessions = database.sessions
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool
+        self, conversation_id: str, page: Page, *, superseded: bool, until: int | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Includes replaced answers if `superseded`.
+        Includes replaced answers if `superseded`; only those up to the sequence `until`, if it is given.
         """
         wanted = [MessageRow.conversation_id == conversation_id, PRESENT if superseded else CURRENT]
+        if until is not None:
+            wanted.append(MessageRow.sequence <= until)
         query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
         if page.position is not None:
             place, last = page.position

@@ -74,6 +74,17 @@ class MessageRow(Base):
     )
 
 
+class ShareRow(Base):
+    """A conversation that its user shares; `until` is the sequence of the last message that is shared."""
+
+    __tablename__ = "shares"
+
+    id: Mapped[str] = mapped_column(String(40), primary_key=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), unique=True)
+    until: Mapped[int]
+    share_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+
 class MessageOriginRow(Base):
     """A document that a message derives from, directly or through earlier messages; an empty id means unknown."""
 

@@ -13,6 +13,8 @@ from footnote.edge.v1.conversations_pb2 import (
     EditMessageRequest,
     GetConversationRequest,
     GetConversationResponse,
+    GetSharedConversationRequest,
+    GetSharedConversationResponse,
     ListConversationsRequest,
     ListConversationsResponse,
     ListMessagesRequest,
@@ -22,6 +24,10 @@ from footnote.edge.v1.conversations_pb2 import (
     RestoreMessageResponse,
     SearchMemoryRequest,
     SearchMemoryResponse,
+    ShareConversationRequest,
+    ShareConversationResponse,
+    UnshareConversationRequest,
+    UnshareConversationResponse,
     UpdateConversationRequest,
     UpdateConversationResponse,
 )
@@ -57,7 +63,11 @@ class ConversationsApi:
 
     async def GetConversation(self, request: GetConversationRequest, context: Call) -> GetConversationResponse:
         """Return one conversation."""
-        found = await self.parts.conversations.get(caller(), request.conversation_id)
+        scope = caller()
+        found = await self.parts.conversations.get(scope, request.conversation_id)
+        shared = await self.parts.conversations.sharing.of_conversation(scope, request.conversation_id)
+        if shared is not None:
+            found.shared.CopyFrom(shared)
         return GetConversationResponse(conversation=found)
 
     async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
@@ -128,6 +138,32 @@ class ConversationsApi:
         if restored.back:
             self.parts.jobs.remember(scope, restored.conversation_id, uuid4().hex)
         return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
+
+    async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:
+        """Share a conversation inside the tenant."""
+        shared = await self.parts.conversations.sharing.share(caller(), request.conversation_id)
+        return ShareConversationResponse(shared=shared)
+
+    async def UnshareConversation(
+        self, request: UnshareConversationRequest, context: Call
+    ) -> UnshareConversationResponse:
+        """End the sharing of a conversation."""
+        await self.parts.conversations.sharing.unshare(caller(), request.conversation_id)
+        return UnshareConversationResponse()
+
+    async def GetSharedConversation(
+        self, request: GetSharedConversationRequest, context: Call
+    ) -> GetSharedConversationResponse:
+        """Return a shared conversation with a page of its messages."""
+        scope = caller()
+        page = Page.of(scope, request, kinds=(sequence, sequence))
+        shared, found, token, total = await self.parts.conversations.sharing.read(
+            scope, request.share_id, page, self.parts.catalog.check_all
+        )
+        for message in found:
+            if message.HasField("answer"):
+                trim(message, request.include)
+        return GetSharedConversationResponse(shared=shared, messages=found, next_page_token=token, total_size=total)
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""

@@ -12,8 +12,15 @@ from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.paging import Page, fitting
 
 from footnote_edge.conversations.messages import Messages
-from footnote_edge.conversations.ports import Regenerations, StoredConversations, StoredMessages, conversation_missing
+from footnote_edge.conversations.ports import (
+    Regenerations,
+    StoredConversations,
+    StoredMessages,
+    StoredShares,
+    conversation_missing,
+)
 from footnote_edge.conversations.search import ConversationSearch
+from footnote_edge.conversations.sharing import Sharing
 from footnote_edge.conversations.withholding import Withholding
 
 MAX_TITLE = 200
@@ -35,11 +42,13 @@ class Conversations:
         stored: StoredConversations,
         messages: StoredMessages,
         regenerations: Regenerations,
+        shares: StoredShares,
         withholding: Withholding,
     ) -> None:
         self._stored = stored
         self.regenerations = regenerations
         self.messages = Messages(messages, withholding)
+        self.sharing = Sharing(shares, self.messages, withholding)
         self._search = ConversationSearch(stored, messages, self.messages.unreadable)
 
     async def create(

@@ -31,13 +31,13 @@ class Messages:
         self.origins = withholding.origins
 
     async def page(
-        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False
+        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False, until: int | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Includes replaced answers if `superseded`. The conversation must be the user's.
+        Includes replaced answers if `superseded`. The conversation must be the user's, or shared up to `until`.
         """
-        found, token, total = await self._stored.page(conversation_id, page, superseded=superseded)
+        found, token, total = await self._stored.page(conversation_id, page, superseded=superseded, until=until)
         return await self._withholding.shown(scope, found), token, total
 
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:

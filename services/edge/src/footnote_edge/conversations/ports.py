@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from footnote.edge.v1.answers_pb2 import AskRequest, Feedback, Rating
-from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage
+from footnote.edge.v1.conversations_pb2 import Conversation, ConversationMessage, SharedConversation
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page, Position
@@ -107,13 +107,43 @@ class StoredConversations(Protocol):
         """Return the first question of an untitled conversation; None if it has a title or is deleted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A shared conversation: the last sequence that is shared, the collections that it asks, its messages' ids."""
+
+    shared: SharedConversation
+    conversation_id: str
+    until: int
+    collections: tuple[str, ...]
+    message_ids: tuple[str, ...]
+
+
+class StoredShares(Protocol):
+    """Shared conversations; see `adapters.shares.ShareTable`."""
+
+    async def share(self, scope: Scope, conversation_id: str) -> None:
+        """Share a conversation with all that is said in it now; raises NotFound if it is not the user's."""
+
+    async def unshare(self, scope: Scope, conversation_id: str) -> None:
+        """End the sharing, if any; raises NotFound if the conversation is not the user's."""
+
+    async def of_conversation(self, scope: Scope, conversation_id: str) -> SharedConversation | None:
+        """Return how the user's conversation is shared."""
+
+    async def get(self, tenant_id: str, share_id: str) -> Shared | None:
+        """Return a shared conversation of a tenant."""
+
+
 class StoredMessages(Protocol):
     """Messages with all their words; see `adapters.messages.MessageTable`."""
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool
+        self, conversation_id: str, page: Page, *, superseded: bool, until: int | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
-        """Return a page of a conversation's messages, oldest first; the next page's token; the total."""
+        """Return a page of a conversation's messages, oldest first; the next page's token; the total.
+
+        Only those up to the sequence `until`, if it is given.
+        """
 
     async def of_user(
         self, scope: Scope, message_ids: Collection[str], *, answers_only: bool = False

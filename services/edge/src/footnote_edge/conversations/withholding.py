@@ -53,6 +53,12 @@ class Withholding:
             readable, effect = set(), _UNKNOWN
         return [_shown(one, origins.get(one.id, set()), readable, effect) for one in shown]
 
+    async def may_read_all(self, scope: Scope, message_ids: Sequence[str]) -> bool:
+        """Tell whether the caller may read all collections that messages derive from; raises Unavailable if unknown."""
+        several = (await self.origins.of(message_ids)).values()
+        named = {one.collection_id for origins in several for one in origins}
+        return not named or named <= await self._permissions.readable(scope, named)
+
     async def check(self, scope: Scope, origins: set[Origin]) -> None:
         """Raise NotFound if a document is deleted or in a collection that the caller cannot read now.
 

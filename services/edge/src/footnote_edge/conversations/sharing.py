@@ -1,0 +1,80 @@
+"""Conversations that a user shares with those of the tenant who may read what they came of."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from footnote.edge.v1.conversations_pb2 import ConversationMessage, SharedConversation
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.paging import Page
+
+from footnote_edge.conversations.messages import Messages
+from footnote_edge.conversations.ports import StoredShares, conversation_missing
+from footnote_edge.conversations.withholding import Withholding
+
+Check = Callable[[Scope, Sequence[str]], Awaitable[None]]
+"""Raises NotFound for a collection that the caller may not see."""
+
+
+class Sharing:
+    """Shares conversations, and reads shared ones with the reader's own permissions."""
+
+    def __init__(self, stored: StoredShares, messages: Messages, withholding: Withholding) -> None:
+        self._stored = stored
+        self._messages = messages
+        self._withholding = withholding
+
+    async def share(self, scope: Scope, conversation_id: str) -> SharedConversation:
+        """Share what is said in the user's conversation until now."""
+        _check_given("conversation_id", conversation_id)
+        await self._stored.share(scope, conversation_id)
+        shared = await self._stored.of_conversation(scope, conversation_id)
+        if shared is None:
+            raise conversation_missing(conversation_id)
+        return shared
+
+    async def unshare(self, scope: Scope, conversation_id: str) -> None:
+        """End the sharing of the user's conversation, if it is shared."""
+        _check_given("conversation_id", conversation_id)
+        await self._stored.unshare(scope, conversation_id)
+
+    async def of_conversation(self, scope: Scope, conversation_id: str) -> SharedConversation | None:
+        """Return how the user's conversation is shared."""
+        return await self._stored.of_conversation(scope, conversation_id)
+
+    async def read(
+        self, scope: Scope, share_id: str, page: Page, check: Check
+    ) -> tuple[SharedConversation, list[ConversationMessage], str, int]:
+        """Return a shared conversation, a page of its messages, the next page's token, and the total.
+
+        Raises NotFound where the caller may not read a collection that it asks or that its answers came of.
+        """
+        _check_given("share_id", share_id)
+        found = await self._stored.get(scope.tenant_id, share_id)
+        if found is None:
+            raise _missing(share_id)
+        if not await self._withholding.may_read_all(scope, found.message_ids):
+            raise _missing(share_id)
+        try:
+            await check(scope, found.collections)
+        except NotFound:
+            raise _missing(share_id) from None
+        messages, token, total = await self._messages.page(scope, found.conversation_id, page, until=found.until)
+        return found.shared, [_bare(one) for one in messages], token, total
+
+
+def _bare(message: ConversationMessage) -> ConversationMessage:
+    """Return a message without what concerns its user alone: how it was made, and other versions of it."""
+    bare = ConversationMessage()
+    bare.CopyFrom(message)
+    for name in ("manifest", "trace_id", "conversation_id", "versions", "superseded_by"):
+        bare.ClearField(name)
+    return bare
+
+
+def _check_given(field: str, value: str) -> None:
+    if not value:
+        raise InvalidArgument.field(field, "must be given")
+
+
+def _missing(share_id: str) -> NotFound:
+    return NotFound(f"Shared conversation '{share_id}' not found", reason="CONVERSATION_NOT_FOUND")

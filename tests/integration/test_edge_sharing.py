@@ -1,0 +1,175 @@
+"""Shared conversations: who reads what of them, up to when, and no longer than its user wants."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, CreateFeedbackRequest, GetAnswerRequest
+from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
+from footnote.edge.v1.conversations_pb2 import (
+    CreateConversationRequest,
+    DeleteConversationRequest,
+    EditMessageRequest,
+    GetConversationRequest,
+    GetSharedConversationRequest,
+    GetSharedConversationResponse,
+    ListMessagesRequest,
+    RestoreMessageRequest,
+    ShareConversationRequest,
+    SharedConversation,
+    UnshareConversationRequest,
+)
+from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
+from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.testing import serve_app
+from support import postgres
+from support.answer_parts import EVERY_PART
+from support.edge_client import EdgeClient
+from support.stage_doubles import World, serve_doubles
+
+pytestmark = pytest.mark.full
+
+READER = (("x-footnote-user", "rita"), ("x-footnote-role", "reader"))
+ELSEWHERE = (("x-footnote-tenant", "rival"),)
+
+
+@pytest.fixture(params=["sqlite", "postgres"], autouse=True)
+async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The database of edge: SQLite, then a new one of PostgreSQL."""
+    if request.param == "postgres":
+        url = await postgres.new_database(request.getfixturevalue("postgres_url"))
+        monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
+        monkeypatch.setenv("FOOTNOTE_EDGE_EXECUTOR_ID", "edge-0")
+
+
+@pytest.fixture
+async def edge(database: None) -> AsyncIterator[EdgeStub]:
+    """Edge over doubles of the stages, with one document."""
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
+        await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
+        yield EdgeStub(served.channel)
+
+
+async def ask(edge: EdgeStub, question: str, of: str) -> AskCompleted:
+    return [event async for event in edge.Ask(AskRequest(question=question, conversation_id=of), timeout=20)][
+        -1
+    ].completed
+
+
+async def conversation(edge: EdgeStub, *questions: str, **more: Any) -> str:
+    made = str((await edge.CreateConversation(CreateConversationRequest(**more))).conversation.id)
+    for question in questions:
+        await ask(edge, question, made)
+    return made
+
+
+async def share(edge: EdgeStub, of: str, metadata: Any = ()) -> SharedConversation:
+    return (await edge.ShareConversation(ShareConversationRequest(conversation_id=of), metadata=metadata)).shared
+
+
+async def read(edge: EdgeStub, share_id: str, metadata: Any = READER, **more: Any) -> GetSharedConversationResponse:
+    request = GetSharedConversationRequest(share_id=share_id, include=EVERY_PART, **more)
+    return await edge.GetSharedConversation(request, metadata=metadata)
+
+
+async def texts(edge: EdgeStub, share_id: str) -> list[str]:
+    return [one.text for one in (await read(edge, share_id)).messages if not one.question_id]
+
+
+async def hide(edge: EdgeStub) -> None:
+    change = UpdateCollectionRequest(collection="default", resource=Collection(visibility=VISIBILITY_PRIVATE))
+    change.update_mask.paths.append("visibility")
+    await edge.UpdateCollection(change)
+
+
+async def test_another_user_reads_what_was_said_and_nothing_of_how(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?", title="Tea")
+    shared = await share(edge, made)
+    found = await read(edge, shared.share_id)
+    assert (found.shared.title, found.total_size) == ("Tea", 2)
+    assert found.shared.user_id
+    question, answer = found.messages
+    own = (await edge.ListMessages(ListMessagesRequest(conversation_id=made, include=EVERY_PART))).messages[1]
+    assert question.text == "tea ?"
+    assert answer.answer == own.answer
+    assert list(answer.sources) == list(own.sources)
+    assert own.HasField("manifest")
+    assert not answer.HasField("manifest")
+    assert not answer.trace_id
+    assert not answer.conversation_id
+    # Its user sees that it is shared; others reach it by no other way.
+    seen = (await edge.GetConversation(GetConversationRequest(conversation_id=made))).conversation
+    assert seen.shared == shared
+    for call, request in (
+        (edge.GetConversation, GetConversationRequest(conversation_id=made)),
+        (edge.ListMessages, ListMessagesRequest(conversation_id=made)),
+        (edge.GetAnswer, GetAnswerRequest(answer_id=own.id)),
+        (edge.CreateFeedback, CreateFeedbackRequest(answer_id=own.id, rating="RATING_UP")),
+        (edge.ShareConversation, ShareConversationRequest(conversation_id=made)),
+        (edge.UnshareConversation, UnshareConversationRequest(conversation_id=made)),
+    ):
+        with pytest.raises(NotFound):
+            await call(request, metadata=READER)
+
+
+async def test_it_ends_where_it_was_shared_until_it_is_shared_again(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?", "sugar ?")
+    first = await share(edge, made)
+    await ask(edge, "milk ?", made)
+    assert await texts(edge, first.share_id) == ["tea ?", "sugar ?"]
+    again = await share(edge, made)
+    assert again.share_id == first.share_id
+    assert await texts(edge, first.share_id) == ["tea ?", "sugar ?", "milk ?"]
+    # What left the conversation is not read any more, and what took its place only once it is shared.
+    messages = (await edge.ListMessages(ListMessagesRequest(conversation_id=made))).messages
+    edit = EditMessageRequest(message_id=messages[2].id, text="coffee ?", keep_replaced=True)
+    assert [event async for event in edge.EditMessage(edit, timeout=20)]
+    assert await texts(edge, first.share_id) == ["tea ?"]
+    await share(edge, made)
+    assert await texts(edge, first.share_id) == ["tea ?", "coffee ?"]
+    assert not any(one.versions for one in (await read(edge, first.share_id)).messages)
+    await edge.RestoreMessage(RestoreMessageRequest(message_id=messages[2].id))
+    page = await read(edge, first.share_id, page_size=1)
+    assert (len(page.messages), page.total_size) == (1, 6)
+    assert (await read(edge, first.share_id, page_size=1, page_token=page.next_page_token)).messages[0].question_id
+
+
+async def test_who_may_not_read_its_collections_learns_nothing(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?")
+    named = await conversation(edge, collections=["default"])
+    shares = [await share(edge, one) for one in (made, named)]
+    for one in shares:
+        assert (await read(edge, one.share_id)).shared.share_id == one.share_id
+    await hide(edge)
+    absent = await _refused(edge, "none")
+    for one in shares:
+        assert (await _refused(edge, one.share_id)).replace(one.share_id, "none") == absent
+        assert (await _refused(edge, one.share_id, ELSEWHERE)).replace(one.share_id, "none") == absent
+        assert (await read(edge, one.share_id, metadata=())).shared.share_id == one.share_id, "its user may"
+
+
+async def _refused(edge: EdgeStub, share_id: str, metadata: Any = READER) -> str:
+    with pytest.raises(NotFound) as caught:
+        await read(edge, share_id, metadata)
+    assert caught.value.reason == "CONVERSATION_NOT_FOUND"
+    return str(caught.value)
+
+
+async def test_it_ends_with_its_sharing_and_with_its_conversation(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?")
+    first = await share(edge, made)
+    for _ in range(2):
+        await edge.UnshareConversation(UnshareConversationRequest(conversation_id=made))
+    await _refused(edge, first.share_id)
+    assert not (await edge.GetConversation(GetConversationRequest(conversation_id=made))).conversation.HasField(
+        "shared"
+    )
+    second = await share(edge, made)
+    assert second.share_id != first.share_id, "a link that was ended stays so"
+    await edge.DeleteConversation(DeleteConversationRequest(conversation_id=made))
+    await _refused(edge, second.share_id)
+    for call in (lambda: share(edge, ""), lambda: read(edge, "")):
+        with pytest.raises(InvalidArgument):
+            await call()
