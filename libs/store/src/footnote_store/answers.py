@@ -6,8 +6,6 @@ as the engine's search. Its handler's stub returns the raw response.
 
 from __future__ import annotations
 
-import footnote_store.light_pymilvus  # noqa: F401
-
 # isort: split
 from collections.abc import Mapping, Sequence
 from typing import Any

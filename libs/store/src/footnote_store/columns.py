@@ -7,8 +7,6 @@ request. This module builds one off the loop, about ten times as fast; the encod
 
 from __future__ import annotations
 
-import footnote_store.light_pymilvus  # noqa: F401
-
 # isort: split
 import json
 from collections.abc import Mapping, Sequence

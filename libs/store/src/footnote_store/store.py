@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import footnote_store.light_pymilvus  # noqa: F401
-
 # isort: split
 import asyncio
 from collections.abc import Callable, Sequence

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import footnote_store.light_pymilvus  # noqa: F401
-
 # isort: split
 import base64
 import json
