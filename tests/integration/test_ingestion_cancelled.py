@@ -18,8 +18,7 @@ from footnote_ingestion.adapters.documents import DocumentTable
 from footnote_ingestion.adapters.requests import RequestTable
 from footnote_ingestion.documents.catalog import Catalog
 from footnote_ingestion.documents.permissions import Permissions
-from footnote_ingestion.documents.stored_files import StoredFiles
-from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.documents.stored_files import StoredFiles, Sweeper
 from footnote_ingestion.documents.uploads import NewFile, Replacement, Uploads
 from footnote_ingestion.model.lifecycle import INDEXED, PROCESSING, Move
 from footnote_ingestion.model.quota import Quota

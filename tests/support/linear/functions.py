@@ -16,7 +16,7 @@ from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpa
 from footnote_augmentation import budget, neutralise, phrases, plan, subject, substitution
 from footnote_edge.audit import call_origins
 from footnote_edge.sources import patterns, robots
-from footnote_edge.sources.reading import entries
+from footnote_edge.sources.kinds import feed
 from footnote_generation.answering import addresses, markup, nearest, policy
 from footnote_generation.extractive import compose, foreign_passages, forms, provider, question, rows
 from footnote_generation.language import quantities, quotes, text_language
@@ -82,7 +82,7 @@ ARGUMENTS: Mapping[str, Call] = {
         patterns.matches(t, "docs/guide.md"), patterns.matches("**/*a*b*.md", t)
     ],
     "footnote_edge.sources.patterns.wanted": lambda t: patterns.wanted(t, ["docs/**", "*.md"], ["*draft*"]),
-    "footnote_edge.sources.reading.entries.entry_page": lambda t: entries.entry_page("News", t),
+    "footnote_edge.sources.kinds.feed.entry_page": lambda t: feed.entry_page("News", t),
     "footnote_edge.sources.robots.read": lambda t: robots.read(t, "footnote"),
     "footnote_retrieval.memory.relevant": lambda t: memory.relevant(t, [MemoryMessage(text=t)], 0.5),
     "footnote_text.abbreviations.spelled_out": lambda t: abbreviations.spelled_out(t, "en"),
@@ -168,7 +168,7 @@ NOT_TEXTS = frozenset(
     # The first thirteen are not timed yet: they take more than a text, or one that is bounded before them.
     """footnote_ingestion.tables.accounting.discrepancies footnote_ingestion.tables.recomputed.recomputed
     footnote_ingestion.servicer.checked_id footnote_cli.evaluation.golden.matches
-    footnote_ingestion.parsers.hyphens.mend
+    footnote_ingestion.parsers.clean.mend
     footnote_ingestion.tables.forms.alike footnote_ingestion.tables.forms.read
     footnote_ingestion.tables.jobs.answered footnote_ingestion.tables.table_archive.view_of
     footnote_ingestion.tables.statements.checked footnote_retrieval.query.files.missing_files
@@ -207,7 +207,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.testing.stage_channel footnote_edge.gateway.allowances.raising
     footnote_providers.egress.limits.check_provider footnote_providers.onnx_files.find_folder
     footnote_providers.onnx_files.find_files footnote_indexing.collections.rules.ambiguous
-    footnote_generation.answering.markup.spaced footnote_augmentation.embedder_choice.embedding_of
+    footnote_generation.answering.markup.spaced footnote_augmentation.permitted.embedding_of
     footnote_kit.private.new_socket_path footnote_providers.outbound.http_client
     footnote_kit.redact.register footnote_kit.provider_calls.unconfigured footnote_store.rows.own_key
     footnote_edge.http.dialects.wrapper_vectors.addition footnote_store.rows.message_key

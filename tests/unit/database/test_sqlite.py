@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from footnote_database import log_keeper
+from footnote_database import sqlite
 from footnote_database.sqlite import FORGET, ForgettingConnection, Synchronous, file_of, open_file, pragmas, write_ahead
 from footnote_database.times import now_ms, utc
 
@@ -31,14 +31,14 @@ def test_what_is_deleted_is_in_neither_file_nor_log(tmp_path: Path, forgetting: 
         connection.execute("INSERT INTO t VALUES (?)", (SECRET,))
         connection.execute("DELETE FROM t")
         assert remains(path)  # in the log, at least
-        log_keeper.empty_logs([path, tmp_path / "not there.db"])
+        sqlite.empty_logs([path, tmp_path / "not there.db"])
         assert remains(path) is not forgetting
 
 
 def test_a_log_that_a_reader_holds_on_to_is_left_for_the_next_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_keeper, "_BUSY", 0.05)
+    monkeypatch.setattr(sqlite, "_BUSY", 0.05)
     path = tmp_path / "test.db"
     with (
         contextlib.closing(open_file(path, "NORMAL", 0.1)) as writer,
@@ -49,17 +49,17 @@ def test_a_log_that_a_reader_holds_on_to_is_left_for_the_next_time(
         reader.execute("SELECT * FROM t").fetchall()
         writer.execute("INSERT INTO t VALUES (?)", (SECRET,))
         writer.execute("DELETE FROM t")
-        log_keeper.empty_logs([path])
+        sqlite.empty_logs([path])
         assert remains(path)
         reader.execute("COMMIT")
-        log_keeper.empty_logs([path])
+        sqlite.empty_logs([path])
         assert not remains(path)
 
 
 async def test_the_keeper_empties_logs_in_rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log_keeper, "EVERY", 0.01)
+    monkeypatch.setattr(sqlite, "EVERY", 0.01)
     path = tmp_path / "test.db"
-    keeper = log_keeper.log_keeper(tmp_path / "not there.db", path)
+    keeper = sqlite.log_keeper(tmp_path / "not there.db", path)
     with contextlib.closing(open_file(path, "NORMAL", 0.1)) as connection:
         connection.execute("CREATE TABLE t (words TEXT)")
         connection.execute("INSERT INTO t VALUES (?)", (SECRET,))

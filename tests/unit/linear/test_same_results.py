@@ -17,7 +17,7 @@ from footnote_cli import addresses
 from footnote_generation.answering import markers
 from footnote_generation.verification import claims
 from footnote_indexing.chunking import divide
-from footnote_ingestion.parsers import hyphens, metadata, sniff
+from footnote_ingestion.parsers import clean, metadata, sniff
 from footnote_ingestion.parsers.pdf import headings as pdf_headings
 from footnote_ingestion.parsers.pdf import layout as pdf_layout
 from footnote_ingestion.parsers.sheets import number_formats
@@ -122,7 +122,7 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
         lambda t: _found(_R(r"[\d–—-][^\s]*\s(?:.*\s)?\S*[\d–—-]"))(t.replace("\n", " ")),
         lambda t: _found(pdf_layout._TWO_FIGURES)(t.replace("\n", " ")),
     ),
-    "last fragment": (_spans(_R(r"[^\W\d_]+$")), _spans(hyphens._LAST_FRAGMENT)),
+    "last fragment": (_spans(_R(r"[^\W\d_]+$")), _spans(clean._LAST_FRAGMENT)),
     "list items": (_first(_R(r"\s*(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+\S")), _first(text._ITEM)),
     "underlines": (_words(_whole(_R(r"\s*(={3,}|-{3,}|~{3,})\s*"))), _words(_whole(text._UNDERLINE))),
     "mail headers": (

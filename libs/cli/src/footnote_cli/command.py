@@ -14,8 +14,8 @@ import typer
 from footnote_kit.printable import printable_line
 
 from footnote_cli.addresses import ADDRESS_VARIABLE, edge_address
-from footnote_cli.api_key import key_of_file, warn_of_visible_key
 from footnote_cli.console import make_console, print_json
+from footnote_cli.credentials import key_of_file, warn_of_visible_key
 from footnote_cli.errors import EXIT_INTERRUPTED, CommandError
 from footnote_cli.session import Connection, Session, open_session
 

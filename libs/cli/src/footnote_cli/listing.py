@@ -1,12 +1,15 @@
-"""Reads whole lists, page by page."""
+"""Reads whole lists, page by page, and finds a document by its file's name or the last conversation."""
 
 from collections.abc import Callable
 from typing import Any
 
 from footnote.edge.v1.collections_pb2 import ListCollectionsRequest
+from footnote.edge.v1.conversations_pb2 import ListConversationsRequest
 from footnote.edge.v1.documents_pb2 import Document, ListDocumentsRequest
 from footnote.types.v1.collection_pb2 import Collection
 
+from footnote_cli.errors import CommandError, usage_error
+from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 
 _PAGE = 1000
@@ -32,3 +35,31 @@ async def list_collections(session: Session) -> list[Collection]:
 async def list_documents(session: Session, request: ListDocumentsRequest) -> list[Document]:
     """Return every document that a request matches, newest first."""
     return await read_all(session, session.stub.ListDocuments, request, "documents")
+
+
+LAST = "last"
+DOCUMENT = "Id of the document, or its file's name where only one has it."
+CONVERSATION = "Id of the conversation; or 'last', the one used last."
+
+
+async def document_id(session: Session, name: str) -> str:
+    """Return the id of a document given by id or by its file's name. Raises CommandError when several have the name."""
+    if "." not in name:  # no id has a dot, but every supported file's name has one
+        return name
+    items = await list_documents(session, ListDocumentsRequest(filename_contains=name))
+    found = [item for item in items if item.filename == name]
+    if len(found) > 1:
+        several = ", ".join(f"{item.id} ({moment(item.create_time)})" for item in found[:5])
+        raise usage_error(f"{len(found)} documents are called {name}.", f"Give an id: {several}.")
+    return found[0].id if found else name
+
+
+async def conversation_id(session: Session, name: str) -> str:
+    """Return the id of a conversation given by id or as the last. Raises CommandError when there is none."""
+    if name != LAST:
+        return name
+    response = await session.call(session.stub.ListConversations, ListConversationsRequest(page_size=1))
+    if not response.conversations:
+        raise CommandError("There are no conversations yet.", "Begin one: footnote ask QUESTION --new-conversation")
+    found: str = response.conversations[0].id
+    return found

@@ -1,4 +1,4 @@
-"""Validation of the names of tenants, users and groups."""
+"""Validation of the names of tenants, users and groups, and of `request_id` (AIP-155)."""
 
 import re
 
@@ -27,3 +27,13 @@ def checked_group(field: str, value: str) -> str:
     if not GROUP.fullmatch(value):
         raise InvalidArgument.field(field, GROUP_RULE)
     return value
+
+
+MOST = 64
+_ALLOWED = re.compile(rf"[ -~]{{1,{MOST}}}")
+
+
+def check(value: str, field: str = "request_id") -> None:
+    """Raise InvalidArgument for an id that is neither empty nor 1 to 64 printable ASCII characters."""
+    if value and not _ALLOWED.fullmatch(value):
+        raise InvalidArgument.field(field, f"must be 1 to {MOST} printable ASCII characters, such as a UUID")

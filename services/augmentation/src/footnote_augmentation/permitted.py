@@ -1,4 +1,7 @@
-"""Whether a reranker may receive question and passages, and which callers may choose which reranker."""
+"""Whether a reranker may receive question and passages, and which callers may choose which reranker.
+
+The cosine reranker sends them to its embedding provider, which counts as well.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,30 @@ from typing import Any
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import ProviderChoice, TextBounds
-from footnote.types.v1.collection_pb2 import RerankSettings
+from footnote.types.v1.collection_pb2 import EmbeddingSettings, RerankSettings
 from footnote_kit.settings_words import read
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from google.protobuf import json_format
+from pydantic import BaseModel, ConfigDict, Field
 
-from footnote_augmentation.embedder_choice import CosineSettings, embedding_of
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.settings import Settings
+
+
+class CosineSettings(BaseModel):
+    """The settings that a collection may set."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    provider: str = Field(
+        default="", max_length=100, description="The embedding provider; empty means the deployment's default."
+    )
+
+
+def embedding_of(model: str, settings: CosineSettings) -> EmbeddingSettings:
+    """Return the embedding provider to use; the model is that provider's."""
+    return registry.with_defaults(EmbeddingSettings(provider=settings.provider, model=model))
 
 
 class Permitted:

@@ -5,8 +5,7 @@ from importlib import metadata
 from pathlib import Path
 
 from footnote_database import storage
-from footnote_database.log_keeper import log_keeper
-from footnote_database.sqlite import file_of
+from footnote_database.sqlite import file_of, log_keeper
 from footnote_kit.admission import loop_lag
 from footnote_kit.admission.concurrency import Size
 from footnote_kit.admission.process_load import ProcessLoads
@@ -37,7 +36,6 @@ from footnote_edge.collections.bounds import Bounds
 from footnote_edge.composition import Rooms, build_rooms, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
-from footnote_edge.documents.adaptive_polling import AdaptivePolling
 from footnote_edge.documents.backlog import Backlog
 from footnote_edge.documents.cancelling import Cancelling
 from footnote_edge.documents.chunks import Chunks
@@ -46,6 +44,7 @@ from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.documents.editing import Editing
 from footnote_edge.documents.interrupted_work import InterruptedWork
 from footnote_edge.documents.missing_vectors import MissingVectors
+from footnote_edge.documents.polling import AdaptivePolling
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_edge.documents.watch import Watch

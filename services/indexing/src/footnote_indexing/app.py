@@ -9,9 +9,8 @@ from footnote.internal.indexing.v1alpha1.upkeep_service_pb2_grpc import add_Upke
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
 from footnote_database import storage
-from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
-from footnote_database.sqlite import file_of
+from footnote_database.sqlite import file_of, log_keeper
 from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.app import App, Runtime
 from footnote_kit.deployment_settings import deployment

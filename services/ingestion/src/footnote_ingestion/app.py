@@ -11,9 +11,8 @@ from footnote.ingestion.v1.ingestion_service_pb2_grpc import add_IngestionServic
 from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import add_GroupServiceServicer_to_server
 from footnote.internal.ingestion.v1alpha1.upkeep_service_pb2_grpc import add_UpkeepServiceServicer_to_server
 from footnote_database import storage
-from footnote_database.log_keeper import log_keeper
 from footnote_database.parts import Parts
-from footnote_database.sqlite import file_of
+from footnote_database.sqlite import file_of, log_keeper
 from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.app import App, Runtime
 from footnote_kit.authorizer import Asking, Authorizer
@@ -32,8 +31,7 @@ from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
 from footnote_ingestion.documents.permissions import Permissions
-from footnote_ingestion.documents.stored_files import StoredFiles
-from footnote_ingestion.documents.sweeper import Sweeper
+from footnote_ingestion.documents.stored_files import StoredFiles, Sweeper
 from footnote_ingestion.documents.tables import Tables
 from footnote_ingestion.documents.uploads import Uploads
 from footnote_ingestion.group_servicer import GroupServicer

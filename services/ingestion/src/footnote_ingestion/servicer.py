@@ -16,7 +16,7 @@ from footnote.stages.v1.parsing_pb2 import ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentState
-from footnote_kit import request_ids
+from footnote_kit import identifiers
 from footnote_kit.access import is_system
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.handler_context import Call
@@ -73,7 +73,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         """Store a file."""
         first = await _first(request_iterator, pb.UploadDocumentRequest())
         given = first.metadata
-        request_ids.check(given.request_id, "metadata.request_id")
+        identifiers.check(given.request_id, "metadata.request_id")
         new = NewFile(
             collection_id=checked_id("metadata.collection_id", given.collection_id),
             filename=_filename(given.filename, required=True),
@@ -180,7 +180,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         """Store a new file for a document."""
         first = await _first(request_iterator, pb.ReplaceDocumentRequest())
         given = first.metadata
-        request_ids.check(given.request_id, "metadata.request_id")
+        identifiers.check(given.request_id, "metadata.request_id")
         new = Replacement(
             document_id=checked_id("metadata.document_id", given.document_id),
             filename=_filename(given.filename, required=False),

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from footnote_edge.documents.adaptive_polling import MOST_TIMES, AdaptivePolling, PollTimer
+from footnote_edge.documents.polling import MOST_TIMES, AdaptivePolling, PollTimer
 
 
 class Clock:

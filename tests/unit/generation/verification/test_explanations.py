@@ -6,9 +6,8 @@ import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1 import reasons_pb2 as pb
 from footnote_generation.verification.checker import Checker
-from footnote_generation.verification.claim_issues import ClaimIssue
 from footnote_generation.verification.claims import PlacedMarker, Sentence
-from footnote_generation.verification.explanations import explain
+from footnote_generation.verification.explanations import ClaimIssue, explain
 from footnote_text import locales
 
 REASONS = [value for value in pb.ClaimReason.values() if value != pb.CLAIM_REASON_UNSPECIFIED]

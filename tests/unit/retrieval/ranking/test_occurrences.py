@@ -1,4 +1,4 @@
-from footnote_retrieval.ranking.occurrences import Occurrences
+from footnote_retrieval.ranking.proximity import Occurrences
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -22,7 +22,7 @@ from footnote.types.v1 import answer_pb2
 from rich.console import Console
 from rich.status import Status
 
-from footnote_cli import naming
+from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
@@ -92,11 +92,11 @@ async def ask(
         question = await asyncio.to_thread(read_question, sys.stdin)
     if not question.strip():
         raise usage_error("The question is empty.", 'Ask like this: footnote ask "How many days of leave do I have?"')
-    conversation = await naming.conversation_id(session, conversation)
+    conversation = await listing.conversation_id(session, conversation)
     request = AskRequest(question=question, conversation_id=conversation, filter=parse_filter(filter_))
     request.include.extend(FOR_PROGRAMS if session.as_json else SHOWN)
     request.collections.extend(collection or ())
-    request.document_ids.extend([await naming.document_id(session, name) for name in document or ()])
+    request.document_ids.extend([await listing.document_id(session, name) for name in document or ()])
     if limit:
         request.retrieval.limit = limit
     if provider:

@@ -14,11 +14,11 @@ from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest
 
 from footnote_cli import audit_logs
 from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
-from footnote_cli.api_key import key_of_file
 from footnote_cli.audit_logs import Read
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import as_dict, make_console, print_json
+from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
 from footnote_cli.render import audit as drawn
 from footnote_cli.session import Connection

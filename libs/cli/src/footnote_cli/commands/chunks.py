@@ -8,7 +8,7 @@ from footnote.edge.v1.chunks_pb2 import Chunk
 from footnote.edge.v1.documents_pb2 import GetChunkRequest, GetChunkResponse, ListChunksRequest
 from footnote_kit.printable import printable
 
-from footnote_cli import naming
+from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.listing import read_all
@@ -23,10 +23,10 @@ app = typer.Typer(no_args_is_help=True, help="See the passages that documents we
 @connected("footnote chunks list")
 async def list_(
     session: Session,
-    document_id: Annotated[str, typer.Argument(metavar="DOCUMENT", help=naming.DOCUMENT, show_default=False)],
+    document_id: Annotated[str, typer.Argument(metavar="DOCUMENT", help=listing.DOCUMENT, show_default=False)],
 ) -> None:
     """List a document's chunks in reading order."""
-    request = ListChunksRequest(document_id=await naming.document_id(session, document_id))
+    request = ListChunksRequest(document_id=await listing.document_id(session, document_id))
     chunks: list[Chunk] = await read_all(session, session.stub.ListChunks, request, "chunks")
     if session.as_json:
         print_json({"chunks": [as_dict(chunk) for chunk in chunks]})

@@ -86,7 +86,7 @@ async def _asked(
     from footnote_conformance.opening import open_target
     from footnote_conformance.suite import Outcome, run, summary
 
-    from footnote_cli.service_secret import service_secret
+    from footnote_cli.credentials import service_secret
 
     credential = service_secret(folder, "conformance") if folder is not None else None
     async with open_target(suite, address, others, credential) as target:

@@ -19,7 +19,7 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.types.v1 import answer_pb2
 from footnote_kit.printable import printable_line
 
-from footnote_cli import naming
+from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.commands import ask as asking
 from footnote_cli.console import as_dict, print_json
@@ -34,7 +34,7 @@ app = typer.Typer(
     no_args_is_help=True, help="See, change and delete conversations; `ask --new-conversation` begins one."
 )
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help=naming.CONVERSATION, show_default=False)]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help=listing.CONVERSATION, show_default=False)]
 ProviderOption = Annotated[str, typer.Option(metavar="NAME", help="Model provider that answers.")]
 ModelOption = Annotated[str, typer.Option(metavar="NAME", help="Model that answers.")]
 
@@ -68,13 +68,13 @@ async def show(
     ids: Annotated[bool, typer.Option("--ids", help="Print the id of each message, for edit and regenerate.")] = False,
 ) -> None:
     """Print what was said, with the footnotes of each answer."""
-    conversation_id = await naming.conversation_id(session, conversation_id)
+    conversation_id = await listing.conversation_id(session, conversation_id)
     request = GetConversationRequest(conversation_id=conversation_id)
     conversation = (await session.call(session.stub.GetConversation, request)).conversation
-    listing = ListMessagesRequest(conversation_id=conversation_id)
+    request_messages = ListMessagesRequest(conversation_id=conversation_id)
     if session.as_json:
-        listing.include.extend((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST))
-    messages = await read_all(session, session.stub.ListMessages, listing, "messages")
+        request_messages.include.extend((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST))
+    messages = await read_all(session, session.stub.ListMessages, request_messages, "messages")
     if session.as_json:
         print_json({"conversation": as_dict(conversation), "messages": [as_dict(item) for item in messages]})
         return
@@ -111,7 +111,7 @@ async def update(
     """Change a conversation's title, or the collections that it asks."""
     if collection and every_collection:
         raise usage_error("--collection and --every-collection exclude each other.", "Give one of them.")
-    conversation_id = await naming.conversation_id(session, conversation_id)
+    conversation_id = await listing.conversation_id(session, conversation_id)
     request = UpdateConversationRequest(conversation_id=conversation_id)
     request.resource.title = title or ""
     request.resource.collections.extend(collection or ())
@@ -197,7 +197,7 @@ async def delete(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
     """Delete a conversation with everything remembered of it."""
-    conversation_id = await naming.conversation_id(session, conversation_id)
+    conversation_id = await listing.conversation_id(session, conversation_id)
     await confirm("Delete this conversation?", yes)
     request = DeleteConversationRequest(conversation_id=conversation_id)
     await session.call(session.stub.DeleteConversation, request)

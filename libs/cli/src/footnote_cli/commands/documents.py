@@ -29,7 +29,7 @@ from footnote.types.v1 import document_pb2
 from footnote_kit.printable import printable_line
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from footnote_cli import naming
+from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, is_screen, print_json, write_bytes
 from footnote_cli.errors import usage_error
@@ -45,7 +45,7 @@ from footnote_cli.values import confirm, parse_duration, parse_metadata, parse_m
 app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
 _TRANSFER_TIMEOUT = 600.0
 
-IdArgument = Annotated[str, typer.Argument(metavar="ID", help=naming.DOCUMENT, show_default=False)]
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help=listing.DOCUMENT, show_default=False)]
 WaitOption = Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is searchable.")]
 _STATES = ("uploaded", "processing", "indexed", "error")
 
@@ -123,7 +123,7 @@ async def list_(
 @connected("footnote documents get")
 async def get(session: Session, document_id: IdArgument) -> None:
     """Show one document."""
-    request = GetDocumentRequest(document_id=await naming.document_id(session, document_id))
+    request = GetDocumentRequest(document_id=await listing.document_id(session, document_id))
     response = await session.call(session.stub.GetDocument, request)
     await _show(session, response.document)
 
@@ -156,7 +156,7 @@ async def update(
         paths.append("expire_time")
     if not paths:
         raise usage_error("It is not said what to change.", "Give --tag, --meta or --ttl.")
-    document_id = await naming.document_id(session, document_id)
+    document_id = await listing.document_id(session, document_id)
     request = UpdateDocumentRequest(document_id=document_id, resource=changes, update_mask=FieldMask(paths=paths))
     response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
     await _show(session, response.document)
@@ -166,7 +166,7 @@ async def update(
 @connected("footnote documents cancel")
 async def cancel(session: Session, document_id: IdArgument) -> None:
     """Stop the processing of a document; what was indexed of it before stays searchable."""
-    document_id = await naming.document_id(session, document_id)
+    document_id = await listing.document_id(session, document_id)
     response = await session.call(session.stub.CancelDocument, CancelDocumentRequest(document_id=document_id))
     await _show(session, response.document)
 
@@ -180,7 +180,7 @@ async def delete(
     allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Also if they are gone already.")] = False,
 ) -> None:
     """Delete documents with everything indexed from them."""
-    document_ids = [await naming.document_id(session, name) for name in document_ids]
+    document_ids = [await listing.document_id(session, name) for name in document_ids]
     await confirm(f"Delete {plural(len(document_ids), 'document')}?", yes)
     results = []
     for document_id in document_ids:
@@ -209,7 +209,7 @@ async def download(
     ] = None,
 ) -> None:
     """Download a document as it was uploaded."""
-    request = DownloadDocumentRequest(document_id=await naming.document_id(session, document_id), revision=revision)
+    request = DownloadDocumentRequest(document_id=await listing.document_id(session, document_id), revision=revision)
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
         if is_screen() and not force:
@@ -243,7 +243,7 @@ async def replace(
     if not await asyncio.to_thread(path.is_file):
         raise usage_error(f"There is no file {file}.", "Check the path.")
 
-    document_id = await naming.document_id(session, document_id)
+    document_id = await listing.document_id(session, document_id)
 
     async def parts() -> AsyncIterator[ReplaceDocumentRequest]:
         metadata = ReplaceMetadata(document_id=document_id, filename=path.name, request_id=uuid4().hex)
@@ -283,7 +283,7 @@ async def reindex(
         raise usage_error("It is not said what to index again.", "Give document ids or --collection NAME.")
     if document_ids and collection:
         raise usage_error("Document ids and --collection are both given.", "Give one of them.")
-    ids = [await naming.document_id(session, name) for name in document_ids or ()]
+    ids = [await listing.document_id(session, name) for name in document_ids or ()]
     request = ReindexDocumentsRequest(
         document_ids=ids, collection=collection, failed_only=failed, outdated_only=outdated
     )
@@ -308,7 +308,7 @@ async def watch(
     if collection:
         await follow_collection(session, collection, until_idle)
         return
-    document_id = await naming.document_id(session, document_id)
+    document_id = await listing.document_id(session, document_id)
     _exit_if_failed([await follow_document(session, document_id, show=True)])
 
 

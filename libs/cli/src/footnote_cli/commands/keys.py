@@ -13,9 +13,9 @@ from footnote.types.v1.role_pb2 import Role
 
 from footnote_cli import key_stores
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, edge_address
-from footnote_cli.api_key import key_of_file
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.console import make_console, print_json
+from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
 from footnote_cli.key_stores import KeyStore, NewKey
 from footnote_cli.render import tables

@@ -12,10 +12,10 @@ import typer
 
 from footnote_cli import limit_stores
 from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
-from footnote_cli.api_key import key_of_file
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
+from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
 from footnote_cli.limit_stores import LimitStore
 from footnote_cli.render import tables

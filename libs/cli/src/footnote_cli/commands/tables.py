@@ -9,21 +9,21 @@ from footnote_kit.enum_words import enum_word
 from footnote_kit.printable import printable
 from rich.table import Table
 
-from footnote_cli import naming
+from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.listing import read_all
 from footnote_cli.session import Session
 
 app = typer.Typer(no_args_is_help=True, help="See and query the tables of documents.")
-_Document = Annotated[str, typer.Argument(metavar="DOCUMENT", help=naming.DOCUMENT, show_default=False)]
+_Document = Annotated[str, typer.Argument(metavar="DOCUMENT", help=listing.DOCUMENT, show_default=False)]
 
 
 @app.command("list")
 @connected("footnote tables list")
 async def list_(session: Session, document_id: _Document) -> None:
     """List the tables of a document with their columns."""
-    request = ListTablesRequest(document_id=await naming.document_id(session, document_id))
+    request = ListTablesRequest(document_id=await listing.document_id(session, document_id))
     found: list[TableDescription] = await read_all(session, session.stub.ListTables, request, "tables")
     if session.as_json:
         print_json({"tables": [as_dict(table) for table in found]})
@@ -50,7 +50,7 @@ async def show(
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Most rows to show.")] = 20,
 ) -> None:
     """Show the first rows of a table."""
-    document = await naming.document_id(session, document_id)
+    document = await listing.document_id(session, document_id)
     found = await session.call(
         session.stub.GetTable, GetTableRequest(document_id=document, number=number, page_size=rows)
     )
@@ -69,10 +69,10 @@ async def show(
 async def query(
     session: Session,
     statement: Annotated[str, typer.Argument(metavar="SELECT", help="One SELECT over the views that `list` names.")],
-    documents: Annotated[list[str], typer.Option("--document", "-d", help=naming.DOCUMENT, show_default=False)],
+    documents: Annotated[list[str], typer.Option("--document", "-d", help=listing.DOCUMENT, show_default=False)],
 ) -> None:
     """Run a SELECT over the tables of documents."""
-    ids = [await naming.document_id(session, one) for one in documents]
+    ids = [await listing.document_id(session, one) for one in documents]
     response: QueryTablesResponse = await session.call(
         session.stub.QueryTables, QueryTablesRequest(document_ids=ids, query=statement)
     )

@@ -74,7 +74,7 @@ def _proof(stage: str, tenant: str, user: str, roles: Sequence[str], method: str
     from footnote_kit.credential import HEADER
     from google.protobuf.json_format import MessageToJson
 
-    from footnote_cli.service_secret import service_secret
+    from footnote_cli.credentials import service_secret
 
     credential = service_secret(folder, "service-token")
     scope = Scope(tenant_id=tenant, user_id=user, roles=[Role.Value(f"ROLE_{role.upper()}") for role in roles])

@@ -9,7 +9,7 @@ from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.registration import Wanted
 from footnote_providers import registry
 
-from footnote_augmentation.embedder_choice import CosineSettings, embedding_of
+from footnote_augmentation.permitted import CosineSettings, embedding_of
 from footnote_augmentation.ports import Reranker
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from footnote_kit.registration import Kind, Registration, Registry
 
 from footnote_augmentation.adapters import cosine, cross_encoder, http, lexical, mmr
-from footnote_augmentation.embedder_choice import CosineSettings
+from footnote_augmentation.permitted import CosineSettings
 from footnote_augmentation.ports import Reranker
 from footnote_augmentation.settings import Settings
 

@@ -17,7 +17,7 @@ from footnote_edge.adapters.earlier_payloads import VERSION
 from footnote_edge.adapters.origins import DELETED
 from footnote_edge.adapters.payloads import message_of_row
 from footnote_edge.adapters.tables import ConversationRow, ForgottenRow, MessageOriginRow, MessageRow
-from footnote_edge.conversations.forgetting import without
+from footnote_edge.conversations.origins import without
 from footnote_edge.conversations.ports import Forgotten
 
 KEPT_DAYS = 30

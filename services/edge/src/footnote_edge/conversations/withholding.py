@@ -14,8 +14,7 @@ from footnote_kit.degradations import degradation
 from footnote_kit.errors import NotFound, Unavailable
 
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.conversations.forgetting import without, wordless
-from footnote_edge.conversations.origins import Origin
+from footnote_edge.conversations.origins import Origin, without, wordless
 from footnote_edge.conversations.ports import Origins
 
 _EFFECT = "This answer is withheld: it was made of documents in collections that you can no longer read."

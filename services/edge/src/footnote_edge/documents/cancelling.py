@@ -13,8 +13,7 @@ from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
 from footnote_edge.documents.documents import Documents
-from footnote_edge.jobs.giving_up_revisions import Searched, give_up
-from footnote_edge.jobs.interrupting import Interruptions, cancelled
+from footnote_edge.jobs.interrupting import Interruptions, Searched, cancelled, give_up
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.ports import Stages
 

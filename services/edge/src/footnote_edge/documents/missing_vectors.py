@@ -8,7 +8,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import NotOffered
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.shared_polling import SharedPolls
+from footnote_edge.documents.polling import SharedPolls
 from footnote_edge.ports import Stages
 
 _PAGE = 1000

@@ -25,11 +25,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.documents.adaptive_polling import AdaptivePolling, PollTimer
 from footnote_edge.documents.documents import Documents, is_final
 from footnote_edge.documents.missing_vectors import MissingVectors
+from footnote_edge.documents.polling import AdaptivePolling, PollTimer, SharedPolls
 from footnote_edge.documents.public import document_of
-from footnote_edge.documents.shared_polling import SharedPolls
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4, uuid5
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
-from footnote_kit.request_ids import check
+from footnote_kit.identifiers import check
 from footnote_kit.text_work import beside
 
 from footnote_edge.gateway.ports import Requests, StoredRequest

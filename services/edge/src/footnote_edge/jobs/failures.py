@@ -1,6 +1,15 @@
-"""Converts a stage's error to the failure that the uploader sees on the document."""
+"""How a document's processing ends: INDEXED, or with the failure that its uploader sees."""
 
-from footnote.types.v1.document_pb2 import Failure, FailureReason
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_INDEXED,
+    FAILURE_REASON_NO_TEXT,
+    FAILURE_REASON_STORE_FAILED,
+    Failure,
+    FailureReason,
+)
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.hints import FAILURE_HINTS
 
@@ -32,3 +41,37 @@ def failure_of(error: FootnoteError) -> Failure:
         name, full = "INTERNAL", "FAILURE_REASON_INTERNAL"
     hint = error.metadata.get("hint", "") or FAILURE_HINTS[name]
     return Failure(reason=FailureReason.Value(full), message=error.message, hint=hint)
+
+
+def end_with(
+    request: ingestion.UpdateDocumentStateRequest, metadata: ParsedMetadata, result: indexing.IndexResult
+) -> None:
+    """Fill a document's final move with what parsing and indexing found: it becomes INDEXED, or ERROR."""
+    request.parsed.CopyFrom(metadata)
+    request.chunking_strategy = result.chunking_strategy
+    request.chunking_choice = result.chunking_choice
+    request.chunks_expected = result.chunks_expected
+    request.chunks_stored = result.chunks_stored
+    request.settings_digest = result.settings_digest
+    if not result.chunks_expected:
+        request.failure.CopyFrom(_no_text())
+    elif result.chunks_expected != result.chunks_stored:
+        request.failure.CopyFrom(_incomplete(result))
+    else:
+        request.state = DOCUMENT_STATE_INDEXED
+
+
+def _no_text() -> Failure:
+    return Failure(
+        reason=FAILURE_REASON_NO_TEXT,
+        message="The file holds no text that could be indexed.",
+        hint=FAILURE_HINTS["NO_TEXT"],
+    )
+
+
+def _incomplete(result: indexing.IndexResult) -> Failure:
+    return Failure(
+        reason=FAILURE_REASON_STORE_FAILED,
+        message=f"Only {result.chunks_stored} of {result.chunks_expected} chunks were stored.",
+        hint=FAILURE_HINTS["STORE_FAILED"],
+    )

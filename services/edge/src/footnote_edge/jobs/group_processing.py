@@ -28,8 +28,10 @@ from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
+from footnote_edge.jobs.block_pipe import TURN_SECONDS
+from footnote_edge.jobs.failures import end_with
 from footnote_edge.jobs.labels import same_labels
-from footnote_edge.jobs.processing import TURN_SECONDS, Processor, end_with
+from footnote_edge.jobs.processing import Processor
 from footnote_edge.jobs.progress import ProgressBus, Reading
 from footnote_edge.jobs.retrying import is_transient, until_available
 from footnote_edge.ports import Stages

@@ -1,12 +1,21 @@
-"""Stops a document's job once it is obsolete: cancelled, deleted or replaced, on any replica."""
+"""Stops a document's job once it is obsolete: cancelled, deleted or replaced, on any replica.
+
+`give_up` ends a revision that is not searchable yet; of concurrent attempts exactly one wins.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from footnote.types.v1.document_pb2 import FAILURE_REASON_CANCELLED, Failure
-from footnote_kit.errors import Aborted, FootnoteError
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, FAILURE_REASON_CANCELLED, Failure
+from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError
 from footnote_kit.hints import FAILURE_HINTS
+
+from footnote_edge.ports import Stages
 
 T = TypeVar("T")
 
@@ -74,3 +83,34 @@ def cancelled() -> Failure:
 def says_cancelled(error: FootnoteError) -> bool:
     """Tell whether a stage refuses a revision because it was cancelled."""
     return error.metadata.get("cancelled") == "true"
+
+
+class Searched(Exception):
+    """The revision was searchable before it could be given up."""
+
+
+async def give_up(stages: Stages, scope: Scope, document: Document, failure: Failure, timeout: float) -> Document:
+    """Give up a document's revision, which then has failed; raises Searched, or the stages' refusals.
+
+    Indexing decides: it gives the revision up unless it is searchable, so either the cancel or the job wins. After a
+    crash right then, the job learns of it and records the same end.
+    """
+    given_up = indexing.CancelDocumentRequest(
+        scope=scope,
+        collection_id=document.collection_id,
+        document_id=document.id,
+        revision=document.revision,
+    )
+    try:
+        await stages.indexing.CancelDocument(given_up, timeout=timeout)
+    except FailedPrecondition:
+        raise Searched from None
+    move = ingestion.UpdateDocumentStateRequest(
+        scope=scope,
+        document_id=document.id,
+        revision=document.revision,
+        state=DOCUMENT_STATE_ERROR,
+        failure=failure,
+    )
+    moved: Document = (await stages.ingestion.UpdateDocumentState(move, timeout=timeout)).document
+    return moved

@@ -3,9 +3,7 @@
 This module does not know how jobs are stored; `workflows.py` runs the three steps as one durable workflow.
 """
 
-import asyncio
 import time
-from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 
 from cachetools import LRUCache
@@ -19,16 +17,10 @@ from footnote.types.v1.document_pb2 import (
     DOCUMENT_STATE_INDEXED,
     DOCUMENT_STATE_PROCESSING,
     DOCUMENT_STATE_UNSPECIFIED,
-    FAILURE_REASON_NO_TEXT,
-    FAILURE_REASON_STORE_FAILED,
-    PROGRESS_PHASE_PARSING,
-    Failure,
-    Progress,
     WaitingReason,
 )
 from footnote_kit import transient_errors
 from footnote_kit.admission.fair_shares import Shares
-from footnote_kit.document_files import newest
 from footnote_kit.errors import (
     Aborted,
     DeadlineExceeded,
@@ -38,30 +30,23 @@ from footnote_kit.errors import (
     NotFound,
     Unavailable,
 )
-from footnote_kit.hints import FAILURE_HINTS
 from footnote_kit.logs import get_logger
 from footnote_kit.redact import redact
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.gateway.metering import Meter
-from footnote_edge.gateway.ports import Spent
-from footnote_edge.jobs.failures import failure_of
+from footnote_edge.jobs.block_pipe import TURN_SECONDS, BlockPipe
+from footnote_edge.jobs.failures import end_with, failure_of
 from footnote_edge.jobs.interrupting import Interruptions, cancelled, says_cancelled
 from footnote_edge.jobs.labels import align, same_labels
 from footnote_edge.jobs.postponing import Postponed, Postponements, may_be_of_one, rest_seconds
-from footnote_edge.jobs.progress import ProgressBus, Reading
+from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.retrying import is_transient, until_available, waiting_for
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
 INTERNAL_ATTEMPTS = 3
 """Attempts after an internal error or a timeout before the document fails with it: some are transient."""
-LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
-"""A document's time limit: a minimum in seconds, longer for a large file."""
-STALL_SECONDS = 120.0
-"""Seconds of silence after which a stage counts as hung; it normally reports progress several times a second."""
-TURN_SECONDS = 0.2
-"""Seconds of use that each batch of a document's blocks adds to its tenant's share of this process."""
 
 MOST_SAID = 500
 """Characters of a failing service's message that waiting documents keep."""
@@ -94,11 +79,10 @@ class Processor:
         self._shares = shares
         self._bus = bus
         self._interruptions = interruptions
-        self._meter = meter
+        self._pipe = BlockPipe(stages, bus, meter, shares, settings.job_timeout_seconds)
         self._putting_off = putting_off
         self._ceiling = settings.retry_ceiling_seconds
         self._call_timeout = settings.call_timeout_seconds
-        self._longest = settings.job_timeout_seconds
         self._taken: LRUCache[str, str] = LRUCache(MOST_TAKEN)
 
     async def begin(self, scope: Scope, document_id: str, revision: int) -> Document | None:
@@ -184,7 +168,7 @@ class Processor:
     async def _set_up(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
         """Parse and index; waits for a provider that is not configured, as the document is not at fault."""
         try:
-            return await self._pipe(scope, document)
+            return await self._pipe.run(scope, document)
         except FailedPrecondition as error:
             if error.reason != "PROVIDER_UNCONFIGURED":
                 raise
@@ -226,66 +210,6 @@ class Processor:
                 lambda: self._stages.indexing.DeleteDocumentChunks(request, timeout=self._call_timeout), self._ceiling
             )
 
-    async def _pipe(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
-        # Blocks flow between the stages under HTTP/2 flow control; only one batch is here at a time.
-        document = newest(document)
-        progress = self._progress(document)
-        self._bus.publish(document.id, document.collection_id, progress)
-        reading = Reading(progress)
-        limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
-        parse = self._stages.ingestion.ParseDocument(
-            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=limit
-        )
-        broken: list[FootnoteError] = []
-        metadata = ParsedMetadata()
-
-        async def messages() -> AsyncIterator[indexing.IndexDocumentRequest]:
-            header = indexing.IndexDocumentHeader(document=document)
-            yield indexing.IndexDocumentRequest(scope=scope, header=header)
-            try:
-                async for part in parse:
-                    if part.HasField("pages"):
-                        reading.pages(part.pages.read, part.pages.total)
-                        self._bus.publish(document.id, document.collection_id, progress)
-                    if part.blocks:
-                        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
-                        reading.blocks(len(part.blocks))
-                        self._bus.publish(document.id, document.collection_id, progress)
-                        yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))
-                    if part.HasField("metadata"):
-                        metadata.CopyFrom(part.metadata)
-                        reading.read()
-                        self._bus.publish(document.id, document.collection_id, progress)
-            except FootnoteError as error:
-                # A stream that ends without metadata makes indexing treat the document as broken off.
-                error.metadata.setdefault("stage", "ingestion")
-                broken.append(error)
-                return
-            yield indexing.IndexDocumentRequest(metadata=metadata)
-
-        result: indexing.IndexResult | None = None
-        call = self._stages.indexing.IndexDocument(messages(), timeout=limit)
-        try:
-            async for event in _lively(call):
-                if event.HasField("progress"):
-                    reading.indexed(event.progress)
-                    self._bus.publish(document.id, document.collection_id, progress)
-                elif event.HasField("result"):
-                    result = event.result
-                    reading.done(result)
-                    self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
-        except FootnoteError as error:
-            # The first failure is the cause; indexing only saw its input end.
-            raise broken[0] if broken else error from None
-        finally:
-            call.cancel()
-            parse.cancel()
-        if broken:
-            raise broken[0]
-        if result is None:
-            raise Internal("indexing ended without a result")
-        return metadata, result
-
     async def note_waiting(
         self, scope: Scope, document: Document, error: FootnoteError, attempts: int, pause: float
     ) -> None:
@@ -310,15 +234,7 @@ class Processor:
         except FootnoteError as refusal:
             if not is_transient(refusal):
                 raise
-        self._bus.publish(document.id, document.collection_id, self._progress(document))
-
-    def _progress(self, document: Document) -> Progress:
-        """Return the progress of a reading that begins, with the counts of an earlier attempt."""
-        progress = Progress()
-        progress.CopyFrom(self._bus.latest(document.id) or progress)
-        progress.phase, progress.bytes_total = PROGRESS_PHASE_PARSING, newest(document).size_bytes
-        progress.ClearField("remaining")
-        return progress
+        self._bus.publish(document.id, document.collection_id, self._pipe.progress(document))
 
     async def _exists(self, scope: Scope, document: Document) -> bool:
         try:
@@ -358,51 +274,3 @@ class Processor:
         )
         document: Document = response.document
         return document
-
-
-async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncIterator[indexing.IndexDocumentResponse]:
-    """Yield a stage's messages; raises Unavailable after a long silence: the stage hangs or is unreachable."""
-    events = aiter(call)
-    while True:
-        try:
-            async with asyncio.timeout(STALL_SECONDS):
-                event = await anext(events)
-        except StopAsyncIteration:
-            return
-        except TimeoutError:
-            raise Unavailable(f"The indexing service reported nothing for {STALL_SECONDS:g} s") from None
-        yield event
-
-
-def end_with(
-    request: ingestion.UpdateDocumentStateRequest, metadata: ParsedMetadata, result: indexing.IndexResult
-) -> None:
-    """Fill a document's final move with what parsing and indexing found: it becomes INDEXED, or ERROR."""
-    request.parsed.CopyFrom(metadata)
-    request.chunking_strategy = result.chunking_strategy
-    request.chunking_choice = result.chunking_choice
-    request.chunks_expected = result.chunks_expected
-    request.chunks_stored = result.chunks_stored
-    request.settings_digest = result.settings_digest
-    if not result.chunks_expected:
-        request.failure.CopyFrom(_no_text())
-    elif result.chunks_expected != result.chunks_stored:
-        request.failure.CopyFrom(_incomplete(result))
-    else:
-        request.state = DOCUMENT_STATE_INDEXED
-
-
-def _no_text() -> Failure:
-    return Failure(
-        reason=FAILURE_REASON_NO_TEXT,
-        message="The file holds no text that could be indexed.",
-        hint=FAILURE_HINTS["NO_TEXT"],
-    )
-
-
-def _incomplete(result: indexing.IndexResult) -> Failure:
-    return Failure(
-        reason=FAILURE_REASON_STORE_FAILED,
-        message=f"Only {result.chunks_stored} of {result.chunks_expected} chunks were stored.",
-        hint=FAILURE_HINTS["STORE_FAILED"],
-    )

@@ -23,7 +23,7 @@ from footnote_kit.hints import FAILURE_HINTS
 
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.chores import Chores
-from footnote_edge.jobs.giving_up_revisions import Searched, give_up
+from footnote_edge.jobs.interrupting import Searched, give_up
 from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages

@@ -1,14 +1,33 @@
-"""Explains in one sentence why a statement is not supported, in the answer's language."""
+"""Why a statement is not supported: the reason, and a sentence that explains it in the answer's language."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from footnote.types.v1 import reasons_pb2 as pb
+from footnote.types.v1.reasons_pb2 import CLAIM_REASON_UNSPECIFIED, ClaimReason
 from footnote_text import locales
 from footnote_text.lexical import is_unspaced
 
-from footnote_generation.verification.claim_issues import ClaimIssue
+
+@dataclass(frozen=True, slots=True)
+class ClaimIssue:
+    """A reason and its words in statement (`stated`, `subject`) and source (`found`); falsy if none."""
+
+    reason: ClaimReason.ValueType = CLAIM_REASON_UNSPECIFIED
+    stated: str = ""
+    found: str = ""
+    subject: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is a reason."""
+        return self.reason != CLAIM_REASON_UNSPECIFIED
+
+
+NONE = ClaimIssue()
+"""Nothing contradicts the statement."""
+
 
 _LONGEST = 160
 """Maximum characters of a quote."""

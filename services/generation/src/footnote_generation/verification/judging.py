@@ -23,8 +23,8 @@ from footnote.types.v1.reasons_pb2 import (
 )
 
 from footnote_generation.verification import cells, lead_ins, quoted
-from footnote_generation.verification.claim_issues import NONE, ClaimIssue
 from footnote_generation.verification.evidence import Evidence
+from footnote_generation.verification.explanations import NONE, ClaimIssue
 from footnote_generation.verification.named_places import Named, without_places
 from footnote_generation.verification.normalised import tokens
 

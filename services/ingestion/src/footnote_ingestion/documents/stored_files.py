@@ -1,4 +1,9 @@
-"""The stored files of documents: none outlives its row for long, and no row refers to a missing one."""
+"""The stored files of documents: none outlives its row for long, and no row refers to a missing one.
+
+A sweeper deletes leftover files and expired documents in the background.
+"""
+
+from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -11,6 +16,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import span
 
+from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.model.values import GRACE_MICROS, new_key, now_micros
 from footnote_ingestion.ports import Documents, Files
 
@@ -58,3 +64,24 @@ class StoredFiles:
             await self._documents.deleted(keys)
         except FootnoteError as error:
             _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
+
+
+class Sweeper:
+    """Deletes them in rounds; the next round retries failures."""
+
+    def __init__(self, documents: Documents, changes: Changes, files: Files) -> None:
+        self._documents = documents
+        self._changes = changes
+        self._files = files
+
+    async def sweep(self) -> int:
+        """Run one round; return how many files were deleted."""
+        await self._documents.delete_expired()
+        await self._changes.forget()
+        keys = list(await self._documents.doomed())
+        for key in keys:
+            await self._files.delete(key)
+        await self._documents.deleted(keys)
+        if keys:
+            _log.info("files_swept", count=len(keys))
+        return len(keys)

@@ -17,7 +17,7 @@ from footnote_providers.base import Cosines
 
 from footnote_retrieval.model import Candidate
 from footnote_retrieval.ranking.fusion import Scores
-from footnote_retrieval.ranking.occurrences import Occurrences
+from footnote_retrieval.ranking.proximity import Occurrences
 
 _K1, _B = 1.2, 0.75  # the engine's BM25 parameters
 _LOOKED_AT = 60  # the best by BM25

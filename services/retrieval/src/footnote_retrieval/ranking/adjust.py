@@ -10,8 +10,7 @@ from operator import attrgetter
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_PROXIMITY, SCORE_ADJUSTMENT_KIND_RECENCY
 
 from footnote_retrieval.model import Candidate
-from footnote_retrieval.ranking.occurrences import Occurrences
-from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Proximity
+from footnote_retrieval.ranking.proximity import MOST, STRENGTH, TOP, Occurrences, Proximity
 
 _EQUAL_DIGITS = 9  # scores that agree so far count as equal
 _FURTHER_APART = 2 * 10**-_EQUAL_DIGITS

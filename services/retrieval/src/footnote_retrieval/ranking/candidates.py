@@ -11,7 +11,7 @@ from footnote_retrieval.channels.findings import Findings
 from footnote_retrieval.channels.plan import Plan
 from footnote_retrieval.model import Effective
 from footnote_retrieval.query.files import NamedFile
-from footnote_retrieval.ranking.occurrences import Occurrences
+from footnote_retrieval.ranking.proximity import Occurrences
 
 
 @dataclass(frozen=True, slots=True)

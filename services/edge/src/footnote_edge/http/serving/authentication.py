@@ -13,7 +13,7 @@ from footnote_edge.gateway.auditing import AUTHENTICATE, Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.gateway.principals import REFUSAL
 from footnote_edge.http.serving.caller import CALL_ORIGIN, PASSED_ON
-from footnote_edge.http.serving.refusals import refuse
+from footnote_edge.http.serving.problems import refuse
 
 WORKING = "footnote.working"
 """Key in a request's scope for the context manager around work on its body: the caller's turn."""

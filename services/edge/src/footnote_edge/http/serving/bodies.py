@@ -11,7 +11,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, InvalidArgument
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from footnote_edge.http.serving.refusals import refuse
+from footnote_edge.http.serving.problems import refuse
 
 MAX_HELD = 256 * 1024 * 1024
 """Maximum bytes in memory of all bodies that are read whole."""

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Match, Route
+from starlette.types import Receive, Scope, Send
 
 from footnote_edge.http.serving.headers import LINES
 
@@ -139,3 +140,16 @@ async def on_fault(_: Request, error: Exception) -> Response:
         "request_id": request_id(),
     }
     return JSONResponse(body, 500, media_type=MEDIA_TYPE)
+
+
+_OPENAI = ("/v1/chat/", "/v1/models")
+
+
+async def refuse(error: FootnoteError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Respond to a request with an error."""
+    headers = headers_of(error)
+    if scope["path"].startswith(_OPENAI):
+        response = JSONResponse(openai_error(error), status_of(error), headers)
+    else:
+        response = JSONResponse(problem(error), status_of(error), headers, media_type=MEDIA_TYPE)
+    await response(scope, receive, send)

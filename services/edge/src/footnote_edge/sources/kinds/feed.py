@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
+from html import escape
 from typing import Any
 
 from pydantic import Field, field_validator
@@ -23,7 +24,6 @@ from footnote_edge.sources.ports import (
     SourceRefused,
     SourceUnavailable,
 )
-from footnote_edge.sources.reading.entries import entry_page
 from footnote_edge.sources.reading.reader import Reader
 from footnote_edge.sources.transfer import digest
 
@@ -141,3 +141,9 @@ def _file(title: str) -> str:
 
 
 FEED = SourceKind("feed", "Feed, RSS or Atom", FeedSettings, FeedConnection)
+
+
+def entry_page(title: str, html: str) -> bytes:
+    """Return an entry as a standalone page."""
+    head = f"<!doctype html><html><head><meta charset=utf-8><title>{escape(title)}</title></head>"
+    return f"{head}<body><h1>{escape(title)}</h1>{html}</body></html>".encode()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from footnote_ingestion.parsers.pdf.cut_headers import cut_headers
 from footnote_ingestion.parsers.pdf.grids import cell_of, segments
 from footnote_ingestion.parsers.pdf.groups import (
     Columns,
@@ -28,14 +29,7 @@ from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
-_WIDER = 0.42
-"""Of their height: how far words of two headers that nearly touch are apart at least."""
-_FLUSH, _OFF = 0.25, 0.6
-_SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], float]], ...] = (
-    (lambda piece: piece.left, lambda column: column[0]),
-    (lambda piece: piece.right, lambda column: column[1]),
-    (lambda piece: (piece.left + piece.right) / 2, lambda column: sum(column) / 2),
-)
+_OFF = 0.6
 
 
 @dataclass(slots=True)
@@ -98,7 +92,7 @@ def header_names(
         beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
         if not over and not goes_on and not beside:
             break
-        heading.insert(0, _cut(over, named, lowest=not heading))
+        heading.insert(0, cut_headers(over, named, lowest=not heading))
         stub[:0] = left
         used.insert(0, row)
     parts: list[list[Part]] = []
@@ -187,68 +181,6 @@ def _is_far_above(piece: Piece, below: Sequence[Word], columns: Columns, size: f
     """Tell whether words stand over one column at most, with an empty line between them and the next header."""
     gap = piece.bottom - max(word.top for word in below)
     return gap > size and meets_only_one(piece, columns)
-
-
-def _cut(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
-    """Cut stretches set closer than usual if the parts stand over a column each: at their wider gaps, or at any.
-
-    At any in the lowest row only, if there is a name for each column then: between two words of one name a gap is as
-    wide. Over other headers such words name a group.
-    """
-    if len(pieces) >= len(columns):
-        return pieces
-    every = _cut_at(0.0, pieces, columns) if lowest else []
-    return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns, lowest), columns)
-
-
-def _flush_apart(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
-    """Cut stretches at any gap into parts that are flush with a column each, all on the same side: three or more.
-
-    But above the lowest row not where they stand in the middle over all these columns as well: so does a group's name.
-    """
-    made: list[Piece] = []
-    for piece in pieces:
-        found = [_flush_parts(words, columns, lowest) for words in segments(piece.words, _WIDER)]
-        cut = any(len(parts) > 1 for parts in found)
-        made += [part for parts in found for part in parts] if cut else [piece]
-    return made
-
-
-def _flush_parts(words: list[Word], columns: Columns, lowest: bool) -> list[Piece]:
-    groups: dict[int, list[Word]] = {}
-    for word in words:
-        middle = (word.left + word.right) / 2
-        home = min(range(len(columns)), key=lambda at: abs(sum(columns[at]) / 2 - middle))
-        groups.setdefault(home, []).append(word)
-    parts = [(piece_of(group), columns[home]) for home, group in groups.items()]
-    near = _FLUSH * (words[0].top - words[0].bottom)
-    flush = any(all(abs(side(part) - of(column)) < near for part, column in parts) for side, of in _SIDES)
-    over = columns[min(groups)][0] + columns[max(groups)][1]
-    flush = flush and (lowest or abs(words[0].left + words[-1].right - over) / 2 > near)
-    return [part for part, _ in parts] if len(parts) > 2 and flush else [piece_of(words)]
-
-
-def _cut_at(gap: float, pieces: list[Piece], columns: Columns) -> list[Piece]:
-    made: list[Piece] = []
-    for piece in pieces:
-        parts = [piece_of(words) for words in segments(piece.words, gap)]
-        homes = [_home(part, columns) for part in parts]
-        if len(parts) > 1 and None not in homes and len(set(homes)) == len(homes):
-            made += parts
-        else:
-            made.append(piece)
-    return made
-
-
-def _home(piece: Piece, columns: Columns) -> int | None:
-    """Return the column that words stand over, by their middle or an edge."""
-    middle = (piece.left + piece.right) / 2
-    pitch = pitch_of(columns)
-    for at, (left, right) in enumerate(columns):
-        near = min(abs(middle - (left + right) / 2), abs(piece.right - right), abs(piece.left - left))
-        if near <= 0.12 * pitch:
-            return at
-    return None
 
 
 def _assigned(

@@ -8,8 +8,7 @@ from pathlib import Path
 from footnote.types.v1.locator_pb2 import Anchor, LineLocator
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties, anchor
-from footnote_ingestion.parsers.clean import counted_lines, inline
-from footnote_ingestion.parsers.hyphens import mend, words_of
+from footnote_ingestion.parsers.clean import counted_lines, inline, mend, words_of
 from footnote_ingestion.parsers.texts.encoding import decode
 
 _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s++\S")

@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from footnote_edge.documents.shared_polling import MOST_KEPT, SharedPolls
+from footnote_edge.documents.polling import MOST_KEPT, SharedPolls
 
 
 class Clock:

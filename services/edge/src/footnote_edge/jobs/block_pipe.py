@@ -1,0 +1,121 @@
+"""Streams a document's blocks from ingestion to indexing, and publishes the progress of both."""
+
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator
+
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.stages.v1.parsing_pb2 import ParsedMetadata
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import PROGRESS_PHASE_PARSING, Progress
+from footnote_kit.admission.fair_shares import Shares
+from footnote_kit.document_files import newest
+from footnote_kit.errors import FootnoteError, Internal, Unavailable
+
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Spent
+from footnote_edge.jobs.progress import ProgressBus, Reading
+from footnote_edge.ports import Stages
+
+LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
+"""A document's time limit: a minimum in seconds, longer for a large file."""
+STALL_SECONDS = 120.0
+"""Seconds of silence after which a stage counts as hung; it normally reports progress several times a second."""
+TURN_SECONDS = 0.2
+"""Seconds of use that each batch of a document's blocks adds to its tenant's share of this process."""
+
+
+class BlockPipe:
+    """Connects the two streams: each batch of blocks waits for its tenant's turn."""
+
+    def __init__(self, stages: Stages, bus: ProgressBus, meter: Meter, shares: Shares, longest: float) -> None:
+        """Documents get at most `longest` seconds."""
+        self._stages = stages
+        self._bus = bus
+        self._meter = meter
+        self._shares = shares
+        self._longest = longest
+
+    async def run(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
+        """Parse and index a document's newest file; return what both stages found. Raises the first stage's failure."""
+        # Blocks flow between the stages under HTTP/2 flow control; only one batch is here at a time.
+        document = newest(document)
+        progress = self.progress(document)
+        self._bus.publish(document.id, document.collection_id, progress)
+        reading = Reading(progress)
+        limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
+        parse = self._stages.ingestion.ParseDocument(
+            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=limit
+        )
+        broken: list[FootnoteError] = []
+        metadata = ParsedMetadata()
+
+        async def messages() -> AsyncIterator[indexing.IndexDocumentRequest]:
+            header = indexing.IndexDocumentHeader(document=document)
+            yield indexing.IndexDocumentRequest(scope=scope, header=header)
+            try:
+                async for part in parse:
+                    if part.HasField("pages"):
+                        reading.pages(part.pages.read, part.pages.total)
+                        self._bus.publish(document.id, document.collection_id, progress)
+                    if part.blocks:
+                        await self._shares.job_turn(scope.tenant_id, scope.user_id, TURN_SECONDS)
+                        reading.blocks(len(part.blocks))
+                        self._bus.publish(document.id, document.collection_id, progress)
+                        yield indexing.IndexDocumentRequest(blocks=indexing.BlockBatch(blocks=part.blocks))
+                    if part.HasField("metadata"):
+                        metadata.CopyFrom(part.metadata)
+                        reading.read()
+                        self._bus.publish(document.id, document.collection_id, progress)
+            except FootnoteError as error:
+                # A stream that ends without metadata makes indexing treat the document as broken off.
+                error.metadata.setdefault("stage", "ingestion")
+                broken.append(error)
+                return
+            yield indexing.IndexDocumentRequest(metadata=metadata)
+
+        result: indexing.IndexResult | None = None
+        call = self._stages.indexing.IndexDocument(messages(), timeout=limit)
+        try:
+            async for event in _lively(call):
+                if event.HasField("progress"):
+                    reading.indexed(event.progress)
+                    self._bus.publish(document.id, document.collection_id, progress)
+                elif event.HasField("result"):
+                    result = event.result
+                    reading.done(result)
+                    self._meter.charge(scope.tenant_id, Spent.of(result.usage), document.owner_id)
+        except FootnoteError as error:
+            # The first failure is the cause; indexing only saw its input end.
+            raise broken[0] if broken else error from None
+        finally:
+            call.cancel()
+            parse.cancel()
+        if broken:
+            raise broken[0]
+        if result is None:
+            raise Internal("indexing ended without a result")
+        return metadata, result
+
+    def progress(self, document: Document) -> Progress:
+        """Return the progress of a reading that begins, with the counts of an earlier attempt."""
+        progress = Progress()
+        progress.CopyFrom(self._bus.latest(document.id) or progress)
+        progress.phase, progress.bytes_total = PROGRESS_PHASE_PARSING, newest(document).size_bytes
+        progress.ClearField("remaining")
+        return progress
+
+
+async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncIterator[indexing.IndexDocumentResponse]:
+    """Yield a stage's messages; raises Unavailable after a long silence: the stage hangs or is unreachable."""
+    events = aiter(call)
+    while True:
+        try:
+            async with asyncio.timeout(STALL_SECONDS):
+                event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            raise Unavailable(f"The indexing service reported nothing for {STALL_SECONDS:g} s") from None
+        yield event
