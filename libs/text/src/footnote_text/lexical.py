@@ -70,11 +70,6 @@ def fold(text: str) -> str:
     return "".join(char if char.isascii() else _fold_char(char) for char in folded)
 
 
-def has_stemmer(language: str) -> bool:
-    """Return whether words of this language (ISO 639-1) are stemmed."""
-    return language in _STEMMERS
-
-
 def _stem(word: str, language: str) -> str:
     name = _STEMMERS.get(language)
     if name is None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import (
-    DEGRADATION_REASON_SOURCES_WITHHELD,
     MESSAGE_ROLE_ASSISTANT,
     PIPELINE_STAGE_EDGE,
 )
@@ -77,11 +76,6 @@ class Withholding:
                 "A collection that this answer is made of can no longer be read by you; ask again without it.",
                 reason="COLLECTION_NOT_FOUND",
             )
-
-
-def is_withheld(message: ConversationMessage) -> bool:
-    """Tell whether a message is withheld."""
-    return any(one.reason == DEGRADATION_REASON_SOURCES_WITHHELD for one in message.degradations)
 
 
 def _shown(message: ConversationMessage, origins: set[Origin], readable: set[str], effect: str) -> ConversationMessage:

@@ -203,9 +203,8 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
     # What stands over a header that begins anew belongs to it as well.
     parts = [rows[start:end] for start, end in zip(begins, [*begins[1:], len(rows)], strict=True)]
     grids: list[Grid] = []
-    for number, part in enumerate(parts):
-        grid = _grid(part, page, rules, size, keep_above=number > 0)
-        if grid is not None:
+    for part in parts:
+        if (grid := _grid(part, page, rules, size)) is not None:
             grids.append(grid)
     return grids
 
@@ -243,7 +242,7 @@ def _are_names(rows: Sequence[Sequence[Word]], values: Sequence[Sequence[Word]],
     return others > figures
 
 
-def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float, *, keep_above: bool) -> Grid | None:
+def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Grid | None:
     body = [at for at, row in enumerate(rows) if _is_body(row)]
     if len(body) > _LEAST_ROWS and (
         heads_figures(rows, body, rules, size)
