@@ -48,7 +48,7 @@ async def test_a_document_is_refused_soon_while_the_engine_stands_still_and_is_s
             client = Client(served.channel)
             made = await client.create("frozen")
             assert (await client.index(made.id, "before", article())).chunks_stored
-            with stopped(engine), pytest.raises(Unavailable, match="stands still") as refused:
+            with stopped(engine), pytest.raises(Unavailable, match="hangs") as refused:
                 await client.index(made.id, "during", article())
             assert refused.value.reason == "STORE_UNAVAILABLE"
             assert (await client.index(made.id, "during", article())).chunks_stored

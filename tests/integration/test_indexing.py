@@ -418,7 +418,7 @@ async def test_updates_touch_what_the_mask_names(client: Client) -> None:
     change.settings.chunking.size = 700
     after = await update(client, change, "description", "settings.retrieval.limit")
     assert (after.description, after.settings.retrieval.limit, after.settings.chunking.size) == ("new", 9, 500)
-    with pytest.raises(Aborted, match="changed by somebody else"):
+    with pytest.raises(Aborted, match="changed by another call"):
         await update(client, change, "description")
     change.ClearField("etag")
     assert (await update(client, change)).settings.chunking.size == 700

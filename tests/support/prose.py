@@ -17,12 +17,11 @@ from pathlib import Path
 
 from support import code
 
+STANDARD = "retry, cache, lock, queue, timeout"
 WORDS = {
     "told, tell": r"told|tells?|telling|untold",
     "nobody, whoever, somebody": r"nobody|whoever|somebody|whomever",
-    "retry, cache, lock, queue, timeout": (
-        r"retr(?:y|ies|ied|ying)|cache[sd]?|caching|lock(?:s|ed|ing)?|queue[sd]?|queuing|time-?outs?"
-    ),
+    STANDARD: (r"retr(?:y|ies|ied|ying)|cache[sd]?|caching|lock(?:s|ed|ing)?|queue[sd]?|queuing|time-?outs?"),
 }
 """What is counted: a name of the group, and the pattern of its words."""
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -60,6 +59,11 @@ def words(sentences: list[Sentence]) -> int:
     return sum(len(_WORD.findall(one.text)) for one in sentences)
 
 
+def rate(sentences: list[Sentence], pattern: str) -> float:
+    """Return the uses of a pattern's words per 10,000 words."""
+    return len(found(sentences, pattern)) / words(sentences) * 10_000
+
+
 def everything() -> list[Sentence]:
     """Return the prose of services and libraries."""
     return [one for file in code.ours() for one in prose(file)]
@@ -68,12 +72,11 @@ def everything() -> list[Sentence]:
 def main() -> None:
     """Print the table; with `--where`, also each use of the words of our own make."""
     sentences = everything()
-    total = words(sentences)
-    print(f"{total} words")
+    print(f"{words(sentences)} words")
     for name, pattern in WORDS.items():
         uses = found(sentences, pattern)
-        print(f"{len(uses) / total * 10_000:6.1f}  {len(uses):5}  {name}")
-        if "--where" in sys.argv and name != "retry, cache, lock, queue, timeout":
+        print(f"{rate(sentences, pattern):6.1f}  {len(uses):5}  {name}")
+        if "--where" in sys.argv and name != STANDARD:
             print("\n".join(f"{one.file.relative_to(code.ROOT)}:{one.line}: {one.text.strip()}" for one in uses))
 
 

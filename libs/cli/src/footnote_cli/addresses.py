@@ -45,7 +45,7 @@ def edge_address(given: str | None = None) -> str:
 
 
 def is_starting() -> bool:
-    """Tell whether a process of this user holds the data folder for edge and has not written its address yet."""
+    """Return whether a process of this user holds the data folder for edge and has not written its address yet."""
     folder = Path(os.environ.get(DATA_DIR_VARIABLE) or DEFAULT_DATA_DIR)
     try:
         if not lives((folder / "locks" / "edge.lock").read_text(encoding="ascii", errors="replace")[:_MARK]):

@@ -108,7 +108,7 @@ async def tried(check: Check, target: Target) -> Result:
 async def run(
     checks: Iterable[Check], target: Target, on_result: Callable[[Result], None] = lambda result: None
 ) -> list[Result]:
-    """Make the checks one after another, each in a tenant of its own; `told` is called with each result as it comes."""
+    """Run the checks one after another, each in its own tenant; `told` is called with each result."""
     results = []
     for check in checks:
         result = await tried(check, target.anew())

@@ -42,7 +42,7 @@ UNTRACED = "/footnote.telemetry."  # reading traces must not evict others from m
 _WATCH = "Watch"
 _LONG_SECONDS = 1.0
 _NOT_AGAIN = ("grpc-retry-pushback-ms", "-1")
-"""Tells the caller's channel not to retry. A stage that waited in vain for a dependency would wait four times, until
+"""Keeps the caller's channel from retrying. A stage that waited in vain for a dependency would wait four times, until
 the caller's deadline passes and the reason is lost. An immediate failure is retried, because it may be over by then."""
 _CODES = {code.value[0]: code for code in grpc.StatusCode}
 _active: Counter[str] = Counter()  # calls being served, by service; read when metrics are collected

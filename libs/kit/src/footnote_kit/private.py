@@ -81,7 +81,7 @@ def make_private(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
-        raise FailedPrecondition(f"{folder} must be a folder of this user's, for sockets that nobody else may reach")
+        raise FailedPrecondition(f"{folder} must belong to this user and be closed to others, because it holds sockets")
     if found.st_mode & _OTHERS:
         folder.chmod(0o700)
 

@@ -60,7 +60,7 @@ class KitSettings(BaseSettings):
         default=24.0,
         ge=0,
         description="Hours after which the embedded engine's file is rewritten without what was deleted, if it was "
-        "written to; the engine is away for a moment meanwhile. 0: at every start instead",
+        "written to; the engine is unavailable for a moment. 0: at every start instead",
     )
 
     log_level: Literal["debug", "info", "warning", "error"] = Field(
@@ -79,7 +79,7 @@ class KitSettings(BaseSettings):
     tls_client_auth: bool = Field(default=False, description="mTLS: callers show their certificate too")
 
     tls_peers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Names in the certificates of services: with mTLS a stage believes nobody else"
+        default=(), description="Names in the certificates of services: with mTLS a stage accepts no others"
     )
 
     service_token: str = Field(

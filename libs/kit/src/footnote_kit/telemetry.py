@@ -106,7 +106,7 @@ def side_span(name: str, attributes: Mapping[str, AttributeValue] | None = None)
 
 
 def in_trace() -> bool:
-    """Tell whether the running code belongs to a span."""
+    """Return whether the running code belongs to a span."""
     return trace.get_current_span().get_span_context().is_valid
 
 

@@ -160,7 +160,7 @@ class Connection:
                 raise
             except TimeoutError:
                 if watch.frozen:
-                    said = f"the vector store stands still: nothing was answered for {_ANSWER_SECONDS:g} s"
+                    said = f"the vector store hangs: no response for {_ANSWER_SECONDS:g} s"
                     raise StoreFrozen(said) from None
                 raise _unavailable(f"the vector store did not answer {operation} within {timeout:g} s") from None
             except MilvusException as error:
@@ -176,7 +176,7 @@ class Connection:
                     raise asyncio.CancelledError
 
     async def _answers(self) -> bool:
-        """Tell whether the engine answers anything at all on the present connection."""
+        """Return whether the engine answers anything at all on the present connection."""
         if (client := self._client) is None:
             return True  # the attempt to connect has a time limit of its own
         try:

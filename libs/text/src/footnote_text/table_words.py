@@ -1,4 +1,4 @@
-"""Words by which a question asks for what tables tell: a total, an average, the largest, a comparison."""
+"""Words by which a question asks for a computation over tables: a total, an average, the largest, a comparison."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST = 5
 
 
 def table_words(question: str) -> list[str]:
-    """Return the first words of a question that ask for what tables tell, in any locale; most questions have none."""
+    """Return the first words of a question that ask for a computation, in any locale; most questions have none."""
     folded = fold(question)
     words = dict.fromkeys(_WORD.findall(folded))
     return [phrase for phrase in _phrases() if _has(phrase, folded, words)][:_MOST]

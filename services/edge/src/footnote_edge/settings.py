@@ -45,7 +45,7 @@ class Settings(BaseSettings):
     queue_polling_seconds: float = Field(
         default=0.05,
         gt=0,
-        description="How often the job queues are looked at while there is work; on SQLite seldom while there is none.",
+        description="How often the job queues are polled while there is work; on SQLite less often without work.",
     )
     reconcile_seconds: float = Field(
         default=30.0, gt=0, description="How often documents that wait without a job are looked for."
@@ -58,7 +58,7 @@ class Settings(BaseSettings):
     compare_seconds: float = Field(
         default=3600.0,
         gt=0,
-        description="How often all documents are compared with what is searched; also when a stage was started anew.",
+        description="How often all documents are compared with what is searched; also after a stage was restarted.",
     )
     backlog_seconds: float = Field(
         default=5.0, gt=0, description="How often waiting documents are counted for the metrics."
@@ -208,9 +208,7 @@ class Settings(BaseSettings):
         default="",
         description="Keys that encrypt secrets of sources: 32 bytes in base64, the first encrypts, all decrypt.",
     )
-    source_key_file: Path | None = Field(
-        default=None, description="File with those keys, which nobody but this user can read."
-    )
+    source_key_file: Path | None = Field(default=None, description="File with those keys, readable only by this user.")
     source_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Hosts that sources may reach, separated by commas, *.example.org with all below; unset for all.",
@@ -270,7 +268,7 @@ class Settings(BaseSettings):
                 raise ValueError(f"{unused[0]} is of no use without oidc_client_id")
             return
         if "jwt" not in self.auth:
-            raise ValueError("oidc_client_id needs auth to have jwt: nobody else takes what its issuer gives")
+            raise ValueError("oidc_client_id needs jwt in auth: only jwt accepts its issuer's tokens")
         if not _is_issuer(self.jwt_issuer):
             raise ValueError("oidc_client_id needs jwt_issuer: https://… without ? and # (http:// on loopback only)")
         if "openid" not in self.oidc_scopes.split(" ") or not _SCOPES.fullmatch(self.oidc_scopes):
@@ -347,7 +345,7 @@ class Settings(BaseSettings):
 
 
 def _is_issuer(address: str) -> bool:
-    """Tell whether an address can be an issuer for browsers, with an origin that a policy can hold."""
+    """Return whether an address can be an issuer for browsers, with an origin that a policy can hold."""
     try:
         parts = urlsplit(address)
         safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))

@@ -52,7 +52,7 @@ class Stored:
 
 def changed_meanwhile(name: str) -> Aborted:
     """Return the error for a collection that changed since the caller read it."""
-    return Aborted(f"Collection '{name}' was changed by somebody else; read it again")
+    return Aborted(f"Collection '{name}' was changed by another call; read it again")
 
 
 @dataclass(frozen=True, slots=True)

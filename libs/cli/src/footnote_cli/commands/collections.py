@@ -190,7 +190,7 @@ async def delete(
 async def _regrant(session: Session, name: str, gone: list[Grant], added: list[Grant]) -> None:
     """Remove and add grants of a collection; the etag detects a concurrent change."""
     if not gone:
-        raise usage_error("Nobody is named.", "Give --with or --group, each as often as needed.")
+        raise usage_error("No user or group is named.", "Give --with or --group, each as often as needed.")
     found = (await session.call(session.stub.GetCollection, GetCollectionRequest(collection=name))).collection
     named = {(one.user_id, one.group) for one in gone}
     kept = [one for one in found.grants if (one.user_id, one.group) not in named]

@@ -36,7 +36,7 @@ async def health(session: Session) -> None:
             f"{words}: {session.connection.address}{version}.", style="green" if response.healthy else "red"
         )
         if not response.components:
-            session.out.print("Which part, and more of each, is told to callers with a key: set FOOTNOTE_API_KEY.")
+            session.out.print("Callers with a key also see which part, and more of each: set FOOTNOTE_API_KEY.")
     if not response.healthy:
         raise typer.Exit(EXIT_FAILED)
 

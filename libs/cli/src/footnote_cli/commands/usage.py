@@ -42,7 +42,7 @@ async def usage(
         elif users:
             session.out.print(drawn.users(users))
         else:
-            session.out.print("Nobody keeps anything or has used anything today.")
+            session.out.print("No user has stored documents or used anything today.")
         return
     response: GetUsageResponse = await session.call(session.stub.GetUsage, GetUsageRequest())
     if session.as_json:

@@ -63,7 +63,7 @@ def _recorded(folder: Path) -> dict[str, str]:
         return {str(name): str(value) for name, value in found.items()}
     except (ValueError, AttributeError) as error:
         raise CommandError(
-            f"{path} is damaged.", "Remove it to take the checksums anew from what is fetched."
+            f"{path} is damaged.", "Remove it to compute the checksums again from the fetched files."
         ) from error
 
 

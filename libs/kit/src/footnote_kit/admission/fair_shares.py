@@ -82,7 +82,7 @@ class _Level:
                 del self.shares[name], self.wanted[name]
 
     def lets(self, name: str, now: float, at_once: int) -> bool:
-        """Tell whether a caller may start a call beside the others of this level."""
+        """Return whether a caller may start a call beside the others of this level."""
         mine = self.shares[name]
         had = mine.now(now)
         others = [

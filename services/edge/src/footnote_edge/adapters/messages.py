@@ -332,4 +332,4 @@ async def _check_open(session: AsyncSession, question_id: str) -> None:
     asked = await session.scalar(select(exists().where(MessageRow.id == question_id)))
     answered = await session.scalar(select(exists().where(MessageRow.question_id == question_id, LATEST)))
     if answered or not asked:
-        raise Aborted("The question was changed or answered meanwhile; read the conversation again.")
+        raise Aborted("Another call changed or answered the question; read the conversation again.")

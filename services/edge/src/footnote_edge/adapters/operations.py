@@ -156,7 +156,7 @@ class OperationTable:
         await self._move(operation_id, OperationRow.state == OPERATION_STATE_QUEUED, cancelling=False)
 
     async def is_cancelled(self, operation_id: str) -> bool:
-        """Tell whether an operation is cancelling, has ended, or is missing."""
+        """Return whether an operation is cancelling, has ended, or is missing."""
         row = await self.read(operation_id)
         return row is None or row.cancelling or row.end_time is not None
 

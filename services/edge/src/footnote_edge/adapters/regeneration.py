@@ -177,4 +177,4 @@ async def _current_answer(session: AsyncSession, question_id: str) -> MessageRow
 
 
 def _changed() -> Aborted:
-    return Aborted("The conversation was changed meanwhile; nothing of this call is kept. Read it again.")
+    return Aborted("Another call changed the conversation, so this one had no effect. Read it again.")

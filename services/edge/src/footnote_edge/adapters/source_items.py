@@ -205,7 +205,7 @@ def _may_be_move(sizes: frozenset[int | None]) -> ColumnElement[bool]:
 
 
 def _as_before(row: Row, item: Item) -> bool:
-    """Tell whether a listing shows an item unchanged: then only the sighting is recorded."""
+    """Return whether a listing shows an item unchanged: then only the sighting is recorded."""
     if not item.version or row.listed_version != item.version:
         return False
     if (row.name, row.address) != (item.name, item.address) or json.loads(row.memo) != item.memo:

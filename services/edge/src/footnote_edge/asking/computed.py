@@ -34,7 +34,7 @@ def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
 
 
 def begins_with_table(chunks: Sequence[ScoredChunk]) -> bool:
-    """Tell whether the best passage is from a table: then a model may write a query, whatever the question's words."""
+    """Return whether the best passage is from a table; then a model may write a query for any question."""
     return bool(chunks) and bool(chunks[0].chunk.tables)
 
 

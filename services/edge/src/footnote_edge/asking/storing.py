@@ -195,7 +195,7 @@ def _message(completed: AskCompleted, timings: QuestionTimings) -> ConversationM
 
 
 def _stays(bounds: TextBounds) -> bool:
-    """Tell whether texts about the collections stay on this machine; false if these could not be looked up."""
+    """Return whether texts about the collections stay on this machine; false if these could not be looked up."""
     return bounds.local_only and bounds != UNKNOWN
 
 

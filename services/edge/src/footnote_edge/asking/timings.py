@@ -63,7 +63,7 @@ class Deadline:
 
 
 def degrades(error: FootnoteError) -> bool:
-    """Tell whether the answer continues without the failed part; a caller's own error is raised instead."""
+    """Return whether the answer continues without the failed part; a caller's own error is raised instead."""
     return isinstance(error, Unavailable | DeadlineExceeded | Internal | ResourceExhausted)
 
 

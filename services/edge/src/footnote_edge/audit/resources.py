@@ -86,7 +86,7 @@ def _leaves(message: Message, before: str = "", depth: int = _DEPTH) -> Iterator
 
 
 def _is_field(descriptor: Any, path: str) -> bool:
-    """Tell whether a path exists in a message's contract."""
+    """Return whether a path exists in a message's contract."""
     level = descriptor
     for name in path.split("."):
         if level is None or name not in level.fields_by_name:

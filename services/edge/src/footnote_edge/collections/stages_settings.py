@@ -22,7 +22,7 @@ _SHOWN_WITHIN = 2.0
 
 
 def asks_stages(settings: CollectionSettings) -> bool:
-    """Tell whether a stage other than indexing validates part of these settings."""
+    """Return whether a stage other than indexing validates part of these settings."""
     return any(settings.HasField(group) for group in ("rerank", "prompt", "generation"))
 
 

@@ -100,7 +100,7 @@ class Messages:
 
 
 def _worth_remembering(message: ConversationMessage) -> bool:
-    """Tell whether memory should hold a message: not a refusal, a broken-off answer or a wordless one."""
+    """Return whether memory should hold a message: not a refusal, a broken-off answer or a wordless one."""
     if message.role == MESSAGE_ROLE_USER:
         return True
     return bool(message.text.strip()) and message.answer.finish_reason not in _NOT_REMEMBERED

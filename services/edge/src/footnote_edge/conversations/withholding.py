@@ -63,9 +63,7 @@ class Withholding:
         Skips the check while it cannot be done: every later read of the answer repeats it.
         """
         if await self.origins.gone(origins):
-            raise NotFound(
-                "A document that this answer is made of was deleted meanwhile; ask again.", reason="DOCUMENT_NOT_FOUND"
-            )
+            raise NotFound("A document that this answer uses was deleted; ask again.", reason="DOCUMENT_NOT_FOUND")
         named = {one.collection_id for one in origins if one.collection_id}
         try:
             readable = named if sees_all(scope) or not named else await self._permissions.readable(scope, named)

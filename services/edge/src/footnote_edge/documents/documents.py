@@ -154,7 +154,7 @@ class Documents:
         return document
 
     async def permits(self, scope: Scope, document: Document, needs: Access) -> bool:
-        """Tell whether the caller has the access it `needs` to a document."""
+        """Return whether the caller has the access it `needs` to a document."""
         try:
             await self._permissions.document(scope, document, needs)
         except (NotFound, PermissionDenied):
@@ -231,5 +231,5 @@ class Documents:
 
 
 def is_final(document: Document) -> bool:
-    """Tell whether a document's processing has ended, successfully or not."""
+    """Return whether a document's processing has ended, successfully or not."""
     return document.state in (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)

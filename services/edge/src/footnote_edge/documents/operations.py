@@ -124,7 +124,7 @@ class Operations:
                 raise
             return None
         if request.etag not in ("", collection.etag):
-            raise Aborted(f"Collection '{collection.name}' was changed by somebody else; read it again")
+            raise Aborted(f"Collection '{collection.name}' was changed by another call; read it again")
         row = new_operation(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
         row.total = collection.document_count
         if not await self._book.add(row):
@@ -146,7 +146,7 @@ class Operations:
         """Return a collection's deletion that a concurrent call has begun."""
         row = await self._book.deletion_of(collection.id)
         if row is None or row.cancelling:
-            raise Aborted(f"Somebody else's deletion of '{collection.name}' just ended; read it again")
+            raise Aborted(f"Another user's deletion of '{collection.name}' just ended; read it again")
         try:
             return await self.get(scope, row.id)
         except NotFound:
@@ -227,7 +227,7 @@ class Operations:
             restored = await self._deletion.restore(_ours(row), row.id, row.collection_id)
         if not restored:
             raise FailedPrecondition(
-                "Another collection has got its name meanwhile: rename that one, then cancel this again.",
+                "Another collection now has its name: rename that one, then cancel this again.",
                 metadata={"state": "QUEUED", "requested": "CANCELLED"},
             )
         self._permissions.changed(scope)

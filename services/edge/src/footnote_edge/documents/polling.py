@@ -23,7 +23,7 @@ class PollTimer:
         self._looked = float("-inf")
 
     def look(self, moved_at: float, works_here: bool = False) -> bool:
-        """Tell whether to poll now, and record the poll; at once after a change whose result is not known here.
+        """Return whether to poll now, and record the poll; at once after a change whose result is not known here.
 
         Work in this process notifies its watches, so `works_here` allows longer intervals. Other replicas may still
         change the document.

@@ -49,7 +49,7 @@ _OF_CALLERS = frozenset({ROLE_READER, ROLE_WRITER, ROLE_ADMIN})
 
 
 def allows(scope: Scope, least: Role.ValueType) -> bool:
-    """Tell whether a scope's roles include `least` or a higher one; without a known role nothing is allowed."""
+    """Return whether a scope's roles include `least` or a higher one; without a known role nothing is allowed."""
     return any(role >= least for role in scope.roles if role in Role.values())
 
 

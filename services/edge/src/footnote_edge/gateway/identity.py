@@ -31,7 +31,7 @@ class Authenticator(Protocol):
         ...
 
     def anonymous(self, metadata: Mapping[str, str]) -> bool:
-        """Tell whether a call has no credentials although authentication is on."""
+        """Return whether a call has no credentials although authentication is on."""
         ...
 
     async def check(self, identity: Identity) -> None:
@@ -66,7 +66,7 @@ class Off:
 
 
 class Credentials:
-    """Keys and tokens, as far as each is enabled; the prefix tells a key from a token."""
+    """Keys and tokens, as far as each is enabled; the prefix distinguishes a key from a token."""
 
     def __init__(self, keys: ApiKeys | None, tokens: Tokens | None) -> None:
         self._keys = keys
@@ -83,7 +83,7 @@ class Credentials:
         raise Unauthenticated(REFUSAL)
 
     def anonymous(self, metadata: Mapping[str, str]) -> bool:
-        """Tell whether a call has neither key nor token."""
+        """Return whether a call has neither key nor token."""
         return not (metadata.get("authorization") or metadata.get(KEY_HEADER))
 
     async def check(self, identity: Identity) -> None:

@@ -14,7 +14,7 @@ class Operators:
         self._tenant = settings.operator_tenant
 
     def includes(self, identity: Identity) -> bool:
-        """Tell whether a caller is an operator."""
+        """Return whether a caller is an operator."""
         if ROLE_ADMIN not in identity.scope.roles:
             return False
         return identity.proof is Proof.NONE or (bool(self._tenant) and identity.scope.tenant_id == self._tenant)

@@ -63,7 +63,7 @@ def admit(identity: Identity) -> None:
 
 
 def is_admitted() -> bool:
-    """Tell whether the current call was admitted."""
+    """Return whether the current call was admitted."""
     return _admitted.get() is not None
 
 

@@ -88,7 +88,7 @@ def _field(field: FieldDescriptor, value: Any, path: str) -> None:
 
 
 def _counted(field: FieldDescriptor) -> bool:
-    """Tell whether a list holds texts or messages; a model determines the length of vectors."""
+    """Return whether a list holds texts or messages; a model determines the length of vectors."""
     return field.type == FieldDescriptor.TYPE_STRING or field.message_type is not None
 
 

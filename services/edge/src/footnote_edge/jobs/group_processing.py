@@ -49,7 +49,7 @@ _log = get_logger(__name__)
 
 
 def is_small(document: Document) -> bool:
-    """Tell whether a document is parsed so fast that it may go in a group."""
+    """Return whether a document is parsed so fast that it may go in a group."""
     return document.document_type in SMALL_TYPES and document.size_bytes <= SMALL_BYTES
 
 

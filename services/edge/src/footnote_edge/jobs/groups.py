@@ -57,7 +57,7 @@ class Groups:
         self._closing = False
 
     def takes(self, document: Document) -> bool:
-        """Tell whether a document may go into a group: it is new and small, and the queue is not full."""
+        """Return whether a document may go into a group: it is new and small, and the queue is not full."""
         return (
             self._offered
             and document.state == DOCUMENT_STATE_UPLOADED
@@ -76,7 +76,7 @@ class Groups:
         self._want(key)
 
     def holds(self, job: str) -> bool:
-        """Tell whether a job's document waits here or is being processed."""
+        """Return whether a job's document waits here or is being processed."""
         return job in self._held
 
     def oldest(self) -> datetime | None:

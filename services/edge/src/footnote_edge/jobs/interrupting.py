@@ -45,7 +45,7 @@ class Interruptions:
             await asyncio.wait([task, looking], return_when=asyncio.FIRST_COMPLETED)
             if task.done():
                 return task.result()
-            raise Aborted("Nobody wants this revision to be indexed any more")
+            raise Aborted("This revision is no longer to be indexed")
         finally:
             for one in (task, looking):
                 one.cancel()
@@ -81,7 +81,7 @@ def cancelled() -> Failure:
 
 
 def says_cancelled(error: FootnoteError) -> bool:
-    """Tell whether a stage refuses a revision because it was cancelled."""
+    """Return whether a stage refuses a revision because it was cancelled."""
     return error.metadata.get("cancelled") == "true"
 
 

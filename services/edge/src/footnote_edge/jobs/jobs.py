@@ -230,7 +230,7 @@ class Jobs:
         await enqueue_operation(operation)
 
     async def operates(self, operation_id: str) -> bool | None:
-        """Tell whether an operation's job is queued or running; None if it was never enqueued."""
+        """Return whether an operation's job is queued or running; None if it was never enqueued."""
         status = await DBOS.get_workflow_status_async(workflow_id(operation_id))
         return None if status is None else status.status in ACTIVE
 

@@ -44,5 +44,5 @@ async def _confirm(stages: Stages, scope: Scope, document: Document, timeout: fl
 
 
 def same_labels(one: Document, other: Document) -> bool:
-    """Tell whether two states of a document have the same labels."""
+    """Return whether two states of a document have the same labels."""
     return (one.tags, one.metadata, one.expire_time) == (other.tags, other.metadata, other.expire_time)

@@ -121,7 +121,7 @@ class OperationStore(Protocol):
         """Withdraw a cancel."""
 
     async def is_cancelled(self, operation_id: str) -> bool:
-        """Tell whether an operation is cancelling, has ended, or is missing."""
+        """Return whether an operation is cancelling, has ended, or is missing."""
 
     async def stop(self, operation_id: str) -> None:
         """End an operation: at once while it is queued, else at its next check."""

@@ -37,7 +37,7 @@ def rest_seconds(error: FootnoteError) -> float | None:
 
 
 def may_be_of_one(error: FootnoteError) -> bool:
-    """Tell whether a transient error may concern one document, or one collection's provider, instead of all."""
+    """Return whether a transient error may concern one document, or one collection's provider, instead of all."""
     return waiting_for(error) in _OF_ONE
 
 
@@ -55,7 +55,7 @@ class Postponements:
         return 0.0 if self._attempts.get(job) else self._held_seconds
 
     def waits(self, job: str) -> bool:
-        """Tell whether a job has a retry scheduled."""
+        """Return whether a job has a retry scheduled."""
         return job in self._waiting
 
     def postpone(self, job: str, again: Callable[[], Awaitable[object]], seconds: float = 0.0) -> None:

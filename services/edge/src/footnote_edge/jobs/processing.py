@@ -180,7 +180,7 @@ class Processor:
         ended: Document | None = None
         try:
             if move is None:
-                raise NotFound("deleted meanwhile", reason="DOCUMENT_NOT_FOUND")
+                raise NotFound("deleted during processing", reason="DOCUMENT_NOT_FOUND")
             moved = await until_available(
                 lambda: self._stages.ingestion.UpdateDocumentState(move, timeout=self._call_timeout), self._ceiling
             )
@@ -244,7 +244,7 @@ class Processor:
         return True
 
     async def _wanted(self, scope: Scope, document: Document) -> bool:
-        """Tell whether this revision should still be indexed; raises errors of the check."""
+        """Return whether this revision should still be indexed; raises errors of the check."""
         request = ingestion.GetDocumentRequest(scope=scope, document_id=document.id)
         get = self._stages.ingestion.GetDocument
         try:

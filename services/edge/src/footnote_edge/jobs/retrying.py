@@ -33,7 +33,7 @@ _BY_CAUSE = {
 
 
 def is_transient(error: FootnoteError) -> bool:
-    """Tell whether an error is transient: a stage or its dependency is down or overloaded."""
+    """Return whether an error is transient: a stage or its dependency is down or overloaded."""
     if isinstance(error, ResourceExhausted):
         return error.reason == "RATE_LIMITED"
     # A provider that refuses a text is not worth waiting for; one that is down, or rejects its credentials, is.

@@ -76,7 +76,7 @@ class Work:
         self._closing = False
 
     def begins_at_once(self, tenant: str, owner: str) -> bool:
-        """Tell whether a user's next document can bypass the queue: few wait here, and none is queued."""
+        """Return whether a user's next document can bypass the queue: few wait here, and none is queued."""
         if self.slots.idle:
             self.queued.clear()  # also duplicates in the queue, which never start
         if self.queued[tenant, owner] or self.slots.waiting(tenant) >= MOST_OF_TENANT:

@@ -7,7 +7,7 @@ MOST = 100
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Tell whether a pattern matches a whole text."""
+    """Return whether a pattern matches a whole text."""
     first, *rest = pattern.split("*")
     if not rest:
         return pattern == text
@@ -24,7 +24,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def wanted(name: str, include: Sequence[str], exclude: Sequence[str]) -> bool:
-    """Tell whether a name is included (all are by default) and not excluded."""
+    """Return whether a name is included (all are by default) and not excluded."""
     if include and not any(matches(one, name) for one in include):
         return False
     return not any(matches(one, name) for one in exclude)

@@ -54,7 +54,7 @@ class Policy:
         )
 
     def allows_name(self, host: str) -> bool:
-        """Tell whether sources may reach a host by its name."""
+        """Return whether sources may reach a host by its name."""
         if not self.hosts:
             return True
         host = host.lower().rstrip(".")
@@ -63,7 +63,7 @@ class Policy:
         ) or self.is_private_host(host, 0)
 
     def is_private_host(self, host: str, port: int) -> bool:
-        """Tell whether the operator allows this host to be private; a port of 0 is any."""
+        """Return whether the operator allows this host to be private; a port of 0 is any."""
         host = host.lower().rstrip(".")
         with contextlib.suppress(ValueError):
             address = ipaddress.ip_address(host)

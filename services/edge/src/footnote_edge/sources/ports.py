@@ -125,7 +125,7 @@ class Watch(Protocol):
     """Notices changes of one source between its scheduled runs. Both methods are called in worker threads."""
 
     def works(self) -> bool:
-        """Tell whether changes are still noticed; if not, the watch is closed and opened again."""
+        """Return whether changes are still noticed; if not, the watch is closed and opened again."""
 
     def close(self) -> None:
         """Stop watching."""

@@ -27,7 +27,7 @@ class Robots:
     """Everything is forbidden: the site answers the request for robots.txt with a server error."""
 
     def allows(self, path: str) -> bool:
-        """Tell whether a path, with its query, is allowed."""
+        """Return whether a path, with its query, is allowed."""
         if self.forbidden:
             return False
         best, allowed = -1, True

@@ -65,7 +65,7 @@ class Vault:
         return next(iter(self._keys), "")
 
     def knows(self, key_id: str) -> bool:
-        """Tell whether a key is present."""
+        """Return whether a key is present."""
         return key_id in self._keys
 
     def seal(self, source_id: str, secrets: Mapping[str, object]) -> Sealed:

@@ -59,7 +59,7 @@ class _Watched:
             self.since = datetime.now(UTC)
 
     def is_due(self, now: float) -> bool:
-        """Tell whether a run should begin."""
+        """Return whether a run should begin."""
         if self.since is None or now < self.not_before:
             return False
         return now - self.last >= _QUIET or now - self.first >= _MOST_DELAY
@@ -121,7 +121,7 @@ class Watching:
         return True
 
     async def _is_resting(self, one: _Watched) -> bool:
-        """Tell whether the last run has just ended: a source that changes all the time runs half of the time."""
+        """Return whether the last run has just ended: a source that changes all the time runs half of the time."""
         last = await self._operations.read(one.operation_id) if one.operation_id else None
         if last is None:
             return False

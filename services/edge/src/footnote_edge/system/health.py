@@ -23,7 +23,7 @@ TIMEOUT = 3.0
 FRESH_SECONDS = 1.0
 """Seconds for which a result is cached: the check is public, so extra calls must not load the stages."""
 
-# Health probes have no identity; the store tells this scope nothing of any tenant.
+# Health probes have no identity; this scope shows them no data of any tenant.
 _NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 
 

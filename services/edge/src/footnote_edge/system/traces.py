@@ -71,7 +71,7 @@ class Traces:
 
 
 def _called_from_elsewhere(found: Mapping[str, TraceSpan]) -> bool:
-    """Tell whether a stage was called from an unknown span; edge's own parents are the user's."""
+    """Return whether a stage was called from an unknown span; edge's own parents are the user's."""
     # For a trace in progress the caller's span is missing too: with one replica that means nothing.
     return any(
         span.parent_span_id and span.parent_span_id not in found and span.service != _EDGE for span in found.values()

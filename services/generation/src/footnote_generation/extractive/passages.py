@@ -55,7 +55,7 @@ class Unit:
 
     @property
     def is_heading(self) -> bool:
-        """Whether it tells nothing itself: a line of its own above others, or words of its headings."""
+        """Whether it states nothing itself: a line of its own above others, or words of its headings."""
         return self.stands_above or (not self.same_line and not self.is_row and self.analysed.stems <= self.context)
 
 
@@ -126,7 +126,7 @@ _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")
 
 
 def marks(text: str) -> frozenset[str]:
-    """Return the tokens of a text that have a digit, folded: what tells one thing, year or version from another."""
+    """Return the folded tokens of a text that have a digit: they distinguish things, years and versions."""
     return frozenset(_THOUSANDS.sub("", fold(one)) for one in _MARK.findall(text) if any(map(str.isdigit, one)))
 
 

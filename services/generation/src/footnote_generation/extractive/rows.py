@@ -20,7 +20,7 @@ class _Cell:
 
 
 def shorten(text: str, spans: Sequence[CellSpan], question: Question) -> str:
-    """Return "name — Header: value" with the cells asked for, or the row as it is when they cannot be told."""
+    """Return "name — Header: value" with the cells asked for, or the whole row if they cannot be determined."""
     cells = _cells(text, spans, question.language)
     if len(cells) < 2:
         return text

@@ -68,7 +68,7 @@ class Cells:
 
 
 def _alike(rows: Sequence[tables.Row]) -> frozenset[tuple[int, int]]:
-    """Return the naming columns (table, column) with one text in all of several rows: they tell no row apart."""
+    """Return the naming columns (table, column) with the same text in several rows, which distinguish none of them."""
     texts: dict[tuple[int, int], list[str]] = {}
     for row in rows:
         for cell in row.cells:

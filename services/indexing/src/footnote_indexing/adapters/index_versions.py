@@ -129,4 +129,4 @@ async def check_unmoved(
     numbers = set((await connection.execute(live)).scalars())
     # A deleted collection has none; other checks detect the deletion.
     if numbers and (index_version not in numbers or (written is not None and not numbers <= set(written))):
-        raise Unavailable("The collection began to move to another model meanwhile; send it once more")
+        raise Unavailable("The collection began to move to another embedding model; send it again")

@@ -69,7 +69,7 @@ def check_grants(collection: collection_pb2.Collection) -> None:
         field = f"collection.grants[{index}]"
         _check_grant(field, grant)
         if (key := _grantee(grant)) in seen:
-            raise InvalidArgument.field(field, "names somebody a second time")
+            raise InvalidArgument.field(field, "names a user or group a second time")
         seen.add(key)
 
 

@@ -35,7 +35,7 @@ class Counting:
         if not 0 <= owners <= MOST_OWNERS:
             raise InvalidArgument.field("owners", f"must be between 0 and {MOST_OWNERS}")
         if owners and not sees_all(scope):
-            raise PermissionDenied("What others keep is told to administrators only.")
+            raise PermissionDenied("Only administrators can see what others store.")
         own = await self._documents.owner_totals(scope.tenant_id, scope.user_id)
         if not sees_all(scope):
             return Counted(own, None, [])

@@ -72,7 +72,7 @@ class NewFile:
     sha256: str = ""
     request_id: str = ""
     about: bytes = b""
-    """The whole description except `request_id`, to tell one request from another."""
+    """The whole description except `request_id`, to distinguish requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Replacement:
     quota: Quota
     request_id: str = ""
     about: bytes = b""
-    """The whole description except `request_id`, to tell one request from another."""
+    """The whole description except `request_id`, to distinguish requests."""
 
 
 @dataclass(frozen=True, slots=True)

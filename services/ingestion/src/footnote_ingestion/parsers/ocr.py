@@ -1,7 +1,7 @@
-"""Text of pictures, read by the tesseract program where the deployment has it and asks for it.
+"""Recognises the text of pictures with the tesseract program, if the deployment has it and enables it.
 
-Each line comes with its box, each word with how sure the program is of it. A picture that it is not sure of is turned
-as it is thought to stand, and read again.
+Each line has its box, and each word its confidence. A picture with a low confidence is rotated to its likely
+orientation and read again.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _PR_SET_PDEATHSIG = 1
 _TURN = re.compile(r"^Rotate:\s*(90|180|270)\s*$", re.MULTILINE)
 _WORD, _FIELDS = "5", 12
 UNSURE = 60
-"""Words of which the program is less sure than this, in percent, are counted."""
+"""Words with a lower confidence than this, in percent, are counted."""
 _DOUBTFUL = 75
-"""A page whose words it is less sure of than this may stand on its side."""
+"""A page with a lower average confidence than this may be rotated."""
 
 Area = tuple[float, float, float, float]
 
 
 @dataclass(slots=True)
 class TextLine:
-    """A line that was recognised: its box in points, left, bottom, right, top, and how sure it is of each word."""
+    """A recognised line: its box in points (left, bottom, right, top), and the confidence of each word."""
 
     text: str
     box: Area
@@ -48,14 +48,14 @@ class TextLine:
 
 @dataclass(slots=True)
 class Recognised:
-    """What was recognised on one page: paragraphs of lines."""
+    """The recognised text of one page: paragraphs of lines."""
 
     page: int
     paragraphs: list[list[TextLine]] = field(default_factory=list)
 
 
 def find_program() -> str:
-    """Return where tesseract is; raises `ParseError` when it is nowhere."""
+    """Return the path of tesseract; raises `ParseError` if it is not installed."""
     program = shutil.which("tesseract")
     if program is None:
         raise ParseError(
@@ -67,7 +67,7 @@ def find_program() -> str:
 
 
 def write(found: Recognised, out: BlockWriter, label: str = "") -> None:
-    """Write what was recognised on a page: a block for each paragraph, an anchor with a box for each line."""
+    """Write the recognised text of a page: a block per paragraph, an anchor with a box per line."""
     for paragraph in found.paragraphs:
         text, anchors = "", list[Anchor]()
         for line in paragraph:
@@ -90,7 +90,7 @@ def _place(page: int, label: str, box: Area) -> PageLocator:
 
 
 def recognise(picture: Image.Image, program: str, languages: str) -> list[list[TextLine]]:
-    """Return the lines of a picture by paragraph; boxes are in its points, from its lower left corner."""
+    """Return the lines of a picture by paragraph; boxes are in pixels from its lower left corner."""
     found = _lines(_run(program, picture, ["-l", languages, "tsv"]), picture.size)
     sure = _sureness(found)
     if sure >= _DOUBTFUL:
@@ -132,12 +132,12 @@ def _line(words: Sequence[tuple[str, Area, float]]) -> TextLine:
 
 
 def _unturned(line: TextLine, angle: int, size: tuple[int, int]) -> TextLine:
-    """Return a line of a picture that was turned clockwise, as it stands on the picture before."""
+    """Return a line of a picture that was rotated clockwise, with its place before the rotation."""
     return TextLine(line.text, turned_back(line.box, angle, size), line.sure)
 
 
 def turned_back(box: Area, angle: int, size: tuple[float, float]) -> Area:
-    """Return a box before a turn clockwise by `angle`, after which the picture has `size`."""
+    """Return a box before a clockwise rotation by `angle`, after which the picture has `size`."""
     left, bottom, right, top = box
     width, height = size
     if angle == 90:
@@ -150,13 +150,13 @@ def turned_back(box: Area, angle: int, size: tuple[float, float]) -> Area:
 
 
 def scaled(line: TextLine, scale: float) -> TextLine:
-    """Return a line of a picture that was shrunk by `scale`, as it stands on the picture before."""
+    """Return a line of a picture that was scaled down by `scale`, with its place before that."""
     left, bottom, right, top = (edge / scale for edge in line.box)
     return TextLine(line.text, (left, bottom, right, top), line.sure)
 
 
 def _end_with_us() -> None:
-    """Have the kernel end the program that begins here when this worker is ended."""
+    """Have the kernel kill the started program when this worker ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 

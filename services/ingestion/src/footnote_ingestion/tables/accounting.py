@@ -230,7 +230,7 @@ class _Accounting:
 
 
 def _leaves_out(node: exp.Expr) -> bool:
-    """Tell whether a part only leaves out rows of totals, or rows without a value."""
+    """Return whether a part only leaves out rows of totals, or rows without a value."""
     if isinstance(node, exp.Null | exp.Is):
         return True
     if isinstance(node, exp.Not):
@@ -248,7 +248,7 @@ def _is_total(node: exp.Expr) -> bool:
 
 
 def _alike(word: str, part: str) -> bool:
-    """Tell whether two words are one with a short ending; short ones must not differ before it."""
+    """Return whether two words are one with a short ending; short ones must not differ before it."""
     return forms.alike(word, part) and (
         min(len(word), len(part)) > _SHORT or word.startswith(part) or part.startswith(word)
     )

@@ -95,7 +95,7 @@ def _total_words() -> Mapping[str, frozenset[tuple[str, ...]]]:
 
 
 def is_total(text: str) -> bool:
-    """Tell whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
+    """Return whether a text that names a row says that it is one of totals: such a word, one more at most beside it."""
     parts = forms.tokens(text)
     known = _total_words().get(parts[0], ()) if parts else ()
     return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in known)

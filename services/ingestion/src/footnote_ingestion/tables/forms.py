@@ -34,7 +34,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def alike(left: str, right: str) -> bool:
-    """Tell whether two words differ by a short ending at most."""
+    """Return whether two words differ by a short ending at most."""
     short, long = sorted((left, right), key=len)
     if left == right:
         return True
@@ -79,7 +79,7 @@ class Form:
 
 
 def has_form(asked: Sequence[str], words: TableWords) -> bool:
-    """Tell whether a question has words of a form in a locale: without any, `read` finds none."""
+    """Return whether a question has words of a form in a locale: without any, `read` finds none."""
     there = set(asked)
     return any(
         any(word.startswith(part[:-1]) for word in there) if part.endswith("*") else part in there
@@ -257,7 +257,7 @@ class _Reading:
 
 
 def same_word(word: str, part: str, exact: bool) -> bool:
-    """Tell whether a word is that of a phrase: `part` may end in "*", and may differ by its ending unless `exact`."""
+    """Return whether a word is that of a phrase: `part` may end in "*", and may differ by its ending unless `exact`."""
     if part.endswith("*"):
         return word.startswith(part[:-1])
     return word == part if exact else alike(word, part)

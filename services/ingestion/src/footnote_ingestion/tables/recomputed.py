@@ -74,7 +74,7 @@ def recomputed(
 
 
 def same(one: Sequence[Sequence[Any]], two: Sequence[Sequence[Any]]) -> bool:
-    """Tell whether two results hold the same rows, in any order; numbers may differ by rounding."""
+    """Return whether two results hold the same rows, in any order; numbers may differ by rounding."""
     if len(one) != len(two):
         return False
     return all(

@@ -1,7 +1,7 @@
 """Boosts documents whose file name the question mentions: "Boeing's tax rate in FY2022" raises BOEING_2022_10K.pdf.
 
 This is weaker than naming a file (`query/files.py`), which limits the search. A document's passages only gain a share
-of their own score, by how many of the question's words tell its name apart from other files' names.
+of their own score, by how many of the question's words distinguish its name from other files' names.
 """
 
 from __future__ import annotations

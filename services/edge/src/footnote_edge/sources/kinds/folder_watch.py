@@ -49,7 +49,7 @@ class FolderWatch(FileSystemEventHandler):
         self._changed()
 
     def works(self) -> bool:
-        """Tell whether the folder is still the one that is watched: it may have been deleted and created again."""
+        """Return whether the folder is still the one that is watched: it may have been deleted and created again."""
         try:
             return _identity(self._folder) == self._identity
         except OSError:

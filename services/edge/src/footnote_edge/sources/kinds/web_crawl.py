@@ -88,7 +88,7 @@ class Gathered:
         self._left_out[why] += 1
 
     def full(self) -> bool:
-        """Tell whether a page is full."""
+        """Return whether a page is full."""
         return len(self.items) >= _PAGE or sum(len(item.body or b"") for item in self.items) >= _PAGE_BYTES
 
     def page(self) -> Page:

@@ -58,7 +58,7 @@ class SiteRequests:
         return self._robots[origin]
 
     async def allowed(self, url: str) -> bool:
-        """Tell whether robots.txt allows an address."""
+        """Return whether robots.txt allows an address."""
         parts = urlsplit(url)
         path = parts.path + (f"?{parts.query}" if parts.query else "")
         return (await self.rules(url)).allows(path or "/")

@@ -33,7 +33,7 @@ class AddressRefused(Exception):
 
 
 def is_public(address: Address) -> bool:
-    """Tell whether an address, and every address embedded in it, belongs to the public network."""
+    """Return whether an address, and every address embedded in it, belongs to the public network."""
     if address.is_multicast or address.is_reserved or not address.is_global:
         return False
     if any(address in network for network in _INSIDE if network.version == address.version):

@@ -1,7 +1,7 @@
-"""The order in which a line with Hebrew or Arabic is read, from the order in which it is seen.
+"""Reading order of a line with Hebrew or Arabic, computed from its visual order.
 
-It follows by the rules of Unicode (UAX 9) taken backwards. Where two orders look the same the likelier one is taken: a
-number beside a Latin word belongs to it.
+The rules are Unicode's bidirectional algorithm (UAX 9) in reverse. Where two reading orders look the same, the likelier
+one is taken: a number beside a Latin word belongs to it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from unicodedata import bidirectional
 
 _LETTERS = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _OPENING, _CLOSING = "([{«‹", ")]}»›"
-# Signs that end a word or sentence, as they stand where it is read from the right, and from the left.
+# Signs that end a word or sentence, in right-to-left and in left-to-right text.
 _SIGN_BEFORE, _SIGN_AFTER = re.compile(r"(?<!\S)[.,:;!?](?=\S)"), re.compile(r"(?<=\S)[.,:;!?](?!\S)")
 _PAIRS = dict(zip(_OPENING + _CLOSING, _OPENING * 2, strict=True))
 _ENDS = frozenset(",.:;!?،؛؟")
-# Kinds of units, after UAX 9: letters of either direction, digits, what joins digits, what belongs to a number, others.
+# Kinds of units, after UAX 9: letters of either direction, digits, separators and parts of numbers, others.
 _RIGHT, _LEFT, _DIGIT, _JOINS, _PLUS, _OF_NUMBER, _OTHER = "R", "L", "N", "CS", "ES", "ET", "O"
 _STRONG = frozenset((_RIGHT, _LEFT))
 
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Units from `start` to before `end`, in their places, that keep their order; `kind` is that of all of them."""
+    """Units from `start` to before `end` that keep their visual order and are all of one `kind`."""
 
     kind: str
     start: int
@@ -32,14 +32,14 @@ class _Run:
 
 
 def has_letters(text: str) -> bool:
-    """Tell whether a text holds letters that are written from right to left."""
+    """Return whether a text holds letters that are written from right to left."""
     return _LETTERS.search(text) is not None
 
 
 def logical(units: Sequence[str], backwards: bool) -> tuple[str, bool]:
-    """Return units, given from left to right as they are seen, as they are read; and whether that is from the right.
+    """Return units in reading order, and whether that is right to left; they are given in visual order, from the left.
 
-    A unit is a character or a word; `backwards` tells whether text around it is read from the right.
+    A unit is a character or a word; `backwards` says whether the surrounding text is read from the right.
     """
     kinds = [_kind(unit) for unit in units]
     runs = _numbers_joined(kinds, any(bidirectional(char) == "AL" for unit in units for char in unit))
@@ -48,7 +48,7 @@ def logical(units: Sequence[str], backwards: bool) -> tuple[str, bool]:
 
 
 def lean(text: str) -> int:
-    """Return how many more words of a text are written from the right than from the left; mixed ones are of those."""
+    """Return how many more words of a text are right-to-left than left-to-right; a mixed word is right-to-left."""
     count = 0
     for word in text.split():
         ways = {bidirectional(char) for char in word}
@@ -57,7 +57,7 @@ def lean(text: str) -> int:
 
 
 def _kind(unit: str) -> str:
-    """Return what a unit is by its first letter, else by its first digit, else by its first character."""
+    """Return a unit's kind by its first letter, else by its first digit, else by its first character."""
     if unit.isascii() and unit.isalpha():
         return _LEFT
     found = _OTHER
@@ -75,9 +75,9 @@ def _kind(unit: str) -> str:
 
 
 def _numbers_joined(kinds: Sequence[str], arabic: bool) -> list[_Run]:
-    """Return the units as runs: each number one, with the signs that belong to it, all others by themselves.
+    """Return the units as runs: a number with its signs is one run, every other unit is a run by itself.
 
-    Beside Arabic letters a hyphen parts numbers, and a percent sign before one is read after it.
+    Beside Arabic letters, a hyphen separates numbers, and a percent sign before a number is read after it.
     """
     runs: list[_Run] = []
     at, count = 0, len(kinds)
@@ -101,7 +101,7 @@ def _numbers_joined(kinds: Sequence[str], arabic: bool) -> list[_Run]:
 
 
 def _is_backwards(units: Sequence[str], kinds: Sequence[str], around: bool) -> bool:
-    """Tell whether a line is read from the right: by the letters at its ends, else by its signs or what is around."""
+    """Return whether a line is read from the right, by the letters at its ends, else by its signs or its context."""
     strong = [kind for kind in kinds if kind in _STRONG]
     if not strong:
         return False
@@ -129,7 +129,7 @@ def _order(units: Sequence[str], runs: Sequence[_Run], backwards: bool) -> str:
 
 
 def _stretches(units: Sequence[str], runs: Sequence[_Run]) -> Iterator[tuple[Sequence[_Run], bool]]:
-    """Yield runs as stretches that are read from the left, and what is between these, in their places."""
+    """Yield the runs in visual order, grouped into stretches that are read from the left and the rest between them."""
     start = at = 0
     while at < len(runs):
         if runs[at].kind not in (_LEFT, _DIGIT):
@@ -148,9 +148,9 @@ def _stretches(units: Sequence[str], runs: Sequence[_Run]) -> Iterator[tuple[Seq
 
 
 def _end_of_left(units: Sequence[str], runs: Sequence[_Run], start: int) -> tuple[int, int]:
-    """Return where a stretch ends that begins with a Latin word or number; its start where no Latin word is in it.
+    """Return the end of a stretch that begins with a Latin word or number; its start if it contains no Latin word.
 
-    Besides, where the search stopped: nothing between begins such a stretch then.
+    The second value is where the search stopped: no such stretch begins before it.
     """
     end, seen = start, False
     at = start
@@ -167,7 +167,7 @@ def _end_of_left(units: Sequence[str], runs: Sequence[_Run], start: int) -> tupl
 
 
 def _with_brackets(units: Sequence[str], runs: Sequence[_Run], least: int, start: int, end: int) -> tuple[int, int]:
-    """Return a stretch with a bracket beside it whose other one is within; which way they open is not known yet."""
+    """Return a stretch extended by a bracket beside it whose partner is inside; their direction is not known yet."""
     text = "".join(unit for run in runs[start:end] for unit in units[run.start : run.end])
     for pair in zip(_OPENING, _CLOSING, strict=True):
         if sum(map(text.count, pair)) % 2:
@@ -179,7 +179,7 @@ def _with_brackets(units: Sequence[str], runs: Sequence[_Run], least: int, start
 
 
 def _stretches_of_right(runs: Sequence[_Run]) -> Iterator[tuple[int, int]]:
-    """Yield where stretches begin and end that are read from the right, in a line that is not."""
+    """Yield the start and end of right-to-left stretches in a left-to-right line."""
     first = last = -1
     for at, run in enumerate(runs):
         if run.kind == _RIGHT:
@@ -194,7 +194,7 @@ def _stretches_of_right(runs: Sequence[_Run]) -> Iterator[tuple[int, int]]:
 def _with_brackets_turned(text: str) -> str:
     """Return a text whose brackets open before words and close after them.
 
-    Fonts name the bracket that is drawn or the one that was written, and PDFium turns some of them.
+    Some fonts name the bracket that is drawn, others the one that was written, and PDFium mirrors some of them.
     """
     opened = dict.fromkeys(_OPENING, 0)
     made: list[str] = []

@@ -1,4 +1,4 @@
-"""What begins the caption of a table or a figure: "Table 3:", "Abb. 2.1 –", "TABLE IV", "表 7.5"."""
+"""Recognises the beginning of a table's or figure's caption: "Table 3:", "Abb. 2.1 –", "TABLE IV", "表 7.5"."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ _CAPTION = re.compile(
 
 
 def is_caption(text: str) -> bool:
-    """Tell whether a line begins as captions do: what it is and its number, be it in a sentence about it."""
+    """Return whether a line begins like a caption, with a kind and a number; so may a sentence about the figure."""
     return _CAPTION.match(text) is not None
 
 
 def is_of_table(text: str) -> bool:
-    """Tell whether a line begins as the caption of a table does."""
+    """Return whether a line begins as the caption of a table does."""
     found = _CAPTION.match(text)
     return found is not None and found["table"] is not None
 
 
 def is_set_apart(text: str) -> bool:
-    """Tell whether a sign parts the number of a caption from its words, as in no sentence: "Table 3: Costs"."""
+    """Return whether a sign separates a caption's number from its words, unlike in a sentence: "Table 3: Costs"."""
     found = _CAPTION.match(text)
     return found is not None and found["ended"] is not None

@@ -1,6 +1,6 @@
-"""Tables without borders: columns are where figures stand below one another, headers what stands above them.
+"""Finds tables without borders: figures below one another are columns, and the words above them headers.
 
-A page's regions with rows of figures are found by their lines; only there are words asked for their boxes.
+Lines of text show which regions of a page have rows of figures. Only there are the boxes of words read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NEXT = 2.0
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
-    """Return the tables of figures among the lines of a page, from those that begin first."""
+    """Return the tables of figures among the lines of a page, topmost first."""
     found: list[Grid] = []
     used: set[int] = set()
     joined = [(as_one(row), row) for row in beside(lines)]
@@ -70,9 +70,9 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
 
 
 def _pass_headers_on(grids: Sequence[Grid], lines: Sequence[Line]) -> None:
-    """Give a table without headers those of the one above it, when their columns agree and names alone part them.
+    """Give a table without headers those of the table above, if the columns agree and only names are between them.
 
-    A row of names only, as of a section, may stand so far from the next figures that these seem a table of their own.
+    A row with only a section's name may be so far above the next figures that these look like a separate table.
     """
     for above, below in pairwise(sorted(grids, key=lambda grid: -_top(grid))):
         if any(below.headers) or len(above.columns) != len(below.columns):
@@ -120,7 +120,7 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
 
 
 def _with_rows_beside(seeds: list[Line], lines: Sequence[Line], words: Words, size: float) -> list[Line]:
-    """Return rows of figures with those right above and below that a line's text alone does not show to be such."""
+    """Return rows of figures together with adjacent rows that a line's text alone does not identify as such."""
     columns = _columns([words(line) for line in seeds])
     left, bottom, right, top = bounds(seeds)
     inside = [
@@ -143,13 +143,13 @@ def _with_rows_beside(seeds: list[Line], lines: Sequence[Line], words: Words, si
 
 
 def _fills(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row has figures in more than half of the columns."""
+    """Return whether a row has figures in more than half of the columns."""
     values = values_of(row)
     return len(values) > 1 and _is_body(row) and over(values, columns) * 2 > len(columns)
 
 
 def _goes_with(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row has a name left of all columns, and figures in some of them, and nothing else."""
+    """Return whether a row consists of a name left of all columns and figures in some of them."""
     values = values_of(row)
     names = [word for word in row if word.text not in CURRENCIES][: -len(values) or None]
     return bool(values and names) and names[-1].right < columns[0][0] and over(values, columns) == len(values)
@@ -180,7 +180,7 @@ def _is_body(row: Sequence[Word]) -> bool:
 
 
 def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> list[Grid]:
-    """Return the tables among rows: one begins anew where rows of years, or of headers, follow those of figures."""
+    """Return the tables among rows: a new one begins where rows of years or headers follow rows of figures."""
     columns = _columns([row for row in rows if _is_body(row)])
     if not columns:
         return []
@@ -200,7 +200,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
         ):
             begins.append(at)
             seen = False
-    # What stands over a header that begins anew belongs to it as well.
+    # Rows directly above a new header belong to it as well.
     parts = [rows[start:end] for start, end in zip(begins, [*begins[1:], len(rows)], strict=True)]
     grids: list[Grid] = []
     for part in parts:
@@ -210,7 +210,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
 
 
 def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
-    """Return where columns stand, from the left: the figures of all rows that stand over one another."""
+    """Return the columns' places from the left: where the figures of all rows overlap horizontally."""
     values = [values_of(row) for row in rows]
     merged: list[list[float]] = []
     for left, right in sorted((word.left, word.right) for row in values for word in row):
@@ -224,7 +224,7 @@ def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:
 
 
 def _are_names(rows: Sequence[Sequence[Word]], values: Sequence[Sequence[Word]], right: float) -> bool:
-    """Tell whether what stands up to a place are names, some of them figures: "Less than $5,000" above "$5,000–9,999".
+    """Return whether the cells up to a place are names, even if some are figures: "Less than $5,000", "$5,000–9,999".
 
     More rows have words there than figures.
     """
@@ -282,7 +282,7 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
 
 
 def _note_sums(rows: Sequence[Row], rules: Rulings, size: float) -> None:
-    """Note which rows have a line drawn above their values, and a row with values above that."""
+    """Mark the rows that have a drawn line above their values and a row with values above it."""
     for above, row in pairwise(rows):
         values = [cell for cell in row.cells[1:] if cell.text]
         over = [cell.bottom for cell in above.cells[1:] if cell.text]
@@ -295,7 +295,7 @@ def _note_sums(rows: Sequence[Row], rules: Rulings, size: float) -> None:
 
 
 def _is_headed(head: Sequence[Sequence[Word]], spanning: Spanning) -> bool:
-    """Tell whether the rows' own names have a header of their own, apart from that of the names beside them."""
+    """Return whether the rows' own names have a separate header from that of the names beside them."""
     left, right = spanning.own
     edge = max(word.right for name in spanning.names for word in name)
     return any(edge < piece[0].left < right and piece[-1].right > left for row in head for piece in pieces_of(row))

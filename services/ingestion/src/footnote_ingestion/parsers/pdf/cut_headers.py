@@ -10,7 +10,7 @@ from footnote_ingestion.parsers.pdf.lines import Word
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of
 
 _WIDER = 0.42
-"""Of their height: how far words of two headers that nearly touch are apart at least."""
+"""Minimum gap between two headers that nearly touch, as a fraction of their height."""
 _FLUSH = 0.25
 _SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], float]], ...] = (
     (lambda piece: piece.left, lambda column: column[0]),
@@ -20,10 +20,10 @@ _SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], fl
 
 
 def cut_headers(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
-    """Cut stretches set closer than usual if the parts stand over a column each: at their wider gaps, or at any.
+    """Cut stretches with narrow gaps if each part is then over a column of its own: at the wider gaps, or at all.
 
-    At any in the lowest row only, if there is a name for each column then: between two words of one name a gap is as
-    wide. Over other headers such words name a group.
+    Only the lowest row is cut at all gaps, and only if that gives each column a name, because the gaps within one name
+    are as wide. Above other headers such words name a group.
     """
     if len(pieces) >= len(columns):
         return pieces
@@ -32,9 +32,9 @@ def cut_headers(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Pie
 
 
 def _flush_apart(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:
-    """Cut stretches at any gap into parts that are flush with a column each, all on the same side: three or more.
+    """Cut stretches at any gap into three or more parts, each flush with a column on the same side.
 
-    But above the lowest row not where they stand in the middle over all these columns as well: so does a group's name.
+    Above the lowest row, a stretch that is also centred over all these columns stays whole: it may be a group's name.
     """
     made: list[Piece] = []
     for piece in pieces:
@@ -71,7 +71,7 @@ def _cut_at(gap: float, pieces: list[Piece], columns: Columns) -> list[Piece]:
 
 
 def _home(piece: Piece, columns: Columns) -> int | None:
-    """Return the column that words stand over, by their middle or an edge."""
+    """Return the column under the words, matched by their middle or an edge."""
     middle = (piece.left + piece.right) / 2
     pitch = pitch_of(columns)
     for at, (left, right) in enumerate(columns):

@@ -1,4 +1,4 @@
-"""Where a table's rows begin, and which of its first rows of figures are headers."""
+"""Finds where a table's rows begin, and which of its first rows of figures are headers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _DAY = re.compile(r"\d{1,2}/\d{2,4}|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}")
 def start_of_body(
     rows: Sequence[Sequence[Word]], first_body: int, edge: float, columns: Sequence[tuple[float, float]], size: float
 ) -> int:
-    """Return the first row that is no header: a name without values that follows the headers is a section's."""
+    """Return the first row that is not a header; a name without values below the headers is a section's name."""
     start = first_body
     while start and (_ends_before(rows[start - 1], edge - 0.5 * size) or _is_section(rows[start - 1], edge, columns)):
         start -= 1
-    # Names alone above everything are no sections while no header follows above them.
+    # Names at the very top are not sections unless a header is above them.
     while start < first_body and not any(over(row, columns) for row in rows[:start]):
         start += 1
     return start
 
 
 def counts(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures count, as grades or months above columns do: 1, 2, 3."""
+    """Return whether a row's figures count up, like grades or months above columns: 1, 2, 3."""
     texts = [word.text for word in values_of(row)]
     if len(texts) < 3 or not all(text.isascii() and text.isdecimal() and len(text) < 5 for text in texts):
         return False
@@ -36,9 +36,9 @@ def counts(row: Sequence[Word]) -> bool:
 
 
 def heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Tell whether the first row of figures heads the others: all but it have a name, and a line is drawn below it.
+    """Return whether the first row of figures is a header: only it has no name, and a line is drawn below it.
 
-    Or no name stands right above it either, of which it might be the values.
+    Without such a line, it counts if there is no name directly above whose values it might be.
     """
     first = rows[body[0]]
     others = [rows[at] for at in body[1:]]
@@ -57,9 +57,9 @@ def heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Ru
 
 
 def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Tell whether a line is drawn over all of a table below its first row, below no other one, and no header is above.
+    """Return whether only the first row has a line across the whole table below it, and no header above it.
 
-    The first row then heads the others, name and figures.
+    That row is then the header, its name and figures included.
     """
     first = rows[body[0]]
     values = values_of(first)
@@ -81,13 +81,13 @@ def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: R
 
 
 def names_days(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures are days or months in figures: 12/31/2019, 12/19."""
+    """Return whether a row's figures are numeric days or months: 12/31/2019, 12/19."""
     texts = [word.text for word in values_of(row)]
     return len(texts) > 1 and all(len(text) <= 10 and _DAY.fullmatch(text) is not None for text in texts)
 
 
 def ends_in_figure(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row has words over columns, and more of them than figures: "Less than $5,000" ends a header so."""
+    """Return whether a row has more words than figures over the columns, like a header that ends "Less than $5,000"."""
     values = {id(word) for word in values_of(row)}
     words = [
         word for word in row if id(word) not in values and not is_figure(word.text) and word.text not in CURRENCIES
@@ -100,11 +100,11 @@ def _ends_before(row: Sequence[Word], edge: float) -> bool:
 
 
 def _is_section(row: Sequence[Word], edge: float, columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether a row is one stretch of words that begins where names do, and is too long for their column."""
+    """Return whether a row is one stretch of words that begins in the column of names and is too long for it."""
     left = columns[0][1] - columns[0][0]
     return len(pieces_of(row)) == 1 and row[0].left < edge - max(left, 4 * row[0].line.size)
 
 
 def over(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> int:
-    """Return over how many columns a row has words."""
+    """Return the number of columns over which a row has words."""
     return sum(any(word.left < right and word.right > left for word in row) for left, right in columns)

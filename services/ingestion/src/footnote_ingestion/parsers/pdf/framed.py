@@ -1,7 +1,7 @@
-"""Tables of words without borders, told by the lines drawn above them, below their headers, and below them.
+"""Finds tables of words without borders by three drawn lines: above the table, below its headers, and below it.
 
-What has figures below one another is found by those, and what is bordered by its borders; this is for the rest: names
-with a single figure each, or with words.
+Other modules find tables by columns of figures or by borders. This one is for the rest: names with a single figure
+each, or with words.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _MOST_RULES = 400
 _LEAST_ROWS = 2
 _MOST_HEAD_LINES = 4
 _GAP = 0.8
-"""Of the type size: how wide the strip between two columns is at least."""
+"""Minimum width of the strip between two columns, as a multiple of the type size."""
 _ABOVE = 5.0
 _LONGEST = 4.0
-"""Words in most cells of a column, but for one column, at most: more is text set in columns."""
+"""Maximum number of words in most cells of a column, except for one column: more is text set in columns."""
 _FILLED = 0.6
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[Grid]) -> list[Grid]:
-    """Return the tables between lines that are drawn as wide as one another, from the top of the page.
+    """Return the tables between drawn lines of equal width, topmost first.
 
-    Not what stands right above one of the `others`: those are its headers.
+    Words directly above one of the `others` are its headers and are left out.
     """
     if not LEAST_ACROSS <= len(rules.across) <= _MOST_RULES:
         return []
@@ -52,7 +52,7 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[G
 
 
 def _frames(across: Sequence[Rule]) -> list[list[Rule]]:
-    """Return lines with the same ends, from the top, those drawn twice once; three or more of them."""
+    """Return groups of three or more lines with the same ends, topmost first; a line drawn twice counts once."""
     groups: list[list[Rule]] = []
     for rule in sorted(across, key=lambda rule: (round(rule.start / _NEAR), -rule.at)):
         if rule.end - rule.start < _LEAST_WIDTH:
@@ -75,7 +75,7 @@ def _frames(across: Sequence[Rule]) -> list[list[Rule]]:
 def _table(
     frame: Sequence[Rule], at: int, lines: Sequence[Line], words: Words, rules: Rulings
 ) -> tuple[Grid | None, int, float]:
-    """Return the table whose headers stand below a line, if there is one, its last line, and its type size."""
+    """Return the table whose headers are below a line, if there is one, with its last line and its type size."""
     inside = [_between(lines, frame[number], frame[number + 1]) for number in range(at, len(frame) - 1)]
     head = inside[0]
     if not head:
@@ -127,7 +127,7 @@ def _between(lines: Sequence[Line], upper: Rule, lower: Rule) -> list[Line]:
 
 
 def _columns(rows: Sequence[Sequence[Word]], size: float) -> list[tuple[float, float]]:
-    """Return where words stand in any row, from the left: what a strip without any parts."""
+    """Return the places of words over all rows, from the left, separated by strips without words."""
     found: list[list[float]] = []
     for left, right in sorted((word.left, word.right) for row in rows for word in row):
         if found and left < found[-1][1] + _GAP * size:
@@ -138,7 +138,7 @@ def _columns(rows: Sequence[Sequence[Word]], size: float) -> list[tuple[float, f
 
 
 def _are_columns(rows: Sequence[Sequence[Word]], columns: Sequence[tuple[float, float]]) -> bool:
-    """Tell whether most rows have something in the first column and in another one, and no text is set in columns."""
+    """Return whether most rows fill the first column and another one, and the whole is not text set in columns."""
     if len(columns) < 2:
         return False
     cells = [_cells(row, columns) for row in rows]
@@ -157,7 +157,7 @@ def _cells(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> list[
 
 
 def _rows(body: Sequence[Sequence[Word]], columns: Sequence[tuple[float, float]]) -> list[Row]:
-    """Return the rows, one that has no name with the row above it."""
+    """Return the rows; a row without a name is joined with the row above it."""
     made: list[list[list[Word]]] = []
     for words in body:
         cells = _cells(words, columns)

@@ -1,7 +1,7 @@
-"""Glyphs whose character no one can read: fonts that name none, or a control character instead of a minus sign.
+"""Glyphs without a readable character: the font names none, or names a control character for a minus sign.
 
-What is drawn is never deleted: a flat stroke in the middle of the line is a minus sign whatever the font calls it, and
-any other glyph without a character becomes U+FFFD. Both are counted.
+No drawn glyph is dropped. A flat stroke in the middle of the line is a minus sign, whatever the font calls it. Any
+other glyph without a character becomes U+FFFD. Both are counted.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ UNKNOWN = "\ufffd"
 MINUS = "\u2212"
 HYPHEN = "\ufffe"
 _STRANGE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\ufffe\uffff]|\r(?!\n)|(?<!\r)\n")
-# What a font without names shows beside letters: the codes of T1, the "Cork" encoding of TeX's fonts.
+# Codes of T1, the "Cork" encoding of TeX's fonts, which fonts without character names use.
 _CORK = {"\x10": "“", "\x11": "”", "\x12": "„", "\x15": "–", "\x16": "—", "\x1b": "ﬀ", "\x1c": "ﬁ", "\x1d": "ﬂ",
          "\x1e": "ﬃ", "\x1f": "ﬄ"}  # fmt: skip
 _DASHES = {"\x96": "–", "\x97": "—"}  # Windows'
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH = 20
-"""Words from which a text can be told from a jumble of glyph numbers."""
+"""Number of words needed to distinguish text from a jumble of glyph numbers."""
 _COMMON = frozenset(word for words in STOP_WORDS.values() for word in words if len(word) > 1)
 _FEWEST_COMMON = 0.04
 _FEWEST_LETTERS = 0.5
@@ -38,13 +38,13 @@ class Glyphs:
     def __init__(self) -> None:
         self._box = [ctypes.c_double() for _ in range(4)]
         self.unknown = 0
-        """How many glyphs of the page became U+FFFD, and how many a minus sign."""
+        """Number of glyphs of the page that became U+FFFD, and that became a minus sign."""
         self.strokes = 0
 
     def restored(self, text_page: object, text: str, count: int) -> str:
-        """Return the text of a page with a sign for each glyph that has no character; one UTF-16 unit for each glyph.
+        """Return the text of a page with a sign for each glyph without a character; one UTF-16 unit per glyph.
 
-        `text` is what PDFium gives, which leaves some of them out; `count` is how many glyphs there are.
+        `text` is PDFium's text, which omits some glyphs; `count` is the number of glyphs.
         """
         self.unknown = self.strokes = 0
         if len(text) != count and len(text.encode("utf-16-le", errors="surrogatepass")) // 2 != count:
@@ -80,7 +80,7 @@ class Glyphs:
         return UNKNOWN
 
     def _by_encoding(self, text_page: object, found: re.Match[str]) -> str | None:
-        """Return the character that a code stands for in the encoding of TeX's fonts, or in Windows'."""
+        """Return a code's character in the encoding of TeX's fonts, or in Windows'."""
         if found[0] in _DASHES:
             return _DASHES[found[0]]
         beside = found.string[max(found.start() - 1, 0) : found.start()] + found.string[found.end() : found.end() + 1]
@@ -89,15 +89,15 @@ class Glyphs:
 
 
 def has_no_character(text_page: pdfium_calls.Handle, first: int, last: int) -> bool:
-    """Tell whether the font names no characters for most of what is looked at of a line: first, middle and last."""
+    """Return whether the font names no character for most of a line's samples: its first, middle and last one."""
     at_first, at_middle = (pdfium_calls.is_unmapped(text_page, index) == 1 for index in (first, (first + last) // 2))
     return at_first if at_first == at_middle else bool(pdfium_calls.is_unmapped(text_page, last) == 1)
 
 
 def unreadable(pages: Iterable[Sequence[tuple[str, int]]]) -> set[int]:
-    """Return the ids of the lines that are a jumble; for each page text and id of the lines whose font names nothing.
+    """Return the ids of the lines that are a jumble; given are each page's lines whose font names no characters.
 
-    A page is judged by itself; one with too little text as the whole document is.
+    Each page is judged by itself; a page with too little text gets the whole document's result.
     """
     pages = [lines for lines in pages if lines]
     all_are = is_jumble([text for lines in pages for text, _ in lines])
@@ -111,9 +111,9 @@ def unreadable(pages: Iterable[Sequence[tuple[str, int]]]) -> set[int]:
 
 
 def is_jumble(texts: Sequence[str]) -> bool:
-    """Tell whether lines whose font names no characters are glyph numbers taken for letters, not words after all.
+    """Return whether lines whose font names no characters are glyph numbers taken for letters, and not words.
 
-    Too few words tell nothing, unless there are none where there is much text.
+    Too few words prove nothing, unless a long text has none.
     """
     text = " ".join(texts)
     words = _WORD.findall(text)

@@ -1,4 +1,4 @@
-"""Tables of a page as they are found: rows of cells with their boxes, the headers of their columns, the lines used."""
+"""The tables found on a page: rows of cells with their boxes, column headers, and the lines of text used."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from footnote_ingestion.parsers.pdf.bidi import has_letters, logical
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.superscripts import with_raised
 
-FIGURE = re.compile(  # of a whole word: sought within one it would begin anew at each sign
+FIGURE = re.compile(  # of a whole word: a search within one would restart at each character
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
     r"(?:[%)*†‡]|bn|[MBKkxX])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
     r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
@@ -37,7 +37,7 @@ _MARK = re.compile(r"\(\w\)|[-–]")
 
 @dataclass(slots=True)
 class Cell:
-    """What stands in one place of a table, with its box; empty for an empty cell."""
+    """The text of one cell with its box; empty for an empty cell."""
 
     text: str = ""
     left: float = 0.0
@@ -76,7 +76,7 @@ class Grid:
 
 
 def is_figure(text: str) -> bool:
-    """Tell whether a word is what a column of values holds: a number, or a dash or "n/a" for none."""
+    """Return whether a word is a value: a number, or a dash or "n/a" for none."""
     return _is_known_figure(text) if len(text) <= _LONGEST_KEPT else FIGURE.fullmatch(text) is not None
 
 
@@ -107,7 +107,7 @@ def cell_of(words: Sequence[Word]) -> Cell:
 
 
 def _lines_of(words: Sequence[Word]) -> list[list[Word]]:
-    """Return the words of a cell in the lines that they stand in."""
+    """Return the words of a cell, grouped by line."""
     rows: list[list[Word]] = []
     for at, word in enumerate(words):
         if at and word.top >= (words[at - 1].top + words[at - 1].bottom) / 2:
@@ -118,7 +118,7 @@ def _lines_of(words: Sequence[Word]) -> list[list[Word]]:
 
 
 def _as_written(words: Sequence[Word]) -> str:
-    """Return words parted by spaces, but not where a line ends in a script without them, or in a hyphen."""
+    """Return the words joined by spaces, except at a line's end in a script without spaces or after a hyphen."""
     parts: list[str] = []
     last: Word | None = None
     for word in words:
@@ -135,14 +135,14 @@ def _as_written(words: Sequence[Word]) -> str:
 
 
 def _read_from_the_right(words: Sequence[Word]) -> Iterator[str]:
-    """Yield the rows of a cell, whose words are given from the left, as they are read."""
+    """Yield the rows of a cell in reading order; its words are given from the left."""
     for row in _lines_of(words):
         spaced = [text for word in row for text in (" ", word.text)][1:]
         yield logical(spaced, row[0].line.backwards)[0]
 
 
 def visual_rows(words: Iterable[Word]) -> list[list[Word]]:
-    """Return words that stand beside one another as rows, from the top; each row from the left."""
+    """Group words that are side by side into rows, from the top; each row from the left."""
     rows: list[list[Word]] = []
     edges: list[tuple[float, float]] = []
     for word in sorted(words, key=lambda word: -(word.top + word.bottom)):
@@ -160,9 +160,9 @@ def visual_rows(words: Iterable[Word]) -> list[list[Word]]:
 
 
 def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
-    """Return the words of a row in stretches that are parted by more than `gap` of their height.
+    """Split the words of a row into stretches at gaps wider than `gap` times their height.
 
-    In a typewriter's type, where all letters are as wide, a space is as wide as one.
+    In monospaced type, a space is as wide as a letter.
     """
     letters = [(word.right - word.left) / max(len(word.text), 1) for word in row]
     same = len(letters) > 1 and max(letters) - min(letters) < _SAME * max(letters)
@@ -177,7 +177,7 @@ def segments(row: Sequence[Word], gap: float = 0.75) -> list[list[Word]]:
 
 
 def values_of(row: Sequence[Word]) -> list[Word]:
-    """Return the figures that a row ends in, without signs of currencies: those set apart from its words."""
+    """Return the figures at a row's end that are set apart from its words, without currency signs."""
     found: list[Word] = []
     piece: list[Word] = []
     for at in range(len(row) - 1, -1, -1):
@@ -193,16 +193,16 @@ def values_of(row: Sequence[Word]) -> list[Word]:
 
 
 def _stands_for_value(row: Sequence[Word], at: int) -> bool:
-    """Tell whether a word set apart on both sides is a value with its unit, or a sign for none: "1ppt", "..", "(X)"."""
+    """Return whether a word with gaps on both sides is a value with its unit, or a sign for none: "1ppt", "(X)"."""
     if len(row[at].text) > _LONGEST_APART or _NO_FIGURE.fullmatch(row[at].text) is None:
         return False
-    # Nearer than columns are, it is the mark of a note on what stands before it.
+    # With gaps narrower than those between columns, it is the mark of a note.
     before = not at or row[at].left - row[at - 1].right > row[at].line.size
     return before and (at == len(row) - 1 or _are_apart(row[at], row[at + 1]))
 
 
 def names_years(row: Sequence[Word]) -> bool:
-    """Tell whether a row's figures are years, which head columns, but for marks of notes and "2026 – 2030"."""
+    """Return whether a row's figures are years, as in headers; marks of notes and ranges of years are allowed."""
     values = values_of(row)
     years = [word for word in values if YEAR.fullmatch(word.text)]
     if len(years) > 1:
@@ -211,7 +211,7 @@ def names_years(row: Sequence[Word]) -> bool:
 
 
 def pieces_of(row: Sequence[Word]) -> list[list[Word]]:
-    """Return the words of a row in stretches set no further apart than words of a sentence are."""
+    """Split the words of a row into stretches at gaps wider than those between words of a sentence."""
     pieces: list[list[Word]] = []
     for word in row:
         if pieces and not _are_apart(pieces[-1][-1], word):
@@ -222,13 +222,13 @@ def pieces_of(row: Sequence[Word]) -> list[list[Word]]:
 
 
 def _are_apart(left: Word, right: Word) -> bool:
-    """Tell whether two words that follow one another are set further apart than words of a sentence are."""
+    """Return whether the gap between two consecutive words is wider than between words of a sentence."""
     one, other = left.line.size, right.line.size
     return not right.left - left.right <= _SPACE * (one if one > other else other)
 
 
 def joined_figures(row: Sequence[Word]) -> list[Word]:
-    """Return a row in which "70.0 / 24.0" is one word, "83.2 (86.5)" and "15 455" set no further apart than words."""
+    """Return a row in which "70.0 / 24.0" is one word, and so are "83.2 (86.5)" and "15 455" with narrow gaps."""
     made: list[Word] = []
     joins = False
     for word in row:
@@ -256,7 +256,7 @@ def _stands_beside(figure: Word, word: Word) -> bool:
 
 
 def _are_thousands(figure: Word, word: Word) -> bool:
-    """Tell whether two words are one number, whose digits stand in groups of three parted by spaces."""
+    """Return whether two words are one number with digits in groups of three separated by a space."""
     return (
         word.text[0].isdigit()
         and _THREE_DIGITS.fullmatch(word.text) is not None
@@ -267,7 +267,7 @@ def _are_thousands(figure: Word, word: Word) -> bool:
 
 
 def ids(words: Iterable[Word]) -> set[int]:
-    """Return the ids of the lines that words are from."""
+    """Return the ids of the words' lines."""
     return {id(line) for word in words for line in (word.line, *word.more)}
 
 

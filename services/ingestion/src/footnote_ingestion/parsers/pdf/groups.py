@@ -1,4 +1,4 @@
-"""Which columns the words of a row of headers stand for, by where they stand over them."""
+"""Determines by position which columns the words of a row of headers head."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _WIDEST = 60
 _RIGHT_OVER = 0.12
 _CLEARLY = 2.5
 _LONGER = 0.03
-"""What is so near to the middle of several columns, and so much nearer than to that of one, heads them all."""
+"""Words this near to the middle of several columns, and this much nearer than to one column's, head them all."""
 
 
 @dataclass(slots=True)
 class Part:
-    """A piece of a header, and the columns from `first` to before `last` that they head."""
+    """A piece of a header, and the columns from `first` to before `last` that it heads."""
 
     piece: Piece
     first: int
@@ -29,21 +29,21 @@ class Part:
 
 
 def meets_only_one(piece: Piece, columns: Columns) -> bool:
-    """Tell whether words stand over one column at most."""
+    """Return whether words are over at most one column."""
     return sum(piece.left < right and piece.right > left for left, right in columns) <= 1
 
 
 def pitch_of(columns: Columns) -> float:
-    """Return how far columns are from one another, in points."""
+    """Return the distance between columns in points."""
     if len(columns) < 2:
         return columns[0][1] - columns[0][0] + 20
     return (columns[-1][1] - columns[0][0]) / len(columns)
 
 
 def by_boxes(pieces: Sequence[Piece], columns: Columns, down: Sequence[Rule]) -> list[Part]:
-    """Return the columns that lines drawn down on both sides of each stretch of a row enclose with it, if they do.
+    """Return the columns that vertical lines enclose together with each stretch of a row; None without such lines.
 
-    The first and the last of several may be open towards the table's end.
+    The first and the last stretch may be open towards the table's edge.
     """
     found: list[Part] = []
     sides: set[float] = set()
@@ -66,7 +66,7 @@ def by_boxes(pieces: Sequence[Piece], columns: Columns, down: Sequence[Rule]) ->
 
 
 def even_groups(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
-    """Return groups of as many columns each, when every stretch stands over the middle of one."""
+    """Return groups of equally many columns, if each stretch is over the middle of one."""
     size, rest = divmod(len(columns), len(pieces))
     pitch = pitch_of(columns)
     if rest or size < 2 or (len(pieces) == 1 and meets_only_one(pieces[0], columns)):
@@ -82,7 +82,7 @@ def even_groups(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
 
 
 def groups_beside_one(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
-    """Return groups of as many columns each beside the first or the last column, which has a header for itself."""
+    """Return groups of equally many columns beside the first or the last column, which has its own header."""
     if len(pieces) < 2 or len(columns) < 3:
         return []
     if alone(pieces[0], columns) == 0 and (groups := even_groups(pieces[1:], columns[1:])):
@@ -93,7 +93,7 @@ def groups_beside_one(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
 
 
 def alone(piece: Piece, columns: Columns) -> int | None:
-    """Return the one column that words stand over, None when they may head several."""
+    """Return the one column below the words; None if they may head several."""
     left, right = piece.left, piece.right
     middle = (left + right) / 2
     pitch = pitch_of(columns)
@@ -111,10 +111,10 @@ def alone(piece: Piece, columns: Columns) -> int | None:
 def in_middle_of_several(
     piece: Piece, home: int, others: Sequence[Piece], columns: Columns, lowest: Columns
 ) -> Part | None:
-    """Return words as the header of the columns around their `home` if they stand right over the middle of several.
+    """Return words as the header of the columns around their `home` if they are centred over several.
 
-    None where they stand over their home as well as that, or over what `others` head. `lowest` are the places of the
-    headers of columns.
+    None if they fit their home column as well, or columns that `others` head. `lowest` are the places of the columns'
+    headers.
     """
     pitch = pitch_of(columns)
     middle = (piece.left + piece.right) / 2
@@ -131,7 +131,7 @@ def in_middle_of_several(
 
 
 def _best_over(piece: Piece, least: tuple[int, int], free: Sequence[bool], columns: Columns, lowest: Columns) -> Part:
-    """Return the range of free columns around the `least` ones over whose middle words stand best: the shorter one."""
+    """Return the range of free columns around the `least` ones that the words are best centred over."""
     best = Part(piece, *least)
     cost = _off_middle(piece, best, columns, lowest)
     longer = _LONGER * pitch_of(columns)
@@ -154,7 +154,7 @@ def _off_middle(piece: Piece, part: Part, columns: Columns, lowest: Columns) -> 
 
 
 def between(pieces: Sequence[Piece], made: Sequence[Part | None], columns: Columns, lowest: Columns) -> list[Part]:
-    """Give the stretches without a column those that they stand over the middle of, and no other one has or is over."""
+    """Assign stretches without columns those that they are centred over, if no other stretch claims them."""
     taken = {at for part in made if part is not None for at in range(part.first, part.last)}
     found: list[Part] = []
     for piece, part in zip(pieces, made, strict=True):
@@ -175,7 +175,7 @@ def between(pieces: Sequence[Piece], made: Sequence[Part | None], columns: Colum
 
 
 def shared_out(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
-    """Share the columns out among headers of groups so that each stands over the middle of its own, in their order."""
+    """Divide the columns among group headers, in order, so that each is best centred over its own."""
     count, many = len(columns), len(pieces)
     pitch = pitch_of(columns)
     infinite = float("inf")
@@ -214,7 +214,7 @@ def shared_out(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
 
 
 def _off(piece: Piece, left: float, right: float) -> float:
-    """Return how far words are from standing over the middle of a stretch, or flush with an end of it."""
+    """Return the distance of words from the middle of a stretch, or from being flush with an end of it."""
     start, end = piece.left, piece.right
     middle = abs((start + end) / 2 - (left + right) / 2)
     beyond = max(0.0, left - start, end - right)
@@ -222,9 +222,9 @@ def _off(piece: Piece, left: float, right: float) -> float:
 
 
 def spread_over_repeated(rows: list[list[Part]], width: int) -> None:
-    """Let headers that are flush with the last of several columns head them all: those named alike elsewhere.
+    """Spread headers that are flush with the last of several columns over all of them, if the names below repeat.
 
-    "2016" over the last of three columns and "2015" over the last of the next three, which have the same three names.
+    For example, "2016" over the last of three columns, and "2015" over the last of the next three with the same names.
     """
     for flush in _alike(rows):
         row = flush[0]
@@ -251,9 +251,9 @@ def spread_over_repeated(rows: list[list[Part]], width: int) -> None:
 
 
 def spread_over_periods(rows: Sequence[Sequence[Part]], width: int) -> None:
-    """Let headers above columns whose names come again in the same order head as many each.
+    """Spread headers evenly over columns whose names repeat in the same order.
 
-    "2001" and "2002" somewhere above "Tons, Value, Tons, Value".
+    For example, "2001" and "2002" somewhere above "Tons, Value, Tons, Value".
     """
     for number, row in enumerate(rows if width <= _WIDEST else ()):
         names = ["" for _ in range(width)]
@@ -276,7 +276,7 @@ def _firsts(start: int, size: int, count: int) -> range:
 
 
 def _repeated(names: Sequence[str]) -> tuple[int, int, int]:
-    """Return where two names or more begin that come again right behind them, how many they are, and how often."""
+    """Return the start and length of a sequence of two or more names that repeats at once, and its repeats."""
     best = (0, 0, 0)
     for size in range(2, len(names) // 2 + 1):
         start = 0
@@ -292,7 +292,7 @@ def _repeated(names: Sequence[str]) -> tuple[int, int, int]:
 
 
 def _alike(rows: list[list[Part]]) -> list[list[list[Part]]]:
-    """Return rows with those that follow them over the same columns: one header of several lines."""
+    """Return rows joined with following rows over the same columns: one header of several lines."""
     found: list[list[list[Part]]] = []
     for row in rows:
         spans = [(part.first, part.last) for part in row]

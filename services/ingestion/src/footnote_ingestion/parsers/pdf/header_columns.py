@@ -1,4 +1,4 @@
-"""Which words above a table's figures head which columns."""
+"""Assigns the words above a table's figures to the columns that they head."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OFF = 0.6
 
 @dataclass(slots=True)
 class Head:
-    """The names of all columns, that of the rows' names first, and lines that stand above the table."""
+    """The headers of all columns, that of the rows' names first, and the lines above the table."""
 
     names: list[str]
     lead: list[str]
@@ -63,7 +63,7 @@ def header_names(
         pieces = [piece_of(words) for words in segments(row)]
         left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
         over = [piece for piece in pieces if piece not in left]
-        # Columns without values have no place: their headers head no other one.
+        # Columns without values have no place; their headers belong to no other column.
         right = [piece for piece in over if piece.left > named[-1][1] + 0.3 * size]
         if any(piece.left < named[-1][1] and piece.right > named[-1][0] for piece in over):
             beyond[:0] = right
@@ -83,11 +83,11 @@ def header_names(
                 continue
             if over:
                 break
-        # A title, or a section's name: or the first line of what stands beside a header, which goes on above it.
+        # A title or a section's name, unless it is the first line of words beside a header that continue above it.
         goes_on = (
             left and stub and left[0].bottom - stub[0].top < 0.6 * size and abs(left[0].left - stub[0].left) < size
         )
-        # Or the header of the names, beside several rows of headers.
+        # It may also be the header of the names, beside several rows of headers.
         goes_on = goes_on and any(_over_several(one, named) for one in rows[:number])
         beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
         if not over and not goes_on and not beside:
@@ -116,12 +116,12 @@ def header_names(
 
 
 def _is_note(text: str) -> bool:
-    """Tell whether words stand in brackets: "(in thousands)", "[unaudited]"."""
+    """Return whether the words are in brackets: "(in thousands)", "[unaudited]"."""
     return (text[:1], text[-1:]) in (("(", ")"), ("[", "]"))
 
 
 def _is_over_line(piece: Piece, columns: Columns, across: Sequence[Rule], start: float, size: float) -> bool:
-    """Tell whether a line is drawn under words alone in a row, over several columns but not over the rows' names."""
+    """Return whether a line is drawn below the only words of a row, across several columns but not the rows' names."""
     low = piece.bottom
     for rule in across:
         if low - 0.8 * size <= rule.at <= low + 0.45 * size and rule.start > start + 2 * size:
@@ -132,13 +132,13 @@ def _is_over_line(piece: Piece, columns: Columns, across: Sequence[Rule], start:
 
 
 def _over_several(row: Sequence[Word], columns: Columns) -> bool:
-    """Tell whether a row has stretches of words over half of the columns or more."""
+    """Return whether a row has stretches of words over at least half of the columns."""
     pieces = [piece_of(words) for words in segments(row)]
     return sum(_meets(piece, columns) for piece in pieces) * 2 >= max(len(columns), 2)
 
 
 def _over_two(row: Sequence[Word], columns: Columns) -> bool:
-    """Tell whether a row has two stretches of words or more, none of them left or right of all columns."""
+    """Return whether a row has at least two stretches of words, all within the table's columns."""
     pieces = segments(row)
     return len(pieces) > 1 and pieces[0][-1].right > columns[0][0] and pieces[-1][0].left < columns[-1][1]
 
@@ -148,13 +148,13 @@ def _meets(piece: Piece, columns: Columns) -> bool:
 
 
 def _may_head(piece: Piece, at: int, columns: Columns) -> bool:
-    """Tell whether words stand over a column, or at least over no other one."""
+    """Return whether words are over this column, or at least over no other one."""
     met = [one for one, (left, right) in enumerate(columns) if piece.left < right and piece.right > left]
     return at in met or not met
 
 
 def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
-    """Tell whether words begin far left of all columns, or stand over names and values alike: a title."""
+    """Return whether words are a title: they begin far left of all columns, or span names and values."""
     left, right = piece.left, piece.right
     first = columns[0]
     pitch = pitch_of(columns)
@@ -162,12 +162,12 @@ def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
 
 
 def _is_apart(piece: Piece, below: Sequence[Sequence[Word]], columns: Columns, start: float, size: float) -> bool:
-    """Tell whether words alone in a row are of the table as a whole, or far above its header."""
+    """Return whether the only words of a row concern the table as a whole, or are far above its header."""
     return _is_in_middle(piece, columns, start, size) or (bool(below) and _is_far_above(piece, below[0], columns, size))
 
 
 def _is_in_middle(piece: Piece, columns: Columns, start: float, size: float) -> bool:
-    """Tell whether words stand in the middle of a whole table, names and all, and over no column's: a title."""
+    """Return whether words are a title: centred over the whole table including its names, and over no single column."""
     left, right = piece.left, piece.right
     middle, end = (left + right) / 2, columns[-1][1]
     if abs(middle - (start + end) / 2) > 0.6 * size or abs(middle - (columns[0][0] + end) / 2) < size:
@@ -178,7 +178,7 @@ def _is_in_middle(piece: Piece, columns: Columns, start: float, size: float) -> 
 
 
 def _is_far_above(piece: Piece, below: Sequence[Word], columns: Columns, size: float) -> bool:
-    """Tell whether words stand over one column at most, with an empty line between them and the next header."""
+    """Return whether words are over at most one column, with an empty line between them and the next header."""
     gap = piece.bottom - max(word.top for word in below)
     return gap > size and meets_only_one(piece, columns)
 
@@ -191,9 +191,9 @@ def _assigned(
     lowest: Columns,
     named_by_column: bool,
 ) -> list[Part]:
-    """Return which columns each stretch of a row of headers stands for.
+    """Return the columns that each stretch of a row of headers heads.
 
-    `lowest` are the places of the headers below it, one for each column, or of its figures.
+    `lowest` has the place of the header below for each column, or of the column's figures.
     """
     if named_by_column and len(pieces) == len(columns) - 1 and _head_one_each(pieces, columns):
         return [Part(piece, at, at + 1) for at, piece in enumerate(pieces, start=1)]
@@ -223,7 +223,7 @@ def _assigned(
 
 
 def _head_one_each(pieces: Sequence[Piece], columns: Columns) -> bool:
-    """Tell whether stretches stand over one column of values each, none of them over the names in the first column."""
+    """Return whether each stretch is over one column of values, and none over the names in the first column."""
     return all(_may_head(piece, at, columns) for at, piece in enumerate(pieces, start=1)) and all(
         piece.left > columns[0][1] - 1 for piece in pieces
     )
@@ -232,7 +232,7 @@ def _head_one_each(pieces: Sequence[Piece], columns: Columns) -> bool:
 def _by_rule(
     piece: Piece, pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float
 ) -> Part | None:
-    """Return the columns above which a line is drawn under the words."""
+    """Return the columns below a line that is drawn under the words."""
     left, right = piece.left, piece.right
     low = piece.bottom
     spread = columns[-1][1] - columns[0][0]
@@ -260,12 +260,12 @@ def _by_rule(
 def _named(
     stub: list[Piece], parts: list[list[Part]], columns: Columns, named_by_column: bool, across: Sequence[Rule]
 ) -> Head:
-    """Return the names of columns: groups first, parted from what stands below them."""
+    """Return the headers of columns: the groups' names first, separated from the names below them."""
     width = len(columns)
     count = width - (1 if named_by_column else 0)
     names: list[list[tuple[Part, str, bool]]] = [[] for _ in range(width)]
     notes: list[str] = []
-    # "Year ended June 30," goes on in what stands beside it, else in all that heads a column.
+    # "Year ended June 30," continues in the words beside it, else in every column's header.
     begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
     for number, row in enumerate(parts):
         beside = [piece for piece in begun if row and _is_beside(piece, row[0].piece)]
@@ -280,7 +280,7 @@ def _named(
                 others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
                 apart = not any(names) or _is_beside_column(part, columns)
                 if whole or (len(row) == 1 and apart and _head_all(others, part)):
-                    # "(in thousands)", "(unaudited)": of the whole table, and no column's name
+                    # "(in thousands)", "(unaudited)": concerns the whole table and is no column's name
                     notes += [*filter(None, [lead_in.strip()]), own]
                     continue
             for at in range(part.first, min(part.last, width)):
@@ -300,7 +300,7 @@ def _named(
 
 
 def _is_beside_column(part: Part, columns: Columns) -> bool:
-    """Tell whether words stand over one column of several, and neither its middle nor flush with it: over them all."""
+    """Return whether words over one column are neither centred over it nor flush with it: they head several."""
     piece, (left, right) = part.piece, columns[part.first]
     middle = abs(piece.left + piece.right - left - right) / 2
     near = min(middle, abs(piece.left - left), abs(piece.right - right))
@@ -308,7 +308,7 @@ def _is_beside_column(part: Part, columns: Columns) -> bool:
 
 
 def _head_all(rows: Sequence[Sequence[Part]], above: Part) -> bool:
-    """Tell whether each column below a part of a header has a name in other rows."""
+    """Return whether each column below this part of a header has a name in other rows."""
     headed = {at for row in rows for part in row for at in range(part.first, part.last)}
     return headed.issuperset(range(above.first, above.last))
 
@@ -318,9 +318,9 @@ def _is_beside(one: Piece, other: Piece) -> bool:
 
 
 def _stacked(names: Sequence[tuple[Part, str, bool]], across: Sequence[Rule]) -> str:
-    """Return what stands over a column as one name: rows of words over the same columns are one text.
+    """Return a column's header as one name: rows of words over the same columns are one text.
 
-    Groups are parted from what they head, so is a header beside groups below which a line is drawn.
+    Group names are separated from the names below them, and so is a header beside groups with a line below it.
     """
     text = ""
     last: Part | None = None
@@ -337,6 +337,6 @@ def _stacked(names: Sequence[tuple[Part, str, bool]], across: Sequence[Rule]) ->
 
 
 def _is_parted(upper: Part, part: Part, across: Sequence[Rule]) -> bool:
-    """Tell whether a line is drawn between two headers of the same columns."""
+    """Return whether a line is drawn between two headers of the same columns."""
     low, high = part.piece.top - 1, upper.piece.bottom + 1
     return any(low < rule.at < high and rule.start < part.piece.left and rule.end > part.piece.right for rule in across)

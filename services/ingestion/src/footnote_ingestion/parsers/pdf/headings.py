@@ -1,4 +1,4 @@
-"""Which lines of a PDF are headings, and how deep."""
+"""Finds the headings among the lines of a PDF, and their levels."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CURRENCIES = "$€£"
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 _LARGER = 1.12
 _MOST = 160
-# A bold line as wide as that, against what its letters take, is the head of a table's columns.
+# A bold line wider than this, relative to its letters, is the header of a table's columns.
 _CAPITAL, _SMALL_LETTER, _SPACE, _SPREAD = 0.7, 0.5, 0.3, 1.5
 _BULLET = re.compile(r"[•●▪◦‣∙■□▶➢✓–—*-]\s")
 _MARKED_NAMES = re.compile(r"[^\W\d_]\s?[\d*†‡§](?!\w)")
@@ -29,7 +29,7 @@ _MARKED_NAMES = re.compile(r"[^\W\d_]\s?[\d*†‡§](?!\w)")
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A bookmark: title, depth from 1, page from 1 (0 when unknown)."""
+    """A bookmark: title, depth from 1, page from 1 (0 if unknown)."""
 
     title: str
     level: int
@@ -37,9 +37,9 @@ class Outline:
 
 
 class HeadingFinder:
-    """Tells each line's heading level: by the outline where it names the line, else by larger type or bold type.
+    """Determines each line's heading level: by the outline if it names the line, else by larger or bold type.
 
-    The outline adds headings, and says how deep others in the same type are; it takes none away.
+    The outline adds headings and sets the level of others in the same type; it removes none.
     """
 
     def __init__(self, lines: Sequence[Line], outline: Sequence[Outline]) -> None:
@@ -67,7 +67,7 @@ class HeadingFinder:
         self._authors = _authors(lines)
 
     def level(self, line: Line) -> int:
-        """Heading level 1..6 of a line, 0 when it is none."""
+        """Heading level 1..6 of a line, 0 if it is no heading."""
         marked = self._marked(line)
         if marked:
             return min(marked, 6)
@@ -94,7 +94,7 @@ class HeadingFinder:
         return self._alike(line) or self._by_number(line.text)
 
     def goes_on(self, last: Line, line: Line) -> bool:
-        """Tell whether a line is the rest of a heading that `last` belongs to."""
+        """Return whether a line continues the heading that `last` belongs to."""
         return (
             last.page == line.page
             and last.bold == line.bold
@@ -107,7 +107,7 @@ class HeadingFinder:
         )
 
     def _alike(self, line: Line) -> int:
-        """Return the level that the outline gives to headings in the same type with as deep a number."""
+        """Return the level that the outline gives to headings in the same type with a number of the same depth."""
         return self._by_type.get(self._type(line), 0)
 
     def _type(self, line: Line) -> tuple[float, bool, int]:
@@ -124,9 +124,9 @@ class HeadingFinder:
 
 
 def _authors(lines: Sequence[Line]) -> set[int]:
-    """Return the ids of the lines between the title of a paper and its text that name who wrote it.
+    """Return the ids of the lines between a paper's title and its text that name its authors.
 
-    They have signs after the names that tell what follows, or an address stands among them.
+    Their names are followed by marks of affiliations, or an address is among them.
     """
     first = [line for line in lines if line.page == lines[0].page and not line.rotated][:40] if lines else []
     if not first:
@@ -136,14 +136,14 @@ def _authors(lines: Sequence[Line]) -> set[int]:
     block = first[below[-1] + 1 :]
     signed = {id(line) for line in block if line.bold and len(_MARKED_NAMES.findall(line.text)) >= 2}
     address = max((at for at, line in enumerate(block) if "@" in line.text), default=-1)
-    # Running text above an address: it stands in a footnote or a column, and tells nothing of what is above it.
+    # Running text above an address: the address is in a footnote or a column, and says nothing of the lines above.
     if address < 0 or any(len(line.text) > 60 and "@" not in line.text and not line.bold for line in block[:address]):
         return signed
     return signed | {id(line) for line in block[:address]}
 
 
 def _is_spread(line: Line) -> bool:
-    """Tell whether there are gaps in a line as between the columns of a table."""
+    """Return whether a line has gaps as wide as those between a table's columns."""
     if sum(map(len, words := line.text.split())) < 2 * len(words):
         return False  # letter-spaced
     capitals = sum(char.isupper() or char.isdigit() for char in line.text)
@@ -154,9 +154,9 @@ def _is_spread(line: Line) -> bool:
 
 
 def _ends_in_figures(text: str) -> bool:
-    """Tell whether a text ends with two figures or dashes, as a sum in bold type does: "Revenues 66,608 62,286"."""
+    """Return whether a text ends with two figures or dashes, as a sum in bold type does: "Revenues 66,608 62,286"."""
     words = text.split()
-    # What stands before the first white space is what the figures are about.
+    # The text before the first white space is the name of the figures.
     first = 0 if text[:1].isspace() else 1
     found = 0
     while len(words) > first and found < 2:

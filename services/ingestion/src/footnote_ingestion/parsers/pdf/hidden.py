@@ -1,9 +1,9 @@
-"""Text that no reader of a page sees: in the paper's colour, off the page, too small, invisible, on a hidden layer.
+"""Finds hidden text: in the paper's colour, off the page, too small, invisible, or on a hidden layer.
 
-It is a way to put words into an answer behind the back of whoever reads the page. Characters are sampled, `_STRIDE`
-apart and at the beginning of each line; only a page with something strange among them is looked at closely: it is drawn
-with and without what is strange, and what makes no difference is hidden. Text that was recognised under a scan is
-invisible as well, and is not hidden: the picture in front of it shows the same words.
+Hidden text could put words into an answer that readers of the page cannot see. Characters are sampled at intervals of
+`_STRIDE` and at the beginning of each line. A page with a suspicious sample is examined closely: it is rendered with
+and without the suspicious text, and text that makes no difference is hidden. The recognised text of a scan is invisible
+too but not hidden, because the picture in front of it shows the same words.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from footnote_ingestion.parsers.pdf.lines import Line
 
 _STRIDE = 24
 _SMALLEST = 1.0
-"""Points: type whose characters are neither higher nor wider cannot be read."""
+"""Points: characters that are neither higher nor wider than this cannot be read."""
 _NEARLY_WHITE = 235
 _NEARLY_CLEAR = 20
 _LEAST_CONTRAST = 20
-"""Of 255 shades of grey between a character and what is behind it."""
+"""Minimum difference, of 255 shades of grey, between a character and its background."""
 _INVISIBLE = frozenset((raw.FPDF_TEXTRENDERMODE_INVISIBLE, raw.FPDF_TEXTRENDERMODE_CLIP))
 _SCALE, _MOST_PIXELS = 2.0, 2_500
 _MOST_PICTURES = 200
@@ -39,15 +39,15 @@ _ESCAPED = re.compile(rb"#([0-9A-Fa-f]{2})")
 _LONGEST_HEAD, _MOST_INFLATED = 1_000, 16_000_000
 
 _EDGE = 0.15
-"""Of a character's height: lines drawn above or below it are not its shape."""
+"""Fraction of a character's height: lines drawn above or below it are not part of its shape."""
 
 Area = tuple[float, float, float, float]
 _Piece = tuple[int, list[tuple[int, Area]]]
-"""The address of an object of the page that is text, with the indexes and places of its characters."""
+"""The address of a text object of the page, with the indexes and places of its characters."""
 
 
 class _Kind(Enum):
-    """What may be wrong with a piece of text."""
+    """Why a piece of text may be hidden."""
 
     PLAIN = auto()
     SMALL = auto()
@@ -56,7 +56,7 @@ class _Kind(Enum):
 
 
 def has_hidden_layers(path: Path) -> bool:
-    """Tell whether a PDF has layers that may be switched off; False where that cannot be made out."""
+    """Return whether a PDF has layers that may be switched off; False if that cannot be determined."""
     data = path.read_bytes()
     if _LAYERS not in data and not _may_name_layers(data):
         return False
@@ -65,12 +65,12 @@ def has_hidden_layers(path: Path) -> bool:
         layers = root.get("/OCProperties", {})
         usual = layers.get("/D", {}).get_object() if "/D" in layers else {}
         return bool(usual.get("/OFF") or usual.get("/AS") or usual.get("/BaseState", "/ON") != "/ON")
-    except Exception:  # whatever pypdf makes of a damaged file: PDFium has opened it
+    except Exception:  # pypdf may fail on a damaged file that PDFium has opened
         return _LAYERS in data
 
 
 def _may_name_layers(data: bytes) -> bool:
-    """Tell whether layers may be named in a compressed stream of objects; True where one is not read as easily."""
+    """Return whether layers may be named in a compressed object stream; True if one cannot be searched cheaply."""
     view = memoryview(data)
     room = _MOST_INFLATED
     at = data.find(_COMPRESSED)
@@ -94,20 +94,20 @@ def _may_name_layers(data: bytes) -> bool:
 
 
 class Sight:
-    """Tells which characters of a page can be seen; keeps the C buffers between pages."""
+    """Determines which characters of a page are visible; reuses the C buffers between pages."""
 
     def __init__(self, layers: bool) -> None:
-        """Look at every page closely where some of the file's `layers` are switched off."""
+        """Examine every page closely if some of the file's `layers` are switched off."""
         self._layers = layers
         self._colour = [ctypes.c_uint() for _ in range(4)]
         self._of_colour = [ctypes.byref(one) for one in self._colour]
         self._box = raw.FS_RECTF()
         self._of_box = ctypes.byref(self._box)
         self._pieces: dict[int, tuple[bool, bool]] = {}
-        """Of the pieces of a page by their addresses: whether they are unpainted, and whether they are nearly white."""
+        """For each piece of a page, by its address: whether it is unpainted, and whether it is nearly white."""
 
     def hidden(self, page: pdfium.PdfPage, text_page: object, lines: Sequence[Line]) -> frozenset[int]:
-        """Return the indexes of the characters of a page that nobody sees; `lines` are those of its text page."""
+        """Return the indexes of a page's hidden characters; `lines` are those of its text page."""
         if not lines:
             return frozenset()
         count = raw.FPDFText_CountChars(text_page)
@@ -126,7 +126,7 @@ class Sight:
         return self._look(page, holder, count, area, beyond=beyond)
 
     def _any_strange(self, text_page: pdfium_calls.Handle, indexes: Iterable[int]) -> bool:
-        """Tell whether one of some characters is not painted, nearly white or very small."""
+        """Return whether any of these characters is unpainted, nearly white or very small."""
         for index in indexes:
             piece = pdfium_calls.text_object(text_page, index) if index >= 0 else None
             if piece and (any(self._unseen(text_page, index, piece)) or self._is_small(text_page, index)):
@@ -134,9 +134,9 @@ class Sight:
         return False
 
     def _unseen(self, text_page: pdfium_calls.Handle, index: int, piece: int) -> tuple[bool, bool]:
-        """Tell whether a piece, to which a character belongs, is invisible by mode or clear, and whether nearly white.
+        """Return whether a character's piece is unpainted or transparent, and whether it is nearly white.
 
-        All of a piece is in one colour.
+        A piece has a single colour.
         """
         known = self._pieces.get(piece)
         if known is None:
@@ -160,7 +160,7 @@ class Sight:
     def _look(
         self, page: pdfium.PdfPage, text_page: pdfium_calls.Handle, count: int, area: Area, *, beyond: bool
     ) -> frozenset[int]:
-        """Look at each character of a page; `beyond`: some may stand off it."""
+        """Examine each character of a page; `beyond`: some may be off the page."""
         hidden: set[int] = set()
         pieces: dict[int, _Piece] = {}
         kinds: dict[int, _Kind] = {}
@@ -188,7 +188,7 @@ class Sight:
         return frozenset(hidden)
 
     def _kind(self, text_page: pdfium_calls.Handle, index: int, piece: int) -> _Kind:
-        """Tell of which kind the piece is to which a character belongs."""
+        """Return the kind of the piece to which a character belongs."""
         if self._is_small(text_page, index):
             return _Kind.SMALL
         unpainted, pale = self._unseen(text_page, index, piece)
@@ -197,7 +197,7 @@ class Sight:
         return _Kind.PALE if self._layers or pale else _Kind.PLAIN
 
     def _shown_area(self, page: pdfium.PdfPage) -> Area:
-        """Return what is shown of a page: its crop box as PDFium makes it out."""
+        """Return the visible part of a page: its crop box as PDFium determines it."""
         box = self._box
         raw.FPDF_GetPageBoundingBox(page.raw, box)
         return box.left, box.bottom, box.right, box.top
@@ -219,7 +219,7 @@ def _outside(box: Area, area: Area) -> bool:
 
 
 def _without_difference(page: pdfium.PdfPage, doubtful: Sequence[_Piece], area: Area) -> set[int]:
-    """Return the characters of those pieces that leave the page as it is when they are not drawn."""
+    """Return the characters of the pieces without which the page looks the same."""
     if not doubtful:
         return set()
     after = _drawn_without(page, [piece for piece, _ in doubtful])
@@ -228,9 +228,9 @@ def _without_difference(page: pdfium.PdfPage, doubtful: Sequence[_Piece], area: 
 
 
 def _without_picture(page: pdfium.PdfPage, unpainted: Sequence[_Piece], texts: Sequence[int], area: Area) -> set[int]:
-    """Return the characters of the unpainted pieces before which no picture stands, nor shapes drawn as their letters.
+    """Return the characters of unpainted pieces that no picture and no shapes of their letters cover.
 
-    `texts` are the page's other pieces of text, which are no shapes.
+    `texts` are the page's other pieces of text, which are not shapes.
     """
     pictures = []
     for number, picture in enumerate(page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)):
@@ -265,7 +265,7 @@ def _drawn_without(page: pdfium.PdfPage, pieces: Sequence[int]) -> Image.Image:
 
 
 def _drawn(page: pdfium.PdfPage) -> Image.Image:
-    """Return the page in shades of grey, not turned."""
+    """Return the page in shades of grey, unrotated."""
     scale = min(_SCALE, _MOST_PIXELS / max(1.0, *page.get_size()))
     bitmap = page.render(scale=scale, grayscale=True, rotation=(360 - page.get_rotation()) % 360)
     picture: Image.Image = bitmap.to_pil().convert("L").copy()
@@ -274,7 +274,7 @@ def _drawn(page: pdfium.PdfPage) -> Image.Image:
 
 
 def _shown(picture: Image.Image, piece: _Piece, area: Area) -> bool:
-    """Tell whether at least half of a piece's characters have light and dark in their place."""
+    """Return whether the page shows light and dark in the places of at least half of a piece's characters."""
     needed, left = (len(piece[1]) + 1) // 2, len(piece[1])
     for _, box in piece[1]:
         if needed <= 0 or needed > left:
@@ -285,7 +285,7 @@ def _shown(picture: Image.Image, piece: _Piece, area: Area) -> bool:
 
 
 def _contrast(picture: Image.Image, box: Area, area: Area) -> bool:
-    """Tell whether there is light and dark in a part of a page's picture, but for its upper and lower edge."""
+    """Return whether a part of a page's picture has light and dark, its upper and lower edges left out."""
     across, up = picture.width / max(area[2] - area[0], 1e-6), picture.height / max(area[3] - area[1], 1e-6)
     edge = _EDGE * (box[3] - box[1])
     left, right = int((box[0] - area[0]) * across), int((box[2] - area[0]) * across) + 1

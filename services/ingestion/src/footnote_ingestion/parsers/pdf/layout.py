@@ -2,7 +2,7 @@
 
 Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word
 was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers follow the text as blocks
-that are not searched, headings are told by the outline, else by type size or weight.
+that are not searched, headings are found by the outline, else by type size or weight.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Page:
     tables: list[Grid] = field(default_factory=list)
     recognised: Recognised | None = None
     hidden: list[Line] = field(default_factory=list)
-    """Lines that nobody sees; they are not among `lines`."""
+    """Hidden lines; they are not among `lines`."""
     pictures: list[Area] = field(default_factory=list)
     """Places of pictures on which no line stands."""
 
@@ -198,7 +198,7 @@ def _usual_pitch(lines: Sequence[Line]) -> float:
 
 
 def _continues(group: _Group, line: Line, pitch: float) -> bool:
-    """Tell whether `line` goes on with the block that `group` has begun."""
+    """Return whether `line` goes on with the block that `group` has begun."""
     last = group.lines[-1]
     if last.hyphen:
         return True
@@ -238,7 +238,7 @@ def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
 
 
 def _is_row(text: str) -> bool:
-    """Tell whether a line looks like a row of a table: it ends in figures, or half of it is figures."""
+    """Return whether a line looks like a row of a table: it ends in figures, or half of it is figures."""
     if _TWO_FIGURES.search(text) is None:
         return False
     words = text.split()

@@ -1,7 +1,7 @@
-"""Lines of a PDF page with their place and type, straight from PDFium's text page.
+"""Lines of a PDF page with their place and type, read from PDFium's text page.
 
-Per line only its first and last characters are asked for box, size and font: that costs microseconds, while
-asking for every character would cost more than the text itself.
+Only the first and last characters of a line are queried for box, size and font. That costs microseconds; querying every
+character would cost more than extracting the text.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
 
-# PDFium gives no line break after the hyphen of a word that goes on in the next line.
+# PDFium reports no line break after the hyphen of a word that continues in the next line.
 _BREAK = re.compile("\r\n?|\n|\ufffe")
 _BOLD = re.compile(rb"bold|black|heavy|semibold|demi|cmbx|-bd|medi\b", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
 _NAME_BYTES = 96
 _SPACES = frozenset((0x20, 0xA0, 0x0A, 0x0D))
-# Longer lines are not asked whether they are bold.
+# Longer lines are not checked for bold type.
 _MAY_BE_HEADING = 90
 
 
@@ -32,8 +32,8 @@ _MAY_BE_HEADING = 90
 class Line:
     """One line: its text as extracted, its box in points (y grows upwards), type size in points.
 
-    `bold` is told of short lines only, and means all of it; `rotated` text runs along the edge of the page; `hyphen`:
-    its last word goes on; not `mapped`: the font does not say which characters its glyphs are.
+    `bold` is set for short lines that are bold throughout. `rotated` text runs along the edge of the page. `hyphen`:
+    its last word continues. Not `mapped`: the font does not name its glyphs' characters.
     """
 
     text: str
@@ -48,13 +48,13 @@ class Line:
     rotated: bool = False
     mapped: bool = True
     unit: int = -1
-    """Where its first character stands in the page's text, in UTF-16 units; -1 for a line that no text page has."""
+    """Offset of its first character in the page's text, in UTF-16 units; -1 for a line that is in no text page."""
     char: int = -1
     """PDFium's index of that character."""
     marks: tuple[tuple[int, str], ...] = ()
-    """What is to be set into its text to part raised figures from others, and where."""
+    """Signs to insert into its text, with their places, to separate raised figures from others."""
     backwards: bool = False
-    """Whether it is read from right to left; noted where there are letters that are."""
+    """Whether it is read from right to left; set if it has right-to-left letters."""
 
 
 @dataclass(slots=True)
@@ -68,13 +68,13 @@ class Word:
     bottom: float
     line: Line
     more: tuple[Line, ...] = ()
-    """Other lines that parts of it are from."""
+    """Other lines from which parts of it are."""
     mirrored: bool = False
-    """Whether its place is that in a mirror, where right is left."""
+    """Whether its place is mirrored, with left and right exchanged."""
 
 
 class LineReader:
-    """Reads the lines of one page's text page; keeps the C buffers between lines."""
+    """Reads the lines of one page's text page; reuses the C buffers between lines."""
 
     def __init__(self) -> None:
         self._first = pdfium.FS_RECTF()
@@ -127,7 +127,7 @@ class LineReader:
         return lines, text
 
     def parted(self, text_page: object, line: Line, hidden: Set[int]) -> tuple[list[Line], list[Line]]:
-        """Return the parts of a line of the page that was read last: those without `hidden` characters, and those."""
+        """Split a line of the last read page into its visible parts and its `hidden` ones."""
         holder = pdfium_calls.handle(text_page)
         indexes: list[int] = []
         unit = line.unit
@@ -178,7 +178,7 @@ class LineReader:
         return int(pdfium_calls.char_index(text_page, unit)) if self.shifted else unit
 
     def _word(self, text_page: pdfium_calls.Handle, text: str, first: int, last: int, line: Line) -> list[Word]:
-        """Return a word, in parts where PDFium takes for one what stands in several places: "1" above "2"."""
+        """Return a word, split where PDFium joins characters from several places: "1" above "2"."""
         box, end = self._first, self._last
         if not pdfium_calls.loose_box(text_page, first, self._of_first):
             return []
@@ -192,7 +192,7 @@ class LineReader:
         if end.left < box.left and has_letters(text):
             box, end = end, box
         height = max(box.top - box.bottom, 1.0)
-        # Half of the lower one stands beside the other, as a full stop does beside a letter.
+        # Half of the lower one is beside the other, like a full stop beside a letter.
         shared = min(box.top, end.top) - max(box.bottom, end.bottom)
         beside = shared > 0.5 * min(height, end.top - end.bottom)
         apart = not beside or not -height < end.right - box.left < 1.2 * height * len(text)
@@ -218,19 +218,19 @@ class LineReader:
             rotated = abs(matrix.b) > abs(matrix.a)
         bold = False
         if len(text) <= _MAY_BE_HEADING:
-            # A line that only begins in bold type is a paragraph with a run-in title, or one with a word stressed.
+            # A line that only begins in bold type is a paragraph with a run-in title or an emphasised word.
             middle = (first + last) // 2
             looked = dict.fromkeys((first, last, middle, (first + middle) // 2, (middle + last) // 2))
             bold = all(self._is_bold(text_page, index) for index in looked)
         top, bottom = box.top, box.bottom
-        if abs(top - end.top) < size:  # else the line is slanted or its end is somewhere else
+        if abs(top - end.top) < size:  # else the line is slanted, or its end is elsewhere
             top, bottom = max(top, end.top), min(bottom, end.bottom)
         left, right = min(box.left, end.left), max(box.right, end.right)
         mapped = not has_no_character(text_page, first, last)
         return Line(text, page, left, right, top, bottom, size, bold, hyphen, rotated, mapped)
 
     def _is_bold(self, text_page: pdfium_calls.Handle, index: int) -> bool:
-        """Tell whether a character is bold by its font's name, or is white space."""
+        """Return whether a character is bold by its font's name, or is white space."""
         length = pdfium_calls.font_info(text_page, index, *self._of_name)
         if 0 < length <= _NAME_BYTES and _BOLD.search(self._name.value) is not None:
             return True
@@ -238,7 +238,7 @@ class LineReader:
 
 
 def marked(marks: Iterable[tuple[int, str]], text: str) -> str:
-    """Return a text with signs set in at their places, which are in order."""
+    """Return a text with signs inserted at their places, which are in order."""
     parts, start = [], 0
     for at, sign in marks:
         parts += [text[start:at], sign]

@@ -1,8 +1,7 @@
-"""Page furniture: page numbers, and running heads and feet after their first appearance.
+"""Finds page furniture: page numbers, and running heads and feet after their first appearance.
 
-A line is furniture only if it says nothing but which page this is, or stands in the margin of several pages at the same
-height and is the same on each but for the page's own number. Headings and amounts are never furniture, whatever they
-repeat; where it cannot be told, a line is text.
+A line is furniture if it only states the page's number, or if the same line, except for that number, is in the margin
+of several pages at the same height. Headings and amounts are never furniture, and a line is text in case of doubt.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _ZONE = 0.12
 _MOST_IN_ZONE = 4
 _LEAST_PAGES = 3
 _LARGER = 1.12
-# Type as large as a heading's, or as bold: furniture only if it stands on this share of the pages.
+# Lines in a heading's type, large or bold, are furniture only if they are on this fraction of the pages.
 _BOLD_SHARE = 0.5
 _WORDS_FOR_PAGE = r"pages?|seite|pagina|página|pág|strona|sida|side|стр|p|pg|s"
 _OF = r"(?:\s?(?:of|de|von|sur|di|из|/)\s?\d{1,5})?"
@@ -27,7 +26,7 @@ _LABEL = re.compile(
     rf"[^\w$€£¥]{{0,3}}(?:(?:{_WORDS_FOR_PAGE})\.?\s?)?(?:[a-z]{{1,2}}-)?(\d{{1,5}}|[ivxlc]{{1,7}}){_OF}[^\w%$€£¥]{{0,3}}",
     re.IGNORECASE,
 )
-# The page's own number in a line with other words: first, or parted from them by a sign or by the word for page.
+# The page's own number in a line with other words: first, or separated by a sign or the word for page.
 _OWN = re.compile(rf"(\A|[|·•]\s?|\s[–—/\-]\s|\b(?:{_WORDS_FOR_PAGE})\.?\s)(\d{{1,5}})({_OF})(?=\Z|\s)", re.IGNORECASE)
 _SAID = re.compile(rf"\b(?:{_WORDS_FOR_PAGE})\.?\s(\d{{1,5}})\b", re.IGNORECASE)
 _CURRENCY = r"[$€£¥₹₽]|\b(?:eur|usd|gbp|chf|jpy|cny|inr|sek|nok|dkk|pln|czk)\b"
@@ -36,7 +35,7 @@ _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 
 class PageLike(Protocol):
-    """What this module needs of a page."""
+    """The part of a page that this module needs."""
 
     number: int
     label: str
@@ -45,7 +44,7 @@ class PageLike(Protocol):
 
 
 def running_lines(pages: Sequence[PageLike]) -> set[int]:
-    """Return the ids of the lines that are furniture: page labels, and running lines but for their first appearance."""
+    """Return the ids of the lines that are furniture: page labels, and running lines after their first appearance."""
     zones = {page.number: _in_margins(page) for page in pages}
     labels, offsets = _labels(pages, zones)
     largest = _body_size(pages) * _LARGER
@@ -65,12 +64,12 @@ def running_lines(pages: Sequence[PageLike]) -> set[int]:
 
 
 def _shape(text: str, own: set[str]) -> str:
-    """Return the text, with "#" for the page's own number where it stands as one."""
+    """Return the text with "#" in place of the page's own number."""
     return _OWN.sub(lambda found: f"{found[1]}#{found[3]}" if found[2] in own else found[0], text.casefold())
 
 
 def _labels(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> tuple[set[int], set[int]]:
-    """Return the ids of lines that are page labels, and how much the numbers in them differ from the page's count."""
+    """Return the ids of lines that are page labels, and the differences between their numbers and the pages' count."""
     by_place: dict[tuple[int, int], list[Line]] = defaultdict(list)
     anywhere: dict[int, list[Line]] = defaultdict(list)
     declared = {page.number: page.label for page in pages}
@@ -80,7 +79,7 @@ def _labels(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> tuple[se
             if (value := _label_value(line.text)) is None or not line.size:
                 continue
             offset = value - page.number
-            # The years of a chronicle rise with its pages too.
+            # The years of a chronicle also rise with its pages.
             if 1900 <= value <= 2100 and offset > 1000 and line.text != declared[page.number]:
                 continue
             by_place[offset, round(line.bottom / 4)].append(line)
@@ -101,7 +100,7 @@ def _labels(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> tuple[se
 
 
 def _said_offsets(pages: Sequence[PageLike], zones: dict[int, list[Line]]) -> set[int]:
-    """Return how numbers after the word for page differ from the page's count, where they do so alike on several."""
+    """Return the difference between numbers after the word for page and the pages' count, if several pages agree."""
     on: dict[int, set[int]] = defaultdict(set)
     for page in pages:
         for line in zones[page.number]:
@@ -115,7 +114,7 @@ def _on_pages(lines: Sequence[Line]) -> int:
 
 
 def _label_value(text: str) -> int | None:
-    """Return the number of a line that is nothing but a page's label, None for any other line."""
+    """Return the number of a line that is only a page's label; None for any other line."""
     match = _LABEL.fullmatch(text) if len(text) <= 40 else None
     if match is None:
         return None
@@ -130,13 +129,13 @@ def _roman(letters: str) -> int:
 
 
 def _own_numbers(page: PageLike, offsets: set[int]) -> set[str]:
-    """Return the numbers that name this page: as counted, as declared, as its labels go."""
+    """Return the numbers that name this page: as counted, as declared, and by its labels."""
     own = {str(page.number), page.label} | {str(page.number + offset) for offset in offsets}
     return own - {""}
 
 
 def _body_size(pages: Sequence[PageLike]) -> float:
-    """Return the size of type in which most of the text is set."""
+    """Return the type size of most of the text."""
     sizes: Counter[float] = Counter()
     for page in pages:
         for line in page.lines:
@@ -145,7 +144,7 @@ def _body_size(pages: Sequence[PageLike]) -> float:
 
 
 def _extremes(lines: list[Line]) -> Iterator[Line]:
-    """Return the uppermost and the lowest line."""
+    """Return the top and the bottom line."""
     placed = [line for line in lines if line.size]
     if placed:
         yield max(placed, key=lambda line: line.top)

@@ -1,4 +1,4 @@
-"""Tables read from the right, seen in a mirror: what finds the columns of others from the left finds theirs."""
+"""Finds tables that are read from the right, by mirroring them for the code that finds left-to-right ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from footnote_ingestion.parsers.pdf.table_start import Words
 
 
 class _Mirror:
-    """The lines, words and drawn lines of a page with left and right exchanged.
+    """A page's lines, words and drawn lines with left and right exchanged.
 
     A word's line is still the page's own.
     """
@@ -28,13 +28,13 @@ class _Mirror:
         self._words = words
 
     def words(self, line: Line) -> list[Word]:
-        """Return the words of a line seen in the mirror, from its left there."""
+        """Return the words of a mirrored line, from its left."""
         words = sorted(self._words(self._own[id(line)]), key=lambda word: -word.right)
         return [replace(word, left=-word.right, right=-word.left, mirrored=True) for word in words]
 
 
 def is_read_from_the_right(lines: Sequence[Line]) -> bool:
-    """Tell whether most words of some lines are read from the right."""
+    """Return whether most words of these lines are read from the right."""
     return any(has_letters(line.text) for line in lines) and sum(lean(line.text) for line in lines) > 0
 
 
@@ -45,7 +45,7 @@ def in_a_mirror(
     words: Words,
     rules: Rulings,
 ) -> list[Grid]:
-    """Return the tables that are found among lines seen in a mirror, with their cells and columns as on the page."""
+    """Return the tables found among mirrored lines, with cells and columns placed as on the page."""
     mirror = _Mirror([*seeds, *lines], words, rules)
     grids = find(mirror.lines[: len(seeds)], mirror.lines[len(seeds) :], mirror.words, mirror.rules)
     for grid in grids:

@@ -1,4 +1,4 @@
-"""Names of a table's rows: those that stand beside several rows, and those that take several lines."""
+"""Names of a table's rows: names beside several rows, and names of several lines."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from footnote_ingestion.parsers.pdf.grids import Cell, Row, cell_of
 from footnote_ingestion.parsers.pdf.lines import Word
 
 _OFF_CENTRE = 0.3
-"""Of the distance between rows: how far from their middle a name beside several of them stands at most."""
+"""Maximum distance of a name from the middle of its rows, as a fraction of the distance between rows."""
 _MOST_LINES, _TALLEST = 4, 0.8
-"""How many lines of a name stand above values, or below, and how high one is at most, of half the values' height."""
+"""Maximum number of a name's lines above or below its values, and their height relative to half the values'."""
 _TOUCHING = 0.1
-"""Of their height: how far names of two rows reach into one another's column at most."""
+"""Maximum overlap of two rows' names with each other's column, as a fraction of their height."""
 _SPACE = 0.2
 DEEPER = 2.0
-"""A name begins this many points right of one that it stands under."""
+"""A name begins this many points to the right of the name that it belongs to."""
 
 
 @dataclass(slots=True)
 class Spanning:
-    """Rows without the names that stand beside several of them, and those names, one for each row.
+    """Rows without the names beside several of them, and those names, one per row.
 
-    `own` is where the rows' own names stand, from the left.
+    `own` is where the rows' own names are, from the left.
     """
 
     rows: list[list[Word]]
@@ -33,10 +33,10 @@ class Spanning:
 
 
 def beside_several(rows: Sequence[list[Word]], edge: float) -> Spanning | None:
-    """Return what stands beside several rows, left of their own names, which end at `edge`; None where nothing does.
+    """Return the names beside several rows, left of the rows' own names, which end at `edge`; None without any.
 
-    Such a name stands half way between the first and the last row that it is for: "LLaMA" beside 7B, 13B, 33B and 65B.
-    It is one only where every row with values gets one.
+    Such a name is half way between the first and the last of its rows: "LLaMA" beside 7B, 13B, 33B and 65B. There are
+    such names only if every row with values gets one.
     """
     zones = [[word for word in row if word.right < edge] for row in rows]
     reach = 0.0
@@ -50,7 +50,7 @@ def beside_several(rows: Sequence[list[Word]], edge: float) -> Spanning | None:
 
 
 def _parted(rows: Sequence[list[Word]], zones: Sequence[list[Word]], gap: float) -> Spanning | None:
-    """Return rows parted at a gap where no word stands, if what is left of it stands beside several of them."""
+    """Split rows at a gap without words, if the words left of it are beside several rows."""
     outer: list[list[Word]] = []
     inner: list[list[Word]] = []
     kept: list[list[Word]] = []
@@ -86,16 +86,16 @@ def _height(piece: Sequence[Word]) -> float:
 
 
 def under(name: Sequence[Word], row: Row) -> Row:
-    """Return a row whose name stands under the one that is beside it and other rows."""
+    """Return a row with its name placed under the name that is beside it and other rows."""
     one, own = cell_of(name), row.cells[0]
     text = " › ".join(filter(None, (one.text, own.text)))
     return Row([_around(one, own, text), *row.cells[1:]], one.left, row.lines | {id(word.line) for word in name})
 
 
 def around(rows: Sequence[Row]) -> list[Row]:
-    """Give rows of values the lines of their names above and below them, where some stand without a name between such.
+    """Join rows of values with the lines of their names above and below, if some have no name between such lines.
 
-    A name's lines are as high above the middle of the values as below it.
+    A name's lines extend as far above the middle of the values as below it.
     """
     made = list(rows)
     if not any(_is_bare(row) for row in made) or all(row.cells[0].text or _is_bare(row) for row in made):
@@ -118,7 +118,7 @@ def around(rows: Sequence[Row]) -> list[Row]:
 
 
 def _lines_around(rows: Sequence[Row], at: int, value: Cell) -> tuple[int, int] | None:
-    """Return the first row, and the one after the last, with lines of a name around a row of values, if any."""
+    """Return the range of rows with lines of a name around a row of values, if any."""
     middle, height = (value.top + value.bottom) / 2, value.top - value.bottom
     own = rows[at].cells[0]
     best: tuple[float, int, int] | None = None
@@ -140,10 +140,10 @@ def _lines_around(rows: Sequence[Row], at: int, value: Cell) -> tuple[int, int] 
 
 
 def joined(rows: Sequence[Row], edge: float) -> list[Row]:
-    """Join names that go on in the next row: in small letters, or both without values and the first one full.
+    """Join names that continue in the next row: in lower case, or if both have no values and the first fills its line.
 
-    One that begins deeper goes on only if its first word had no room above: else it stands under a section. `edge` is
-    where the column of names ends.
+    An indented name is a continuation only if its first word had no room above; else it belongs to a section. `edge` is
+    the end of the column of names.
     """
     made: list[Row] = []
     for row in rows:

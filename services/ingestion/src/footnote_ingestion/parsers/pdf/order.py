@@ -1,8 +1,7 @@
-"""Reading order of a page: as its content has it, but nothing before what stands above it in the same column.
+"""Reading order of a page: the order of its content, but never a line before one above it in the same column.
 
-Programs that lay out pages mostly write them in the order in which they are read: columns, figures and notes come
-right. Some write headings, boxes or notes first or last. Where that shows, each line is preceded by what stands above
-it, and where nothing tells two lines apart the page's own order counts.
+Most layout programs write pages in reading order: columns, figures and notes are right. Some write headings, boxes or
+notes first or last. Where that is visible, each line follows the lines above it. Otherwise the page's own order counts.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from dataclasses import dataclass
 from footnote_ingestion.parsers.pdf.grids import Grid
 from footnote_ingestion.parsers.pdf.lines import Line
 
-# Beyond it a page is a plan or a table of tiny pieces, and comparing all of them takes long.
+# A page with more pieces is a plan or a table of tiny pieces, and comparing all of them would take long.
 _MOST = 600
 _STRIPS = 32
-# Two pieces are in the same column when they share this much of the narrower one.
+# Two pieces are in the same column if they share this fraction of the narrower one's width.
 _SHARED = 0.3
-# Lines of a piece are parted by less than this share of their height.
+# Maximum gap between lines of a piece, as a fraction of their height.
 _NEAR = 0.75
 
 
 @dataclass(slots=True, eq=False)
 class _Piece:
-    """Lines that stay together, below one another or of one table: their box, and how tall the least of them is."""
+    """Lines that stay together, as a paragraph or as one table: their box, and the height of the smallest."""
 
     left: float
     right: float
@@ -39,7 +38,7 @@ class _Piece:
         return (self.top + self.bottom) / 2
 
     def take(self, other: _Piece) -> None:
-        """Take in another piece's lines."""
+        """Add another piece's lines."""
         self.left, self.right = min(self.left, other.left), max(self.right, other.right)
         self.bottom, self.top = min(self.bottom, other.bottom), max(self.top, other.top)
         self.least = min(self.least, other.least)
@@ -47,7 +46,7 @@ class _Piece:
 
 
 def in_order(lines: list[Line], tables: Sequence[Grid] = ()) -> list[Line]:
-    """Return the lines of a page as they are read; text set along the page's edge, which would part others, is last."""
+    """Return the lines of a page in reading order; text along the page's edge, which would interrupt, is last."""
     rotated = [line for line in lines if line.rotated]
     if len(rotated) * 2 > len(lines):
         return lines
@@ -74,7 +73,7 @@ def _ordered(lines: list[Line], tables: Sequence[Grid]) -> list[Line]:
 
 
 def _pieces(lines: Sequence[Line], tables: Sequence[Grid]) -> list[_Piece]:
-    """Return the lines in the order of the content, those of a table where its first one stands."""
+    """Return the lines in the order of the content, with a table's lines together at the place of its first one."""
     of_table = {one: grid for grid in tables for one in grid.lines}
     known: dict[int, _Piece] = {}
     pieces: list[_Piece] = []
@@ -98,7 +97,7 @@ def _pieces(lines: Sequence[Line], tables: Sequence[Grid]) -> list[_Piece]:
 
 
 def _goes_on(whole: _Piece, last: _Piece, line: _Piece) -> bool:
-    """Tell whether a line is the next one of a paragraph, or goes on with the last one."""
+    """Return whether a line continues a paragraph or the last line."""
     tall = max(last.least, line.least)
     if last.bottom < line.middle < last.top:
         return -_NEAR * tall < line.left - last.right < tall
@@ -107,9 +106,10 @@ def _goes_on(whole: _Piece, last: _Piece, line: _Piece) -> bool:
 
 
 def _goes_up(pieces: Sequence[_Piece]) -> bool:
-    """Tell whether a piece comes after one that stands below it in the same column.
+    """Return whether a piece comes after one below it in the same column.
 
-    For each of some strips of the page the lowest piece so far is kept: only one that is above it is looked at closely.
+    The lowest piece so far is remembered for several vertical strips of the page. Only pieces above it are compared in
+    detail.
     """
     left = min(piece.left for piece in pieces)
     width = max(max(piece.right for piece in pieces) - left, 1.0) / _STRIPS
@@ -126,7 +126,7 @@ def _goes_up(pieces: Sequence[_Piece]) -> bool:
 
 
 def _above(piece: _Piece, other: _Piece) -> bool:
-    """Tell whether a piece stands above another one in the same column; nothing is above what is above it."""
+    """Return whether a piece is above another one in the same column; two pieces are never above each other."""
     if piece.bottom <= other.top - 0.5 * min(piece.least, other.least):
         return False
     shared = min(piece.right, other.right) - max(piece.left, other.left)
@@ -134,7 +134,7 @@ def _above(piece: _Piece, other: _Piece) -> bool:
 
 
 def _led_up_to(piece: _Piece, pieces: Sequence[_Piece], done: set[int]) -> Iterator[_Piece]:
-    """Yield a piece after all that stand above it, and these after what stands above them."""
+    """Yield a piece after all pieces above it, recursively."""
     stack = [(piece, iter(pieces))]
     while stack:
         one, others = stack[-1]

@@ -1,6 +1,6 @@
 """What a PDF holds beside its pages' text: values of forms, comments, attached files; all by PDFium.
 
-What is not shown to a reader of the page, such as hidden comments, is left out and counted: nobody has seen it.
+Parts that a reader of the page does not see, such as hidden comments, are left out and counted.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Mark:
 
 
 def annotated(page: pdfium.PdfPage) -> bool:
-    """Tell whether a page has annotations other than links, to which fields of forms belong."""
+    """Return whether a page has annotations other than links, to which fields of forms belong."""
     for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MOST)):
         annotation = raw.FPDFPage_GetAnnot(page.raw, index)
         if annotation:

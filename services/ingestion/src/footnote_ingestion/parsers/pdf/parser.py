@@ -147,15 +147,15 @@ def _no_letters() -> ParseError:
     return ParseError(
         NO_TEXT,
         "The pages show text, but their fonts do not say which letters.",
-        "Run OCR on the file, or print it anew to PDF from the program that wrote it.",
+        "Run OCR on the file, or print it to PDF again from the program that wrote it.",
     )
 
 
 def _nothing_seen() -> ParseError:
     return ParseError(
         NO_TEXT,
-        "All of the text of the PDF is hidden: nobody who looks at its pages sees it.",
-        "If the text is wanted, print the pages anew with the text visible.",
+        "All text of the PDF is hidden: a reader of its pages does not see it.",
+        "If the text is wanted, print the pages again with the text visible.",
     )
 
 
@@ -272,7 +272,7 @@ def _parted(
 
 
 def _is_picture(page: pdfium.PdfPage, lines: list[Line]) -> bool:
-    """Tell whether a page is a picture: without text any will do, beside a stamp's it covers most of the page."""
+    """Return whether a page is a picture: without text any will do, beside a stamp's it covers most of the page."""
     if sum(len(line.text) for line in lines) > _STAMP:
         return False
     pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)

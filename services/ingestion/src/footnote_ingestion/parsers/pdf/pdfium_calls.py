@@ -1,8 +1,8 @@
-"""The functions of PDFium that are asked for each character or object of a page, called as they are.
+"""Direct calls of the PDFium functions that run for each character or object of a page.
 
-ctypes checks and wraps what a function is given and returns, and lets other threads run meanwhile: that takes longer
-than the answer itself. Here it does none of it, so a function must get what it expects: `Handle`s, which are made once
-for a page, whole numbers that fit into an int, and what `byref` gives for what it writes to.
+ctypes checks and converts arguments and results and releases the interpreter lock, which takes longer than the function
+itself. These bindings do neither, so callers must pass the exact types: `Handle`s, made once per page, integers that
+fit into an int, and `byref` of output variables.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import pypdfium2.raw as raw
 
 
 class Handle(ctypes.c_void_p):
-    """A page, a text page or an object of a page; false where there is none."""
+    """A page, a text page or an object of a page; false if there is none."""
 
 
 def handle(pointer: object) -> Handle:
-    """Return what pypdfium2 has as a pointer."""
+    """Return the handle of a pypdfium2 pointer."""
     return ctypes.cast(pointer, Handle)  # type: ignore[arg-type]
 
 
@@ -39,5 +39,5 @@ object_bounds = _plain(raw.FPDFPageObj_GetBounds, ctypes.c_int)
 object_kind = _plain(raw.FPDFPageObj_GetType, ctypes.c_int)
 render_mode = _plain(raw.FPDFTextObj_GetTextRenderMode, ctypes.c_int)
 set_active = _plain(raw.FPDFPageObj_SetIsActive, ctypes.c_int)
-text_object = _plain(raw.FPDFText_GetTextObject, ctypes.c_void_p)  # its address, or None: quicker, and a key
+text_object = _plain(raw.FPDFText_GetTextObject, ctypes.c_void_p)  # its address, or None: faster, and usable as a key
 unicode_of = _plain(raw.FPDFText_GetUnicode, ctypes.c_uint)

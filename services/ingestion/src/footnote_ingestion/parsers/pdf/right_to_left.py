@@ -1,7 +1,7 @@
-"""Lines of a page with Hebrew or Arabic, put in the order in which they are read by the places of their characters.
+"""Puts lines with Hebrew or Arabic in reading order by the places of their characters.
 
-PDFium turns the letters of such words around, but not the words of a Latin name among them, takes a bracket for the
-other one, and begins at the wrong end where Latin letters are in the majority. What stands where is sure.
+PDFium reverses the letters of such words but not the words of a Latin name among them, swaps brackets, and begins at
+the wrong end if Latin letters are in the majority. The places of characters are reliable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from footnote_ingestion.parsers.pdf.lines import Line, LineReader
 
 @dataclass(slots=True)
 class _Unit:
-    """A character with the marks on it, or the letters of a ligature: its text and where it stands."""
+    """A character with its marks, or the letters of a ligature: its text and place."""
 
     text: str
     left: float
@@ -29,16 +29,16 @@ class _Unit:
 
 
 def note_direction(lines: Sequence[Line]) -> None:
-    """Note in the lines of a page whether most of its words are read from the right."""
+    """Record in the lines of a page whether most of its words are read from the right."""
     backwards = sum(lean(line.text) for line in lines) > 0
     for line in lines:
         line.backwards = backwards and has_letters(line.text)
 
 
 def put_in_order(reader: LineReader, text_page: object, lines: Sequence[Line]) -> None:
-    """Give lines with such letters the order in which they are read; their characters are no longer those of the page.
+    """Put lines with such letters in reading order; their characters no longer match those of the page.
 
-    The lines are of the page that was read last.
+    The lines must be of the page that was read last.
     """
     found = [line for line in lines if line.unit >= 0 and not line.rotated and line.size > 0 and has_letters(line.text)]
     if not found:
@@ -54,7 +54,7 @@ def put_in_order(reader: LineReader, text_page: object, lines: Sequence[Line]) -
 
 
 class _Places:
-    """Gives the units of lines by their places; keeps the C buffer between lines."""
+    """Reads the units of lines with their places; reuses the C buffer between lines."""
 
     def __init__(self, reader: LineReader, text_page: object) -> None:
         self._reader = reader
@@ -63,7 +63,7 @@ class _Places:
         self._box = ctypes.byref(self._rectangle)
 
     def of(self, line: Line) -> list[_Unit] | None:
-        """Return the units of a line from the left; None where a place is not known."""
+        """Return the units of a line from the left; None if a place is unknown."""
         marks = dict(line.marks)
         units: list[_Unit] = []
         spaces = 0
@@ -71,7 +71,7 @@ class _Places:
         for at, char in enumerate(line.text):
             if not pdfium_calls.loose_box(self._page, self._reader.char_index(self._page, line, at), self._box):
                 return None
-            if char == " " and box.left == box.right:  # PDFium's own: its place is that of either word beside it
+            if char == " " and box.left == box.right:  # inserted by PDFium: its place is that of a neighbouring word
                 spaces += 1
                 continue
             text = marks.get(at, "") + char
@@ -85,7 +85,7 @@ class _Places:
 
 
 def _spaced(units: list[_Unit], count: int) -> list[_Unit]:
-    """Return units from the left with so many spaces where they are furthest apart."""
+    """Return units from the left with this many spaces at the widest gaps."""
     gaps = sorted((one.right - other.left, at) for at, (one, other) in enumerate(pairwise(units), 1))
     for _, at in sorted(gaps[:count], key=lambda gap: -gap[1]):
         units.insert(at, _Unit(" ", units[at - 1].right, units[at].left))

@@ -1,4 +1,4 @@
-"""Tables that stand sideways on their page, as wide ones do: seen turned, what finds upright ones finds them."""
+"""Finds tables that are sideways on their page, by rotating them for the code that finds upright ones."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.table_start import Words
 
 Box = tuple[float, float, float, float]
-"""Left, bottom, right and top."""
+"""Left, bottom, right, top."""
 
 
 def is_sideways(lines: Sequence[Line]) -> bool:
-    """Tell whether most lines of a page run along its edge."""
+    """Return whether most lines of a page are vertical."""
     return sum(line.rotated for line in lines) * 2 > len(lines)
 
 

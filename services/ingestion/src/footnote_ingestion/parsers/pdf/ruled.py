@@ -1,4 +1,4 @@
-"""Tables with borders: cells are what lines enclose."""
+"""Finds tables with borders: lines enclose their cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NEAR = 2.5
 _NARROWEST = 12.0
 _FEW_FIGURES = 0.3
 _OPEN_LINES = 3
-"""A table with a column that no line borders has one above it, one below its headers, and one below it."""
+"""A table with an unbordered column has a line above it, one below its headers, and one below the table."""
 _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
@@ -29,7 +29,7 @@ _MANY = 4
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
-    """Return the tables whose columns are parted by lines, from the top of the page."""
+    """Return the tables whose columns are separated by lines, topmost first."""
     if not rules.across or len(rules.down) < LEAST_DOWN or len(rules.across) + len(rules.down) > _MOST_RULES:
         return []
     if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
@@ -40,13 +40,13 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
         through = [line for line in lines if _goes_through(line, xs, ys)]
         if len(through) >= _LEAST_THROUGH:
             if is_open or not _are_beside(through, words, xs, ys, drawn):
-                continue  # the lines part columns of a wider table
+                continue  # the lines separate columns of a wider table
             shared |= {id(line): line for line in through}
         inside = [line for line in lines if _is_inside(line, xs, ys)]
         if len(through) >= _LEAST_THROUGH:
             inside += through
         grid = _grid(inside, partial(_within, words, xs), xs, ys, drawn, is_open=is_open) if inside else None
-        # Without a border around them, figures show better than lines what is a column.
+        # Without a border around the table, figures show the columns better than lines.
         if grid is not None and (not is_open or share_of_figures(grid) < _FEW_FIGURES):
             found.append((grid, xs))
     kept = _whole_lines(found, shared, words)
@@ -56,7 +56,7 @@ def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
 def _are_beside(
     through: Sequence[Line], words: Words, xs: Sequence[float], ys: Sequence[float], drawn: Rulings
 ) -> bool:
-    """Tell whether lines go through a table that has borders on all sides, and no word of theirs through its sides."""
+    """Return whether lines of text cross a table with borders on all sides, but none of their words crosses a side."""
     closed = (
         max(rule.end for rule in drawn.across) <= xs[-1] + _NEAR
         and min(rule.start for rule in drawn.across) >= xs[0] - _NEAR
@@ -72,12 +72,12 @@ def _are_beside(
 
 
 def _within(words: Words, xs: Sequence[float], line: Line) -> list[Word]:
-    """Return the words of a line that stand in a table; others may stand in one beside it."""
+    """Return the words of a line that are in a table; others may be in a table beside it."""
     return [word for word in words(line) if xs[0] - 3 <= (word.left + word.right) / 2 <= xs[-1] + 3]
 
 
 def _whole_lines(found: Sequence[tuple[Grid, Sequence[float]]], shared: Mapping[int, Line], words: Words) -> list[Grid]:
-    """Return the tables but for those with a line of which a word would be in none."""
+    """Return the tables without those that have a line with a word in no table."""
     within = {
         one: {at: len(_within(words, xs, line)) for at, (grid, xs) in enumerate(found) if one in grid.lines}
         for one, line in shared.items()
@@ -95,13 +95,13 @@ def _whole_lines(found: Sequence[tuple[Grid, Sequence[float]]], shared: Mapping[
 
 
 def share_of_figures(grid: Grid) -> float:
-    """Return how many of a table's values are figures, as a share."""
+    """Return the fraction of a table's values that are figures."""
     texts = [cell.text for row in grid.rows for cell in row.cells[1:] if cell.text]
     return sum(map(is_figure, texts)) / max(len(texts), 1)
 
 
 def _frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, bool]]:
-    """Return for lines that touch one another where columns and bands of rows end, and whether a side is open."""
+    """Return for touching lines where columns and bands of rows end, and whether a side is open."""
     groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
     for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
         box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
@@ -131,7 +131,7 @@ def _frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, boo
 
 
 def _open_side(outermost: float, end: float) -> list[float]:
-    """Return where the lines across end, if they go on beyond the outermost line down: a column without a border."""
+    """Return the end of horizontal lines that extend beyond the outermost vertical line: a column without a border."""
     return [end] if abs(end - outermost) > _NARROWEST else []
 
 
@@ -145,7 +145,7 @@ def _touch(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def _lasting(rules: Sequence[Rule], least: float) -> list[float]:
-    """Return the places at which lines of at least some length together stand, in rising order."""
+    """Return the places, in rising order, of lines with at least some total length."""
     places: list[list[float]] = []  # place, length
     for rule in sorted(rules, key=lambda rule: rule.at):
         if places and rule.at - places[-1][0] <= _NEAR:
@@ -156,7 +156,7 @@ def _lasting(rules: Sequence[Rule], least: float) -> list[float]:
 
 
 def _goes_through(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
-    """Tell whether the words of a line stand on both sides of the outermost line down on the left or the right."""
+    """Return whether words of a line are on both sides of the leftmost or rightmost vertical line."""
     if line.rotated or not ys[-1] <= (line.top + line.bottom) / 2 <= ys[0]:
         return False
     return any(line.left < x - 3 and line.right > x + 3 for x in (xs[0], xs[-1]))
@@ -188,7 +188,7 @@ def _grid(
         visual_rows(word for word in every if bottom <= (word.top + word.bottom) / 2 < top)
         for top, bottom in pairwise(ys)
     ]
-    # Where most rows have a line below them, several lines of words between two are one row.
+    # If most rows have a line below them, several lines of words between two lines are one row.
     single = len(parts) >= _MANY and median(len(lines) for lines in parts) <= 1
     bands = [
         _band(lines, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0, single=single)
@@ -221,12 +221,12 @@ def _grid(
 
 
 def _is_over_all(row: Sequence[list[Word]]) -> bool:
-    """Tell whether a row is one cell as wide as the table: a title above its headers, or the name of a section."""
+    """Return whether a row is one cell across the table: a title above its headers, or the name of a section."""
     return len(row) > 1 and bool(row[0]) and all(cell is row[0] for cell in row)
 
 
 def _depth(texts: Sequence[Sequence[str]]) -> int:
-    """Return how many of the first rows are headers: a row with a name over several columns, and the one below."""
+    """Return the number of header rows: a row with a name over several columns, and the one below it."""
     depth = 0
     while depth < len(texts) - 1 and depth < 4:
         row = [text for text in texts[depth] if text]
@@ -239,7 +239,7 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
 
 
 def _crowded(cells: Sequence[Sequence[Word]], words: bool) -> int:
-    """Return how many cells hold figures far apart, or `words`, as they do where a cell is several columns wide."""
+    """Return the number of cells with figures, or `words`, far apart, as in a cell that spans several columns."""
     return sum(
         any(
             (words or (is_figure(one.text) and is_figure(other.text)))
@@ -259,7 +259,7 @@ def _band(
     named_at: int,
     single: bool,
 ) -> list[list[list[Word]]]:
-    """Return the rows between two lines across: one, or several where names, at `named_at`, begin each of them."""
+    """Return the rows between two horizontal lines: one, or several if each begins with a name at `named_at`."""
     if len(xs) > 3 and not any(
         abs(rule.at - x) <= _NEAR and rule.start <= middle <= rule.end for rule in down for x in xs[1:-1]
     ):
@@ -289,7 +289,7 @@ def _band(
 
 
 def _is_whole(row: Sequence[Sequence[Word]], named_at: int) -> bool:
-    """Tell whether a row has a name and a figure in each other cell: no second line of the one above it."""
+    """Return whether a row has a name and a figure in every other cell, so that it does not continue the row above."""
     values = [cell for at, cell in enumerate(row) if at != named_at % len(row)]
     return bool(row[named_at]) and all(cell and is_figure(cell[-1].text) for cell in values)
 
@@ -304,7 +304,7 @@ def _cells(row: Sequence[Word], xs: Sequence[float]) -> list[list[Word]]:
 
 
 def _spread(row: list[list[Word]], xs: Sequence[float], down: Sequence[Rule], middle: float) -> list[list[Word]]:
-    """Repeat what stands in several columns without a line between them in each of these."""
+    """Repeat text that spans several columns without a line between them in each of these columns."""
     closed = [
         any(abs(rule.at - x) <= _NEAR and rule.start - 1 <= middle <= rule.end + 1 for rule in down) for x in xs[1:-1]
     ]

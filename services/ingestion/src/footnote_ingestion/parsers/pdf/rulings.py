@@ -1,4 +1,4 @@
-"""Lines that a page draws: rules under headers, borders of cells."""
+"""The drawn lines of a page: rules under headers, borders of cells."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from footnote_ingestion.parsers.pdf import pdfium_calls
 _THIN = 2.5
 _SHORTEST = 6.0
 _SMALLEST = 8.0
-"""A figure that is not thin and smaller than this is a letter or a sign."""
+"""A shape that is smaller than this and not thin is a letter or a sign."""
 _RECTANGLE = 5
 _GAP, _MOST_FILLS = 4.0, 600
 _TOUCH = 1.2
-"""Pieces this near to one another, in points, are one line."""
-# A page that draws more than this is a picture, not a table.
+"""Pieces at most this far apart, in points, are one line."""
+# A page with more drawn objects than this is a picture, not a table.
 MOST_OBJECTS, _MOST_SEGMENTS = 20_000, 20_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A straight line: `at` its height (or, for a vertical one, its place from the left), from `start` to `end`."""
+    """A straight line from `start` to `end`, at height `at` (for a vertical line, its place from the left)."""
 
     at: float
     start: float
@@ -39,11 +39,11 @@ class Rulings:
     across: list[Rule] = field(default_factory=list)
     down: list[Rule] = field(default_factory=list)
     fills: list[tuple[float, float, float, float]] = field(default_factory=list)
-    """Filled rectangles that are no lines: left, bottom, right and top."""
+    """Filled rectangles that are not lines: left, bottom, right, top."""
 
 
 def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
-    """Return the lines that a page draws by strokes or thin rectangles; none for a page of more than `most` objects."""
+    """Return a page's drawn lines, strokes and thin rectangles; none for a page with more than `most` objects."""
     found = Rulings()
     count = pdfium.FPDFPage_CountObjects(page)
     if count > most:
@@ -76,7 +76,7 @@ def rulings(page: object, most: int = MOST_OBJECTS) -> Rulings:
 
 
 def edges_of(fills: Sequence[tuple[float, float, float, float]]) -> Rulings:
-    """Return the edges of filled rectangles as lines, but for those within another; what nearly touch have one edge."""
+    """Return the edges of filled rectangles as lines, without those inside others; near edges are merged."""
     if not 0 < len(fills) <= _MOST_FILLS:
         return Rulings()
     outer = [one for one in fills if not any(one != other and _contains(other, one) for other in fills)]
@@ -92,7 +92,7 @@ def _contains(other: tuple[float, float, float, float], one: tuple[float, float,
 
 
 def _snapped(places: list[float]) -> dict[float, float]:
-    """Return for each place the first of those that follow one another nearly without a gap."""
+    """Map each place to the first of a sequence of places with hardly a gap between them."""
     found: dict[float, float] = {}
     first = last = -math.inf
     for place in sorted(places):
@@ -104,13 +104,13 @@ def _snapped(places: list[float]) -> dict[float, float]:
 
 
 def _whole(rules: list[Rule]) -> list[Rule]:
-    """Return lines of which many are drawn cell by cell: pieces that touch, or lie upon one another, as one."""
+    """Join pieces of lines that touch or overlap: many lines are drawn cell by cell."""
     made: list[Rule] = []
-    begun: dict[int, list[int]] = {}  # height in steps -> where its lines stand in what is made
+    begun: dict[int, list[int]] = {}  # height in steps -> indexes of its lines in the result
     for rule in sorted(rules, key=lambda rule: (rule.start, rule.at)):
         step = math.floor(rule.at / _TOUCH)
         for near in (step - 1, step, step + 1):
-            if near in begun:  # what has ended before goes on no more
+            if near in begun:  # lines that ended earlier do not continue
                 begun[near] = [at for at in begun[near] if rule.start - made[at].end < _TOUCH]
         for at in (at for near in (step - 1, step, step + 1) for at in begun.get(near, ())):
             one = made[at]
@@ -124,7 +124,7 @@ def _whole(rules: list[Rule]) -> list[Rule]:
 
 
 def _add(found: Rulings, left: float, bottom: float, right: float, top: float) -> bool:
-    """Note a line and tell whether it is one, or too small for any."""
+    """Record a line; return whether it is a line, or too small to matter."""
     width, height = right - left, top - bottom
     if height <= _THIN < width:
         if width >= _SHORTEST:

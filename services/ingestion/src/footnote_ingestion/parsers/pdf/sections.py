@@ -1,4 +1,4 @@
-"""Sections of a table: which names without values the rows below them stand under."""
+"""Sections of a table: the names without values that the rows below them belong to."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class _Section:
     indent: float
     name: str
     level: bool
-    """Whether rows that begin where it does stand under it: it ends in a colon, and none began deeper yet."""
+    """Whether rows with the same indentation belong to it: it ends in a colon, and no row is indented deeper yet."""
 
 
 class Sections:
-    """The sections that a table's rows stand under, from the outermost.
+    """The sections that a table's rows belong to, outermost first.
 
-    `summed`: the table has lines above its sums. Only there do rows stand under a section that begins where they do,
-    for only a sum shows where such a one ends.
+    `summed`: the table has lines above its sums. Only then may a section and its rows have the same indentation,
+    because a sum shows where such a section ends.
     """
 
     def __init__(self, summed: bool) -> None:
@@ -31,7 +31,7 @@ class Sections:
         self._ended = False
 
     def above(self, row: Row, bare: bool) -> list[str]:
-        """Return the names of the sections above a row, which come to an end where it shows that they do."""
+        """Return the names of a row's sections; sections that the row shows to have ended are closed."""
         while self._open:
             last = self._open[-1]
             if row.indent > last.indent + DEEPER:

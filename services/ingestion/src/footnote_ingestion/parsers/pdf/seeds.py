@@ -1,4 +1,4 @@
-"""Where a page's tables of figures may be: lines that end in figures, near enough below one another."""
+"""Finds regions of a page that may be tables of figures: lines below one another that end in figures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from footnote_ingestion.parsers.pdf.grids import CLOSING, CURRENCIES, bounds, is
 from footnote_ingestion.parsers.pdf.lines import Line
 
 _FURTHEST = 5.0
-"""Two rows of figures with more than this many type sizes between them are of two tables."""
+"""Two rows of figures further apart than this, in type sizes, belong to two tables."""
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
 _MEASURE = 8.0
-"""Of its size: how wide a line is at least that is as wide as another one on purpose."""
+"""Minimum width, in type sizes, of two lines whose equal width is no coincidence."""
 _LETTERS = re.compile(r"[^\W\d_]{3}")
 _DIGIT = re.compile(r"\d")
 _LEAST_BARE, _LONGEST_BARE, _LONGEST_NAME = 3, 40, 6
 
 
 def is_seed(line: Line) -> bool:
-    """Tell whether a line has two figures or more at its end, or figures for half of it."""
+    """Return whether a line ends with two or more figures, or half of it is figures."""
     if (
         _DIGIT.search(line.text) is None
         or len(_BEGUN.findall(line.text)) < 2
@@ -45,7 +45,7 @@ def is_seed(line: Line) -> bool:
 
 
 def beside(lines: Sequence[Line]) -> list[list[Line]]:
-    """Return lines that follow one another and stand beside one another: cells that are lines of their own."""
+    """Return consecutive lines that are side by side: cells that are separate lines."""
     found: list[list[Line]] = []
     for one, other in pairwise(lines):
         if abs(one.top - other.top) < 0.3 * one.size and other.left > one.right + 0.5 * one.size:
@@ -57,7 +57,7 @@ def beside(lines: Sequence[Line]) -> list[list[Line]]:
 
 
 def _bare_beside(lines: Sequence[Line], known: Set[int]) -> list[list[Line]]:
-    """Return lines of figures alone beside one another, with the name left of them: tables written column by column."""
+    """Return lines of a single figure that are side by side, with the name left of them: tables written by column."""
     bare = [line for line in lines if id(line) not in known and line.size > 0 and not line.rotated and _is_bare(line)]
     found: list[list[Line]] = []
     for line in sorted(bare, key=lambda line: (-line.top, line.left)):
@@ -71,7 +71,7 @@ def _bare_beside(lines: Sequence[Line], known: Set[int]) -> list[list[Line]]:
 
 
 def _named(rows: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:
-    """Return rows with the nearest short line of words left of each; none without: they may be an axis of a chart."""
+    """Return rows with the nearest short line of words left of each; none if a name is missing, as on an axis."""
     if len(rows) < _LEAST_BARE:
         return []
     prose = _prose(lines)
@@ -88,7 +88,7 @@ def _named(rows: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]
 
 
 def _prose(lines: Sequence[Line]) -> dict[int, list[float]]:
-    """Return where lines of text stand, from the left: the long ones, and those as wide as the line above or below."""
+    """Return the places of lines of running text: long ones, and those as wide as the line above or below."""
     found: dict[int, list[float]] = {}
     for at, line in enumerate(lines):
         near = [*lines[max(at - 1, 0) : at], *lines[at + 1 : at + 2]]
@@ -101,7 +101,7 @@ def _prose(lines: Sequence[Line]) -> dict[int, list[float]]:
 
 
 def _may_name(line: Line, prose: Mapping[int, Sequence[float]]) -> bool:
-    """Tell whether a line may be a name: no figure, and no line of a text in a column beside the table."""
+    """Return whether a line may be a name: it has no figure and is not running text in a column beside the table."""
     if line.rotated or len(line.text.split()) > _LONGEST_NAME or _LETTERS.search(line.text) is None:
         return False
     left = round(line.left)
@@ -116,14 +116,14 @@ def _is_bare(line: Line) -> bool:
 
 
 def as_one(row: Sequence[Line]) -> Line:
-    """Return lines that stand beside one another as one."""
+    """Join lines that are side by side into one."""
     left, bottom, right, top = bounds(row)
     text = " ".join(line.text for line in row)
     return Line(text, row[0].page, left, right, top, bottom, row[0].size, bold=False, hyphen=False)
 
 
 def regions(seeds: list[Line]) -> list[list[Line]]:
-    """Return rows of figures that stand near enough below one another."""
+    """Return groups of rows of figures that are close enough below one another."""
     found: list[list[Line]] = []
     for line in sorted(seeds, key=lambda line: -line.top):
         for region in found:

@@ -1,4 +1,4 @@
-"""Cells of tables with borders that are several rows high: what stands in one is repeated in each of its rows."""
+"""Repeats the text of cells that span several rows of a bordered table in each of these rows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from footnote_ingestion.parsers.pdf.rulings import Rule
 
 _NEAR = 2.5
 _MOSTLY, _PARTLY = 0.7, 0.4
-"""Of the places between two cells of a column: in how many of a table's a line is drawn, where each says something.
+"""Fraction of the borders between a column's cells that are drawn, in a table where each of them means something.
 
-Where fewer have one, lines may part sums and sections, and only a cell that is empty without one above it is a part.
+With fewer, lines may only separate sums and sections, and only an empty cell without a line above is part of a span.
 """
 
 Cells = list[list[Word]]
 
 
 def spread_down(bands: Sequence[list[Cells]], xs: Sequence[float], ys: Sequence[float], across: Sequence[Rule]) -> None:
-    """Repeat in rows of cells what stands in a column over several bands without a line between them.
+    """Repeat text that spans several bands of a column, without a line between them, in each row.
 
-    `bands` are the rows between two lines across each, whose heights are `ys` from the top; `xs` is where columns end.
+    `bands` are the rows between two horizontal lines each, at the heights `ys` from the top; `xs` is where columns end.
     """
     closed = [
         [
@@ -46,7 +46,7 @@ def spread_down(bands: Sequence[list[Cells]], xs: Sequence[float], ys: Sequence[
 
 
 def _spread(bands: Sequence[list[Cells]], at: int, *, strictly: bool, whole: bool) -> None:
-    """Repeat a column's words in each band, unless they are figures of several, or of several rows of one."""
+    """Repeat a column's words in each band, unless they are figures of several bands or rows."""
     words = [[word for row in band for word in row[at]] for band in bands]
     filled = [band for band in words if band]
     if not filled or any(len(band) > 1 for band in bands) or (strictly and (whole or len(filled) == len(bands))):

@@ -1,4 +1,4 @@
-"""Headers of several lines, put together before it is asked which columns they head."""
+"""Joins headers of several lines before they are assigned to columns."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from footnote_ingestion.parsers.pdf.rulings import Rule
 _NEAR = 0.6
 _ALIGNED = 0.4
 _NEXT = 1.5
-"""Of the type size: how far a header's next line is below it, and its middle beside the first one's, at most."""
+"""Maximum distance of a header's next line, and of its middle from the first line's, in type sizes."""
 
 
 @dataclass(slots=True, eq=False)
 class Piece:
-    """Words of a header that belong together, in the order in which they are read, with their box in points."""
+    """Words of a header that belong together, in reading order, with their box in points."""
 
     words: list[Word]
     left: float
@@ -26,7 +26,7 @@ class Piece:
 
 
 def piece_of(words: list[Word]) -> Piece:
-    """Return words that stand in one line, from the left, as a piece."""
+    """Return the words of one line, from the left, as a piece."""
     return Piece(
         words, words[0].left, words[-1].right, max(word.top for word in words), min(word.bottom for word in words)
     )
@@ -35,11 +35,11 @@ def piece_of(words: list[Word]) -> Piece:
 def stacked(
     rows: Sequence[Sequence[Piece]], pitch: float, across: Sequence[Rule], size: float
 ) -> list[tuple[list[Piece], list[Piece]]]:
-    """Return for each row of headers the pieces that end in it, and all that stand in it: some go on in the next row.
+    """Return for each row of headers the pieces that end in it, and all pieces in it: some continue in the next row.
 
-    A piece goes on in the one under it when neither stands over or under another, both have the same middle, and no
-    line is drawn between them. Pieces about as far from one another as columns are, whose `pitch` that is, have a
-    column each: what stands above such a one may be a group's name.
+    A piece continues in the one below if neither has another neighbour above or below, both have the same middle, and
+    no line is drawn between them. Pieces about one `pitch` apart, the distance between columns, have a column each, so
+    that words above such a piece may be a group's name.
     """
     found: list[tuple[list[Piece], list[Piece]]] = []
     begun: list[tuple[int, Piece]] = []

@@ -1,7 +1,7 @@
-"""Figures set above the line, as marks of notes and exponents are: parted from the number before them, "102^3", "10^6".
+"""Separates superscript figures, marks of notes and exponents, from the number before them: "102^3", "10^6".
 
-PDFium gives "1023" for 102 with a note 3. Only figures are looked at, each by its first and its last character: were
-letters too, that would cost more than reading the page, and a mark after a word makes no other number of it.
+PDFium returns "1023" for 102 with a note 3. Only the first and last character of figures are checked. Checking letters
+too would cost more than reading the page, and a mark after a word does not change a number.
 """
 
 from __future__ import annotations
@@ -19,34 +19,34 @@ from footnote_ingestion.parsers.superscripts import RAISED, joined
 _FIGURES = re.compile(r"\d[\d.,%)−–-]*\d")
 _SIGN = "^"
 _MINUS = "-−–"
-# Against the characters beside it: a raised one is at most so tall, and begins at least so much higher.
+# A superscript is at most this tall relative to its neighbours, and begins at least this much higher.
 _SMALLER, _HIGHER = 0.85, 0.12
-# One that ends where they do is raised only if it begins so much higher: figures of old style are as low as letters.
+# One that ends at the same height must begin this much higher: old-style figures are as low as letters.
 _AS_TALL, _MUCH_HIGHER = 0.02, 0.3
 _LONGEST = 40
 _RAISED_FIGURE = re.compile(r"[-−–+]?\d{1,3}[.,;)%]?")
 _BESIDE = 0.2
-"""Of its height: how far from a word a raised figure stands at most."""
+"""Maximum distance of a superscript from its word, as a fraction of its height."""
 
 
 def part_raised(reader: LineReader, text_page: object, lines: Sequence[Line]) -> None:
-    """Note in the lines of the page that was read last where raised figures begin and end."""
+    """Record in the lines of the last read page where superscripts begin and end."""
     finder = _Finder(reader, text_page)
     for line in lines:
         finder.look(line)
 
 
 def set_in(lines: Sequence[Line]) -> None:
-    """Set what was noted into the texts of lines, whose characters are from then on no longer those of the page."""
+    """Insert the recorded signs into the texts of lines, whose characters then no longer match those of the page."""
     for line in lines:
         if line.marks:
             line.text, line.marks, line.unit = marked(line.marks, line.text), (), -1
 
 
 def with_raised(row: list[Word]) -> list[Word]:
-    """Return the words of a row, from the left, in which raised figures are parts of what they stand at: "10^6", "m²".
+    """Return the words of a row, from the left, with superscripts joined to their words: "10^6", "m²".
 
-    PDFium gives for a line of its own what stands higher, and so for a word.
+    PDFium reports raised characters as a line, and so as a word, of their own.
     """
     made: list[Word] = []
     for word in row:
@@ -70,7 +70,7 @@ def _stands_at(word: Word, last: Word) -> bool:
 
 
 class _Finder:
-    """Finds raised figures; keeps the C buffer between lines."""
+    """Finds superscripts; reuses the C buffer between lines."""
 
     def __init__(self, reader: LineReader, text_page: object) -> None:
         self._reader = reader
@@ -79,7 +79,7 @@ class _Finder:
         self._box = ctypes.byref(self._rectangle)
 
     def look(self, line: Line) -> None:
-        """Note in a line of the page that the reader read last where its raised figures begin and end."""
+        """Record in a line of the last read page where its superscripts begin and end."""
         if line.unit < 0 or line.rotated:
             return
         for found in _FIGURES.finditer(line.text):

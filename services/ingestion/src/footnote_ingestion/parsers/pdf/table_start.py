@@ -1,4 +1,4 @@
-"""Where a table begins: the lines above its first row of figures that may head it, and its left side."""
+"""Finds where a table begins: the lines above its first row of figures that may be headers, and its left side."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 
 Words = Callable[[Line], list[Word]]
 _ABOVE, _ABOVE_RULE = 2.6, 5.0
-"""Of the type size: how far a header is above what follows, and how far with a line drawn below it, at most."""
+"""Maximum distance of a header from what follows, without and with a drawn line below it, in type sizes."""
 _LEAST_DOWN = 3
 _NEAR = 3.0
 _TOUCH = 1.2
@@ -27,7 +27,7 @@ _SENTENCE = re.compile(r"[.!?]\s*$")
 
 
 def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
-    """Return where a table begins on the left: where two or more lines that are drawn over all of it do, at most."""
+    """Return the left side of a table: at the latest where two or more lines across the whole table begin."""
     left, right = sides
     starts = sorted(
         rule.start
@@ -40,7 +40,7 @@ def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float,
 
 
 def _reach(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
-    """Return where two or more lines drawn over all of a table end on the right; 0 where none are."""
+    """Return the right end of two or more lines across a whole table; 0 without any."""
     left, right = sides
     ends = sorted(
         rule.end
@@ -53,7 +53,7 @@ def _reach(rules: Rulings, sides: tuple[float, float], heights: tuple[float, flo
 
 
 def _drawn_to(rules: Rulings, sides: tuple[float, float], top: float, size: float) -> float:
-    """Return the height at which the lines down that part a table's columns end above its first row of figures."""
+    """Return the height where the vertical lines between a table's columns end, above its first row of figures."""
     down = sorted(
         ((rule.start, rule.end) for rule in rules.down if sides[0] - size < rule.at < sides[1] + 2 * size),
         reverse=True,
@@ -70,7 +70,7 @@ def _drawn_to(rules: Rulings, sides: tuple[float, float], top: float, size: floa
 
 
 def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rules: Rulings, size: float) -> list[Line]:
-    """Return the lines above the first row of figures that may be its headers, from the lowest."""
+    """Return the lines above the first row of figures that may be its headers, lowest first."""
     left, _, right, top = bounds(seeds)
     over = [
         line
@@ -120,9 +120,9 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
 
 
 def _is_over(line: Line, named: float, figures: float, right: float, centre: float, size: float) -> bool:
-    """Tell whether a line is over figures: right of names, or in the middle over all figures, but not over everything.
+    """Return whether a line is over figures: right of the names, or centred over all figures but not over the table.
 
-    `named` and `figures` are where names end and figures begin, `right` where these end, `centre` is the table's.
+    Names end at `named`, figures begin at `figures` and end at `right`; `centre` is the table's middle.
     """
     middle = (line.left + line.right) / 2
     if line.left > figures - _ASIDE * size or abs(middle - (figures + right) / 2) < size:
@@ -131,7 +131,7 @@ def _is_over(line: Line, named: float, figures: float, right: float, centre: flo
 
 
 def _values_begin(seeds: Sequence[Line], words: Words, start: float, left: float, right: float) -> tuple[float, float]:
-    """Return where the names of most rows end and where the first figures begin: a row may be named by its first."""
+    """Return where most rows' names end and where the first figures begin; a row's first figure may be its name."""
     ends: list[float] = []
     begins: list[float] = []
     for seed in seeds:
@@ -146,9 +146,9 @@ def _values_begin(seeds: Sequence[Line], words: Words, start: float, left: float
 
 
 def _start(lines: Sequence[Line], seeds: Sequence[Line], left: float, size: float) -> float:
-    """Return where the names of rows begin that stand on one foot with the figures, but apart from them.
+    """Return where names begin that share the figures' base line but are set apart from them.
 
-    All rows but one or two have such a name; lines of text in the next column of a page are not on their feet.
+    All rows but one or two have such a name; lines of text in the page's next column are not on the same base lines.
     """
     feet = sorted((line.bottom, line.left) for line in lines if line.right < left)
     near = _ON_FOOT * size
@@ -161,10 +161,10 @@ def _start(lines: Sequence[Line], seeds: Sequence[Line], left: float, size: floa
 
 
 def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[float, float], size: float) -> int:
-    """Return how many lines are drawn over the whole width of a table between two heights, be it in pieces."""
+    """Return the number of lines across the whole table between two heights, drawn whole or in pieces."""
     width = sides[1] - sides[0]
     found: list[float] = []
-    begun: list[Rule] = []  # the pieces that end furthest on the right, of each height
+    begun: list[Rule] = []  # for each height, the pieces that end furthest to the right
     for rule in sorted(rules.across, key=lambda rule: rule.start):
         if not heights[0] - 0.5 * size < rule.at < heights[1] + 0.3 * size:
             continue
@@ -186,7 +186,7 @@ def _rules_between(rules: Rulings, heights: tuple[float, float], sides: tuple[fl
 
 
 def _is_over_part(line: Line, rules: Rulings, start: float, size: float) -> bool:
-    """Tell whether a line is drawn under words, as under a group's name: wider than they, not over the rows' names."""
+    """Return whether a line is drawn under words like a group's name: wider than the words, and not over row names."""
     return any(
         line.bottom - 0.8 * size < rule.at < line.bottom + 0.45 * size
         and start + _ASIDE * size < rule.start < line.left - size
@@ -196,19 +196,19 @@ def _is_over_part(line: Line, rules: Rulings, start: float, size: float) -> bool
 
 
 def _names_several(line: Line, found: Sequence[Line], words: Words) -> bool:
-    """Tell whether words stand apart in a line, or beside it in another one: no title or section is like that."""
+    """Return whether a line has gaps, or another line beside it, unlike a title or a section's name."""
     beside = any(one is not line and abs(one.bottom - line.bottom) < 0.3 * line.size for one in found)
     return beside or len(pieces_of(words(line))) > 1
 
 
 def _ends_over(line: Line, words: Words, right: float) -> bool:
-    """Tell whether the last words of a line that are set apart have their middle left of a place."""
+    """Return whether the last words after a gap have their middle left of a place."""
     pieces = pieces_of(words(line))
     return len(pieces) > 1 and (pieces[-1][0].left + pieces[-1][-1].right) / 2 < right
 
 
 def _is_prose(line: Line, words: Words) -> bool:
-    """Tell whether a line is a sentence's: words set as close as words are, or ended by a full stop."""
+    """Return whether a line is part of a sentence: without wide gaps, or ended by a full stop."""
     found = words(line)
     letters = sum(word.text[0].isalpha() for word in found)
     if any(right.left - left.right > 2 * line.size for left, right in pairwise(found)):

@@ -1,4 +1,4 @@
-"""Tables of a PDF: found by their borders or by figures below one another, written row by row with their headers."""
+"""Tables of a PDF, found by borders or by columns of figures, and written row by row with their headers."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from footnote_ingestion.parsers.rows import TableRows
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR, is_form, row_text
 
 _FEW_OBJECTS = 2_000
-"""A page without figures below one another is looked at for borders only if it draws no more than this."""
+"""A page without columns of figures is searched for borders only if it has at most this many drawn objects."""
 
 _MOSTLY_FIGURES = 0.5
 _STROKES, _LEAST_STROKES = " -_=–—─━", 12
-"""A line of text of nothing else, so many or more, is one that is drawn."""
+"""A line of at least this many such characters and nothing else is a drawn line."""
 
 
 def find_tables(
     lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Callable[[int], Rulings]
 ) -> list[Grid]:
-    """Return the tables of a page, from the drawn lines that `rules` gives where there are at most so many objects.
+    """Return the tables of a page; `rules` returns its drawn lines if it has at most the given number of objects.
 
-    Words are asked for only where something looks like a table.
+    Words are read only where something looks like a table.
     """
     if not lines:
         return []
@@ -68,21 +68,21 @@ def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     headed = [grid for grid in figures if all(grid.headers[1:]) and not any(_has_rows(one, grid) for one in between)]
     found += headed
     unnamed = [grid for grid in figures if not any(grid is one for one in headed)]
-    # What is only partly figures is better seen between lines drawn around it, or by what cells are filled with.
+    # A table that is only partly figures is recognised better by its borders or by the filling of cells.
     used = used.union(*(grid.lines for grid in headed))
     free = [line for line in lines if id(line) not in used]
     others, unnamed = _instead(framed.find(free, words, drawn, found) if between else [], unnamed)
     used = used.union(*(grid.lines for grid in others))
     free = [line for line in free if id(line) not in used]
     filled = ruled.find(free, words, edges_of(_around(drawn.fills, free)))
-    # Boxes of text are filled as well, and pairs of names and words: only figures show that a row heads the others.
+    # Boxes of text and pairs of names and words are filled as well; only figures show that a row is a header.
     filled = [one for one in filled if all(one.headers[1:]) and ruled.share_of_figures(one) >= _MOSTLY_FIGURES]
     cells, unnamed = _instead(filled, unnamed)
     return [*found, *unnamed, *others, *cells]
 
 
 def _has_rows(framed_one: Grid, other: Grid) -> bool:
-    """Tell whether a table between drawn lines has rows of names and values that another one has not."""
+    """Return whether a bordered table has rows of names and values that another table lacks."""
     known = set().union(*(row.lines for row in other.rows))
     rows = [row for row in framed_one.rows if row.cells[0].text and row.lines.isdisjoint(known)]
     values = [cell.text for row in rows for cell in row.cells[1:] if cell.text]
@@ -93,7 +93,7 @@ def _has_rows(framed_one: Grid, other: Grid) -> bool:
 def _around(
     fills: Sequence[tuple[float, float, float, float]], lines: Sequence[Line]
 ) -> list[tuple[float, float, float, float]]:
-    """Return the filled rectangles over which a line stands."""
+    """Return the filled rectangles behind a line."""
     places = sorted(((line.top + line.bottom) / 2, line.left, line.right) for line in lines)
     return [
         one
@@ -106,7 +106,7 @@ def _around(
 
 
 def _instead(made: Sequence[Grid], others: Sequence[Grid]) -> tuple[list[Grid], list[Grid]]:
-    """Return tables that hold all lines of others or none, and the others that they do not stand instead of."""
+    """Return tables that contain all lines of others or none, and those of the others that they do not replace."""
     kept = [one for one in made if all(grid.lines <= one.lines or one.lines.isdisjoint(grid.lines) for grid in others)]
     return kept, [grid for grid in others if not any(grid.lines <= one.lines for one in kept)]
 
@@ -123,13 +123,13 @@ def _may_hold_table(lines: Sequence[Line]) -> bool:
 
 
 def _is_full(grid: Grid) -> bool:
-    """Tell whether each column has a header, and each of several rows a figure in it: no form is filled like that."""
+    """Return whether each column has a header and a figure in each of several rows, unlike a form."""
     cells = [cell.text for row in grid.rows for cell in row.cells[1:]]
     return len(grid.rows) > 2 and all(grid.headers[1:]) and all(any(map(str.isdigit, text)) for text in cells)
 
 
 class TableWriter:
-    """Writes tables; one that goes on on the next page keeps its number and its headers."""
+    """Writes tables; one that continues on the next page keeps its number and its headers."""
 
     def __init__(self, out: BlockWriter, labels: dict[int, str]) -> None:
         self._out = out
@@ -139,13 +139,13 @@ class TableWriter:
         self._blocks = -1
 
     def write(self, grid: Grid, apart: Set[int]) -> None:
-        """Write a table but for the lines that are kept `apart`."""
+        """Write a table without the lines that are kept `apart`."""
         rows = [row for row in grid.rows if not row.lines <= apart]
         if not rows:
             return
         if is_form([grid.headers]) and not _is_full(
             grid
-        ):  # labels with values head nothing, and are read as what stands above
+        ):  # labels with values are not headers; they are read as the text above
             said_above = "; ".join(dict.fromkeys(filter(None, grid.headers)))
             grid = replace(grid, headers=["" for _ in grid.headers], lead=[*grid.lead, said_above])
         headers = grid.headers
@@ -201,7 +201,7 @@ class TableWriter:
             )  # fmt: skip
             if bare:
                 sections.begin(row)
-        if unused:  # headers of columns without a value stand in no row, and are not lost
+        if unused:  # headers of columns without a value are in no row but must not be lost
             self._out.add(PARAGRAPH, "; ".join(unused), self._place(page))
 
     def _of_cell(self, cell: Cell, page: int) -> bytes:

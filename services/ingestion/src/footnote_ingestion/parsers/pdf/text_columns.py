@@ -1,4 +1,4 @@
-"""Columns of a table without values: words between names and figures, and figures that name rows."""
+"""Finds columns that are not values: words between names and figures, and figures that name rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GAP = 0.45
 def column_of_words(
     head: Sequence[Sequence[Word]], body: Sequence[Sequence[Word]], edge: float, size: float
 ) -> tuple[float, float] | None:
-    """Return the column that stands apart between names and figures in most rows, and has a header of its own."""
+    """Return the column of words between names and figures that is set apart in most rows and has its own header."""
     names: list[float] = []
     words: list[tuple[float, float]] = []
     count = 0
@@ -48,7 +48,7 @@ def column_of_words(
 
 
 def with_signs(body: Sequence[Sequence[Word]], columns: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return columns of figures with the signs of currencies that stand apart before them, as headers see them."""
+    """Return columns of figures extended by the separate currency signs before them, as they count for headers."""
     lefts = [left for left, _ in columns]
     for row in body:
         for sign, figure in pairwise(row):
@@ -63,12 +63,12 @@ def with_signs(body: Sequence[Sequence[Word]], columns: Sequence[tuple[float, fl
 def column_of_names(
     rows: Sequence[Sequence[Word]], body: Sequence[int], columns: Sequence[tuple[float, float]]
 ) -> tuple[float, float] | None:
-    """Return the first column when it is figures that name rows: nothing stands left of it."""
+    """Return the first column if its figures name the rows, with nothing to the left."""
     left, right = columns[0]
     bare = sum(rows[at][0].left >= left - 1 for at in body)
     if bare * 2 <= len(body) or len(columns) < 2:
         return None
-    # Names of two lines stand above and below the figures, whose first column then has a header as the others have.
+    # Names of two lines are above and below the figures; the first column then has a header like the others.
     beside = any(row[-1].right < left for row in rows[body[0] :])
     heads = [piece for row in rows[: body[0]][-1:] for piece in segments(row) if piece[-1].right > left]
     headed = len(heads) >= len(columns) and heads[0][0].left < right

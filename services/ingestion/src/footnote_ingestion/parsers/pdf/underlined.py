@@ -1,4 +1,4 @@
-"""Headers with lines under them: the lines show which columns a row of headers is for, the middles which each heads."""
+"""Assigns underlined headers: the lines show which columns a row of headers is for, the middles which each heads."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from footnote_ingestion.parsers.pdf.rulings import Rule
 from footnote_ingestion.parsers.pdf.stacked import Piece
 
 _OVER, _UNDER = 0.8, 0.45
-"""Of the type size: how far below and above the foot of words a line under them is drawn at most."""
+"""Maximum distance of an underline below and above the base of its words, in type sizes."""
 _OFF = 0.6
-"""Of the type size: how far the middle of words is from the middle of what they head, at most."""
+"""Maximum distance between the middle of words and of the columns that they head, in type sizes."""
 _MOST = 60
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line under headers, and the columns `first` to before `last` that stand below it."""
+    """A line under headers, and the columns from `first` to before `last` below it."""
 
     left: float
     right: float
@@ -29,10 +29,10 @@ class _Line:
 
 
 def by_lines(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], size: float) -> list[Part]:
-    """Return the columns that each stretch of a row of headers stands for, if the lines below it show that.
+    """Return the columns that each stretch of a row of headers heads, if the lines below show them.
 
-    Each line is under one header, which may have several of them, side by side. All columns that are underlined have a
-    header, and it stands over their middle. Headers of columns without a line are over that one column.
+    Each line belongs to one header, which may have several lines side by side. Every underlined column has a header
+    centred over its columns. A header without a line is over a single column.
     """
     if not 0 < len(pieces) <= _MOST or len(columns) > _MOST:
         return []
@@ -55,9 +55,9 @@ def by_lines(pieces: Sequence[Piece], columns: Columns, across: Sequence[Rule], 
 def with_lines(
     columns: Columns, rows: Sequence[Sequence[Word]], across: Sequence[Rule], size: float, start: float
 ) -> list[tuple[float, float]]:
-    """Return the places of columns, each as wide as the line that is drawn over it alone, under the lowest headers.
+    """Return the places of columns, each as wide as the line over it alone, under the lowest headers.
 
-    A line from where the table begins, at `start`, is over the names of rows as well.
+    A line that begins at the table's `start` is over the names of rows as well.
     """
     made = list(columns)
     if not rows or not rows[-1]:
@@ -74,7 +74,7 @@ def with_lines(
 
 
 def _under(foot: float, columns: Columns, across: Sequence[Rule], size: float) -> list[_Line]:
-    """Return the lines under words whose foot is given that have columns below them, from the left."""
+    """Return the lines, from the left, that are under words with the given base and have columns below them."""
     found: list[_Line] = []
     for rule in sorted(across, key=lambda rule: (rule.start, rule.end)):
         if not foot - _OVER * size <= rule.at <= foot + _UNDER * size:
@@ -86,7 +86,7 @@ def _under(foot: float, columns: Columns, across: Sequence[Rule], size: float) -
 
 
 def _joined(lines: Sequence[_Line]) -> list[tuple[float, float]]:
-    """Return from where to where lines go without a column between them that has none."""
+    """Return the extents of lines without a column between them that has no line."""
     found: list[tuple[float, float]] = []
     last = -1
     for line in lines:
@@ -103,7 +103,7 @@ def _middle(piece: Piece) -> float:
 
 
 def _shared(pieces: Sequence[Piece], lines: Sequence[_Line], size: float) -> list[Part]:
-    """Share lines out among headers in their order, all of them, so that each stands over the middle of its own."""
+    """Assign all lines to headers in order, so that each header is centred over its own."""
     many, count = len(pieces), len(lines)
     best: list[list[float]] = [[math.inf] * (count + 1) for _ in range(many + 1)]
     begun: list[list[int]] = [[0] * (count + 1) for _ in range(many + 1)]
@@ -131,7 +131,7 @@ def _shared(pieces: Sequence[Piece], lines: Sequence[_Line], size: float) -> lis
 
 
 def _off(piece: Piece, lines: Sequence[_Line]) -> float:
-    """Return how far words are from the middle of what is underlined; over one line they may be flush with an end."""
+    """Return the distance of words from the middle of their lines; over one line they may be flush with an end."""
     left, right = lines[0].left, lines[-1].right
     middle = abs(_middle(piece) - (left + right) / 2)
     if len(lines) > 1 or lines[0].last - lines[0].first > 1:
