@@ -12,7 +12,7 @@ CLIENT = Path(__file__).resolve().parent / "src/footnote/client"
 SOURCE, TARGET = CLIENT / "asynchronous.py", CLIENT / "synchronous.py"
 CHANGES = (
     (r'\A""".*?"""', '"""The client for threads, generated from `asynchronous.py`."""'),
-    (r"for one event loop: many tasks may share", "for threads: many may share"),
+    (r"for one event loop; many tasks may share a client", "for threads; many may share a client"),
     (r"\basync (def|with|for)\b", r"\1"),
     (r"\bawait ", ""),
     (r"\b__a(enter|exit)__", r"__\1__"),

@@ -65,8 +65,9 @@ def rate(sentences: list[Sentence], pattern: str) -> float:
 
 
 def everything() -> list[Sentence]:
-    """Return the prose of services and libraries."""
-    return [one for file in code.ours() for one in prose(file)]
+    """Return the prose of services and libraries, and of the client beside the generated code."""
+    client = sorted((code.ROOT / "libs/contracts/src/footnote/client").glob("*.py"))
+    return [one for file in (*code.ours(), *client) for one in prose(file)]
 
 
 def main() -> None:

@@ -1,1 +1,1 @@
-"""Conformance suites: what the contracts say of a stage, asked of any implementation of it over gRPC."""
+"""Conformance suites: test any implementation of a stage over gRPC against the promises of its contract."""

@@ -1,4 +1,4 @@
-"""Opens a plain channel to a stage: nothing of what came back is retried, translated or hidden."""
+"""Opens a plain channel to a stage: no response is retried, translated or hidden."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -25,7 +25,8 @@ async def open_target(
 ) -> AsyncIterator[Target]:
     """Yield the stage at `address` (host:port) as a suite's target; `others` are addresses of the stages it needs.
 
-    TLS is as the settings (FOOTNOTE_TLS_…) have it for every service; without a `credential` they alone speak for us.
+    TLS follows the settings (FOOTNOTE_TLS_…), as for every service; without a `credential` the certificate alone
+    authenticates.
     """
     settings = settings or KitSettings()
     async with AsyncExitStack() as stack:

@@ -1,4 +1,4 @@
-"""A failed call as it came over the wire, nothing filled in."""
+"""A failed call with its status exactly as received."""
 
 from dataclasses import dataclass
 
@@ -13,9 +13,9 @@ DETAILS = "grpc-status-details-bin"
 REASONS = frozenset(name.removeprefix("ERROR_REASON_") for name in ErrorReason.keys())  # noqa: SIM118 - an enum's names
 
 
-@dataclass(eq=False)  # neither frozen nor slotted: whatever passes an exception on sets its traceback
+@dataclass(eq=False)  # neither frozen nor slotted: code that re-raises an exception sets its traceback
 class Refusal(Exception):
-    """A status that is not OK: gRPC's code, and of its details the domain, the reason and the fields that are wrong."""
+    """A status other than OK: gRPC's code, and from its details the domain, the reason and the wrong fields."""
 
     code: str
     message: str
@@ -29,12 +29,12 @@ class Refusal(Exception):
 
     @property
     def typed(self) -> bool:
-        """It carries an ErrorInfo of our domain with a reason that the contract knows."""
+        """Whether it has an ErrorInfo of our domain with a reason of the contract."""
         return self.domain == DOMAIN and self.reason in REASONS
 
 
 def refusal_of(error: grpc.aio.AioRpcError) -> Refusal:
-    """Return what a failed call carried."""
+    """Return the status of a failed call."""
     info, bad = ErrorInfo(), BadRequest()
     for key, value in error.trailing_metadata() or ():
         if key != DETAILS or not isinstance(value, bytes):

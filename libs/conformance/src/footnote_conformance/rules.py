@@ -1,4 +1,4 @@
-"""Where the contracts say what is checked: the sentences of their comments, by the element that each stands with."""
+"""The rules to check: the sentences of the contracts' comments, by the element that they describe."""
 
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -10,7 +10,7 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSe
 
 _SHARED = ("footnote.stages.v1", "footnote.types.v1")
 _IMAGE = "contracts.binpb"
-# Field numbers in the descriptor messages, which are the steps of a location's path.
+# Field numbers in the descriptor messages: the steps of a location's path.
 _INSIDE: dict[str, dict[int, str]] = {
     "FileDescriptorProto": {4: "message_type", 5: "enum_type", 6: "service"},
     "DescriptorProto": {2: "field", 3: "nested_type", 4: "enum_type", 8: "oneof_decl"},
@@ -20,9 +20,9 @@ _INSIDE: dict[str, dict[int, str]] = {
 
 
 def places_of(stage: str, rule: str) -> list[str]:
-    """Return the elements whose comments have a sentence, in the stage's contract and the types that it shares.
+    """Return the elements whose comments contain a sentence, in the stage's contract and its shared types.
 
-    A sentence that stands at several is named with its element before it: "RetrieveResponse.chunks: Best first."
+    A sentence that several elements have is written with its element: "RetrieveResponse.chunks: Best first."
     """
     element, colon, sentence = rule.partition(": ")
     named = [name for name in comments(stage) if colon and name.endswith(f".{element}")]
@@ -32,7 +32,7 @@ def places_of(stage: str, rule: str) -> list[str]:
 
 @cache
 def comments(stage: str) -> Mapping[str, str]:
-    """Return the comments that bind a stage, each on one line, by the full name of their element."""
+    """Return the comments that apply to a stage, each on one line, by the full name of their element."""
     image = FileDescriptorSet.FromString((files(footnote) / _IMAGE).read_bytes())
     found: dict[str, str] = {}
     for package in (f"footnote.{stage}.v1", *_SHARED):
@@ -51,7 +51,7 @@ def _comments(file: FileDescriptorProto) -> Iterator[tuple[str, str]]:
 
 
 def _name(file: FileDescriptorProto, path: list[int]) -> str:
-    """Return the full name of what a path leads to; "" for options and the like."""
+    """Return the full name of the element at a path; "" for options and the like."""
     here: Any = file
     names = [file.package]
     while path:

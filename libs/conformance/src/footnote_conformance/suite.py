@@ -1,4 +1,4 @@
-"""What a suite is made of: checks, each with the sentences of the contract that it tests, and what came of them."""
+"""Suites of checks: each check quotes the sentences of the contract that it tests, and has a result."""
 
 import asyncio
 import time
@@ -10,11 +10,11 @@ from footnote_conformance.refusals import Refusal
 from footnote_conformance.target import Target
 
 MOST_SECONDS = 120.0
-"""Of one check."""
+"""Seconds per check."""
 
 
 class Outcome(Enum):
-    """What came of a check."""
+    """The outcome of a check."""
 
     OK = "ok"
     FAILED = "failed"
@@ -22,11 +22,11 @@ class Outcome(Enum):
 
 
 class Failed(Exception):
-    """The implementation did something else than the contract says; the message is what came back."""
+    """The implementation violates the contract; the message is its response."""
 
 
 class Skipped(Exception):
-    """The check cannot be made with what the suite was given; the message says what it lacks."""
+    """The suite's inputs do not suffice for the check; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Check:
 
     name: str
     rules: tuple[str, ...]
-    """Word for word as a comment of the stage's contract, or of types that it shares, has them (`rules.place_of`)."""
+    """Quoted word for word from the comments of the stage's contract or its shared types (`rules.place_of`)."""
     run: Callable[[Target], Awaitable[None]]
 
     @property
@@ -46,7 +46,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of one check; `found` is what came back where it is not ok. Seconds."""
+    """The result of one check: duration in seconds, and in `found` the response unless it is ok."""
 
     check: Check
     outcome: Outcome
@@ -55,19 +55,19 @@ class Result:
 
 
 class Suite:
-    """The checks of one stage in the order of their writing. `needs` are the other stages that it has to call."""
+    """The checks of one stage in order of definition. `needs` are the other stages that it calls."""
 
     def __init__(self, stage: str, probe: str, needs: tuple[str, ...] = ()) -> None:
         self.stage = stage
         self.probe = probe
-        """A method without side effects that answers a request with nothing but a scope."""
+        """A method without side effects that accepts a request with only a scope."""
         self.needs = needs
         self.checks: list[Check] = []
 
     def check(
         self, *rules: str
     ) -> Callable[[Callable[[Target], Awaitable[None]]], Callable[[Target], Awaitable[None]]]:
-        """Decorate a check of these sentences of the contract; its name is the function's, with hyphens."""
+        """Register a check of these sentences of the contract; its name is the function's, with hyphens."""
 
         def add(run: Callable[[Target], Awaitable[None]]) -> Callable[[Target], Awaitable[None]]:
             self.checks.append(Check(run.__name__.replace("_", "-"), rules, run))
@@ -80,13 +80,13 @@ class Suite:
 
 
 def expect(condition: object, found: str) -> None:
-    """Raise Failed with what came back unless the condition holds."""
+    """Raise Failed with the response unless the condition holds."""
     if not condition:
         raise Failed(found)
 
 
 async def tried(check: Check, target: Target) -> Result:
-    """Make one check; whatever goes wrong in it is its result."""
+    """Run one check; any exception in it becomes its result."""
     begun = time.perf_counter()
     outcome, found = Outcome.OK, ""
     try:
@@ -100,7 +100,7 @@ async def tried(check: Check, target: Target) -> Result:
         outcome, found = Outcome.FAILED, f"a call that the contract allows ended with {refusal}"
     except TimeoutError:
         outcome, found = Outcome.FAILED, f"nothing came back in {MOST_SECONDS:.0f} s"
-    except Exception as error:  # an answer so strange that the check did not foresee it is a failure of the answer
+    except Exception as error:  # a response that the check did not foresee counts as a failure
         outcome, found = Outcome.FAILED, f"the answer could not be read: {type(error).__name__}: {error}"
     return Result(check, outcome, found, time.perf_counter() - begun)
 
@@ -118,7 +118,7 @@ async def run(
 
 
 def summary(results: Iterable[Result]) -> Mapping[Outcome, int]:
-    """Return how many checks had which outcome."""
+    """Return the number of checks by outcome."""
     counts = dict.fromkeys(Outcome, 0)
     for result in results:
         counts[result.outcome] += 1

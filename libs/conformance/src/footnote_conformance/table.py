@@ -1,6 +1,6 @@
-"""The table of docs/contract-rules.md: each sentence beside a stage's service and methods, and the checks that test it.
+"""The table of docs/contract-rules.md: each sentence about a stage's service and methods, with the checks that test it.
 
-Run as a module with the page's path it writes the table into the page, between its two marks.
+As a program, with the page's path as argument, it writes the table into the page between its two marks.
 """
 
 import re
@@ -18,7 +18,7 @@ _NEXT = re.compile(r"(?<=\.)\s++(?=[A-Z`])|(?<!\s)\s++-\s++(?=[A-Z])")
 
 
 def sentences(stage: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield what a sentence stands with ("" for the service itself), the sentence, and the names of its checks."""
+    """Yield a sentence's element ("" for the service itself), the sentence, and the names of its checks."""
     service = contract_of(stage)
     checks = _checks(stage)
     said = comments(stage)
@@ -29,7 +29,7 @@ def sentences(stage: str) -> Iterator[tuple[str, str, tuple[str, ...]]]:
 
 
 def _checks(stage: str) -> Mapping[str, list[tuple[str, str]]]:
-    """Return for each element of the contract the rules that stand there, each with the name of its check."""
+    """Return the rules of each element of the contract, each with the name of its check."""
     found: defaultdict[str, list[tuple[str, str]]] = defaultdict(list)
     for check in suite_of(stage):
         for rule in check.rules:
@@ -40,7 +40,7 @@ def _checks(stage: str) -> Mapping[str, list[tuple[str, str]]]:
 
 
 def methods_without_a_check(stage: str) -> set[str]:
-    """Return the methods of which no check tests a sentence: beside the method, or a field of its messages."""
+    """Return the methods without a checked sentence about them or the fields of their messages."""
     checks = _checks(stage)
     return {
         method.name
@@ -74,7 +74,7 @@ def table() -> str:
 
 
 def written(page: str) -> str:
-    """Return a page with the table as it is now."""
+    """Return a page with the current table."""
     head, _, rest = page.partition(BEGIN)
     _, _, tail = rest.partition(END)
     return f"{head}{BEGIN}\n{table()}\n{END}{tail}"

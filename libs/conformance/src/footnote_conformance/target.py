@@ -1,4 +1,4 @@
-"""The implementation that is asked: its methods by name, a scope in every request, and the proof of it."""
+"""The implementation under test: its methods by name, with a scope in every request and its proof."""
 
 import secrets
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -18,11 +18,11 @@ from google.protobuf.message_factory import GetMessageClass
 from footnote_conformance.refusals import refusal_of
 
 SECONDS = 60.0
-"""That a call may take."""
+"""Time limit of a call."""
 
 
 def contract_of(stage: str) -> ServiceDescriptor:
-    """Return the service of a stage as its contract has it."""
+    """Return the descriptor of a stage's service."""
     module = import_module(f"footnote.{stage}.v1.{stage}_service_pb2")
     (service,) = module.DESCRIPTOR.services_by_name.values()
     found: ServiceDescriptor = service
@@ -31,7 +31,7 @@ def contract_of(stage: str) -> ServiceDescriptor:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage's methods. Without a `credential` calls carry no proof: certificates must speak for them."""
+    """One stage's methods. Without a `credential` calls have no proof, and certificates must authenticate them."""
 
     name: str
     channel: grpc.aio.Channel
@@ -39,7 +39,7 @@ class Stage:
 
     @property
     def contract(self) -> ServiceDescriptor:
-        """Its service."""
+        """The descriptor of its service."""
         return contract_of(self.name)
 
     def path(self, method: str) -> str:
@@ -47,7 +47,7 @@ class Stage:
         return f"/{self.contract.full_name}/{method}"
 
     def proof(self, method: str, scope: Scope | None) -> list[tuple[str, str]]:
-        """Return the headers that prove a call of a method for a scope."""
+        """Return the headers that prove the scope of a method's call."""
         if self.credential is None:
             return []
         return [(HEADER, self.credential.sign(self.name, self.path(method), scope, SECONDS))]
@@ -59,7 +59,7 @@ class Stage:
         headers: Sequence[tuple[str, str]] | None = None,
         timeout: float = SECONDS,
     ) -> Any:
-        """Start a call and return grpc.aio's; the first request's scope is proven unless `headers` are given."""
+        """Start a call and return grpc.aio's object; the first request's scope is proven unless `headers` are given."""
         found: MethodDescriptor = self.contract.methods_by_name[method]
         first = requests if isinstance(requests, Message) else requests[0] if requests else None
         if headers is None:
@@ -79,7 +79,7 @@ class Stage:
         headers: Sequence[tuple[str, str]] | None = None,
         timeout: float = SECONDS,
     ) -> Any:
-        """Return the response, of a method that streams them the list of all; raises Refusal."""
+        """Return the response, or the list of all streamed responses; raises Refusal."""
         call = self.start(method, requests, headers, timeout)
         found = self.contract.methods_by_name[method]
         ending = FinalStatus(call) if found.client_streaming else None
@@ -88,13 +88,13 @@ class Stage:
                 return [response async for response in call]
             return await call
         except grpc.aio.AioRpcError as error:
-            # Of a stream that was refused while a part of it was being written, the peer's own words.
+            # For a stream that is refused during a write, this is the peer's own status.
             raise refusal_of(error if ending is None else await ending.of(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The stage that is asked, those that it needs, and on whose behalf: an administrator of a tenant of its own."""
+    """The stage under test, the stages that it needs, and the caller: an administrator of its own tenant."""
 
     stage: Stage
     others: Mapping[str, Stage]
@@ -107,7 +107,7 @@ class Target:
         return cls(stage, {other.name: other for other in others}, _nobody_elses(), probe)
 
     def anew(self) -> "Target":
-        """Return the same in another tenant."""
+        """Return the same target in another tenant."""
         return replace(self, scope=_nobody_elses())
 
     def request(self, method: str, **fields: Any) -> Any:

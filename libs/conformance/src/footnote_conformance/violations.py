@@ -1,4 +1,4 @@
-"""Requests that are wrong in one field, made from what the contracts say of their fields."""
+"""Requests with one wrong field, derived from the contracts' rules for their fields."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ Steps = tuple[FieldDescriptor, ...]
 
 
 def fields(descriptor: Any, above: Steps = ()) -> Iterator[Steps]:
-    """Yield the ways to every field of a request, through messages and lists; each type once on a way."""
+    """Yield the paths to every field of a request, through messages and lists; each type once per path."""
     for field in descriptor.fields:
         way = (*above, field)
         yield way
@@ -28,14 +28,14 @@ def fields(descriptor: Any, above: Steps = ()) -> Iterator[Steps]:
 
 
 def unknown_enums(request: Message) -> Iterator[tuple[str, Message]]:
-    """Yield (path, request) with an enum number that the contract does not have, for each enum field."""
+    """Yield (path, request) with an unknown enum number, for each enum field."""
     for way in fields(request.DESCRIPTOR):
         if way[-1].enum_type is not None:
             yield _with(request, way, _UNKNOWN)
 
 
 def broken_bounds(request: Message) -> Iterator[tuple[str, Message]]:
-    """Yield (path, request) for each bound of each field, broken by as little as it can be."""
+    """Yield (path, request) for each bound of each field, violated as slightly as possible."""
     for way in fields(request.DESCRIPTOR):
         field = way[-1]
         bounds = field.GetOptions().Extensions[bounds_pb2.bounds]
@@ -44,7 +44,7 @@ def broken_bounds(request: Message) -> Iterator[tuple[str, Message]]:
 
 
 def _beyond(field: FieldDescriptor, bounds: bounds_pb2.Bounds) -> Iterator[Any]:
-    """Yield values that break a field's bounds; lists where the list itself is too long."""
+    """Yield values that violate a field's bounds; lists if the list itself is too long."""
     whole = field.cpp_type in (field.CPPTYPE_INT32, field.CPPTYPE_INT64)
     lasts = field.message_type is not None and field.message_type.full_name == _DURATION
     if bounds.HasField("min") and not (lasts and bounds.min <= 1):
@@ -58,11 +58,11 @@ def _beyond(field: FieldDescriptor, bounds: bounds_pb2.Bounds) -> Iterator[Any]:
 
 
 class _Many(int):
-    """So many elements, each as it is when nothing is said."""
+    """A list of this many default elements."""
 
 
 def _with(request: Message, way: Steps, value: Any) -> tuple[str, Message]:
-    """Return the path as BadRequest writes it, and a copy of the request that has the value there."""
+    """Return the path in BadRequest's notation, and a copy of the request with the value there."""
     made: Any = type(request)()
     made.CopyFrom(request)
     here: Any = made

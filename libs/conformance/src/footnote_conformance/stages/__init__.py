@@ -8,7 +8,7 @@ STAGES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
 
 
 def suite_of(stage: str) -> Suite:
-    """Return the suite of a stage; KeyError where there is none."""
+    """Return the suite of a stage; KeyError if there is none."""
     if stage not in STAGES:
         raise KeyError(stage)
     suite: Suite = import_module(f"{__name__}.{stage}").SUITE

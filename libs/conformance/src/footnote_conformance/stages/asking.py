@@ -1,4 +1,4 @@
-"""How checks ask for what must be refused, and say what came back instead."""
+"""Helpers for requests that must be refused; a failure reports the actual response."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -18,7 +18,7 @@ INVALID: Expected = ("INVALID_ARGUMENT", "INVALID_FIELD")
 
 
 async def refused(call: Awaitable[Any], wanted: Expected, about: str, field: str = "") -> Refusal:
-    """Return the refusal that a call ended with; Failed when it is another, or does not name the field."""
+    """Return a call's refusal; Failed if it is a different one or does not name the field."""
     try:
         answer = await call
     except Refusal as refusal:
@@ -32,12 +32,12 @@ async def refused(call: Awaitable[Any], wanted: Expected, about: str, field: str
 
 
 async def refused_field(target: Target, method: str, field: str, **fields: Any) -> None:
-    """Ask with fields of which one is wrong."""
+    """Call with one wrong field, which must be refused."""
     await refused(target.call(method, **fields), INVALID, f"{method} with a wrong {field}", field)
 
 
 async def with_scope(target: Target, method: str, scope: Scope | None, **fields: Any) -> Any:
-    """Call a method on behalf of another scope, proven as it is."""
+    """Call a method with another scope and its proof."""
     return await target.stage.call(method, request_of(target.stage.contract.methods_by_name[method], scope, **fields))
 
 
@@ -47,7 +47,7 @@ def stranger(target: Target) -> Scope:
 
 
 async def at_once(calls: Sequence[Awaitable[Any]]) -> list[Any]:
-    """Return what calls brought that are made side by side; raises the first failure."""
+    """Return the responses of concurrent calls; raises the first failure."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_awaited(call)) for call in calls]

@@ -1,4 +1,4 @@
-"""What the contract says of augmentation: candidates in, prompt with numbered sources and a token plan out."""
+"""The contract's promises for augmentation: candidates in, prompt with numbered sources and a token plan out."""
 
 import string
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the contracts ask of every stage alike, also of lists in pages; fields and methods come from the descriptors."""
+"""The contracts' promises for every stage, pagination included; fields and methods come from the descriptors."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ _AFTER_DEADLINE = 5.0
 
 
 def add_to(suite: Suite) -> None:
-    """Add the checks that every stage has, those first."""
+    """Add the common checks, before the stage's own."""
     _of_the_server(suite)
     _of_the_scope(suite)
     _of_the_fields(suite)
@@ -139,7 +139,7 @@ _NUMBERS = (FieldDescriptor.TYPE_INT32, FieldDescriptor.TYPE_INT64)
 
 
 def _required_values(target: Target, method: str) -> dict[str, str | int]:
-    """Return a value for each text and number that a request must have, so that the stage looks at its other fields."""
+    """Return a value for each required text and number of a request, so that the stage checks the other fields."""
     fields = target.stage.contract.methods_by_name[method].input_type.fields
     needed = [one for one in fields if is_required(one) and not one.is_repeated]
     texts = {one.name: "none" for one in needed if one.type == FieldDescriptor.TYPE_STRING}
@@ -154,12 +154,12 @@ def _of_time(suite: Suite) -> None:
         request = target.request(suite.probe)
         for seconds in (0.0001, 0.001, 0.005, 0.02, 0.1):  # before it is sent, on its way, and while it is worked on
             begun = time.monotonic()
-            # What this process itself was kept from running, by others on the same machine, is not the stage's doing.
+            # Delays of this process on a busy machine are not the stage's fault.
             ours = asyncio.create_task(_slept(seconds))
             try:
                 await target.stage.call(suite.probe, request, timeout=seconds)
             except Refusal as refusal:
-                # A server whose own clock of the call runs out first resets the stream, which says CANCELLED.
+                # A server whose own deadline expires first resets the stream, which appears as CANCELLED.
                 reset = refusal.code == "CANCELLED" and not refusal.typed
                 expect(reset or refusal.code == "DEADLINE_EXCEEDED", f"{seconds} s were given: {refusal}")
             took = time.monotonic() - begun
@@ -197,7 +197,7 @@ async def _all_refused(target: Target, made: Callable[[Message], Iterator[tuple[
 
 
 async def _refused_or_absent(call: Any, about: str, field: str) -> None:
-    """A list in something that does not exist, or that is for services alone, may be refused for that first."""
+    """A list of a missing parent, or one for services only, may be refused for that reason first."""
     try:
         await call
     except Refusal as refusal:
@@ -209,7 +209,7 @@ async def _refused_or_absent(call: Any, about: str, field: str) -> None:
 
 
 async def _slept(seconds: float) -> float:
-    """Sleep, and return the seconds that it took."""
+    """Sleep, and return the actual duration in seconds."""
     begun = time.monotonic()
     await asyncio.sleep(seconds)
     return time.monotonic() - begun
@@ -229,7 +229,7 @@ async def _reflected(target: Target, request: Any) -> Any:
 
 
 async def _plain(call: Any) -> Any:
-    """Return what a call of a foreign service brought; raises Refusal."""
+    """Return the response to a foreign service's call; raises Refusal."""
     try:
         return await call
     except grpc.aio.AioRpcError as error:
@@ -258,7 +258,7 @@ async def walked(page: Callable[[int, str], Awaitable[Any]], field: str, size: i
 async def foreign_token(
     page: Callable[[int, str], Awaitable[Any]], theirs: Callable[[int, str], Awaitable[Any]]
 ) -> None:
-    """A token is good for its caller alone; both lists need more than one element."""
+    """Check that a token is valid only for its caller; both lists need more than one element."""
     token = (await page(1, "")).next_page_token
     expect(token, "the first page of several has no next_page_token")
     await refused(theirs(1, token), INVALID, "another caller's page token", "page_token")

@@ -1,4 +1,4 @@
-"""What the contract says of generation: prompt to an answer whose footnotes were checked against the sources."""
+"""The contract's promises for generation: prompt to an answer whose footnotes were checked against the sources."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the contract says of indexing beyond documents: changes, access, hiding, giving up, own vectors, providers."""
+"""The contract's promises for indexing beyond documents: changes, access, hiding, giving up, own vectors, providers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the contract says of indexing: blocks in, searchable chunks out; collections; nothing of other tenants."""
+"""The contract's promises for indexing: blocks in, searchable chunks out; collections; nothing of other tenants."""
 
 from typing import Any
 

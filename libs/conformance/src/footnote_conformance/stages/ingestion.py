@@ -1,4 +1,4 @@
-"""What the contract says of ingestion: bytes in, a document with a life cycle and blocks with exact places out."""
+"""The contract's promises for ingestion: bytes in, a document with a life cycle and blocks with exact places out."""
 
 import hashlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""Collections and documents for a suite: made in an indexing stage, deleted at the end whatever comes of the check."""
+"""Collections and documents for a suite: created in an indexing stage, and deleted after the check."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -65,14 +65,14 @@ class Library:
         return events[-1].result
 
     def messages(self, document: Document, blocks: Sequence[Block]) -> list[Any]:
-        """Return the requests that index a document: header, blocks, what parsing found out."""
+        """Return the requests that index a document: header, blocks, metadata of parsing."""
         method = self.stage.contract.methods_by_name["IndexDocument"]
         header = request_of(method, self.scope, header={"document": document})
         found = ParsedMetadata(language="en", block_count=len(blocks))
         return [header, request_of(method, None, blocks={"blocks": blocks}), request_of(method, None, metadata=found)]
 
     async def fill(self, collection: Collection) -> None:
-        """Index the three texts, the name of each its document's id and its only tag."""
+        """Index the three texts; the name of each is its document's id and only tag."""
         for name, text in TEXTS.items():
             await self.index(collection, name, text, tags=[name], metadata={"shelf": len(name)})
 

@@ -1,4 +1,4 @@
-"""What the contract says of the proof with which a caller shows that it is a service of the deployment."""
+"""The contract's promises for the proof with which a caller authenticates as a service of the deployment."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -39,7 +39,7 @@ class _Signer:
         life: int = _LIFE,
         by: ServiceCredential | None = None,
     ) -> str:
-        """Return a good proof, or one that differs in what is given; `issued` in seconds from now."""
+        """Return a valid proof, or one that differs in the given parts; `issued` in seconds from now."""
         begins = int(time.time()) + issued
         scope = self.scope if scope is None else scope
         signer = by or self._credential
@@ -201,7 +201,7 @@ def _probing(target: Target) -> _Signer:
 
 
 async def _taken(target: Target, scope: Scope, proof: str, about: str) -> None:
-    """Call the probe; raises Failed when it is refused."""
+    """Call the probe; raises Failed if it is refused."""
     request: Any = request_of(target.stage.contract.methods_by_name[target.probe], scope)
     try:
         await target.stage.call(target.probe, request, _headers(proof))

@@ -1,4 +1,4 @@
-"""What the contract says of retrieval: query to scored chunks, of the caller's collections and of no other."""
+"""The contract's promises for retrieval: query to scored chunks, of the caller's collections and of no other."""
 
 import json
 from typing import Any

@@ -1,8 +1,8 @@
 """Python client of a Footnote deployment, sync and async: every RPC of the public API, typed.
 
 `Client` and `AsyncClient` have a typed stub for each noun (`client.collections.GetCollection(request)`), and `ask`,
-`answer`, `upload` and `watch` for what takes several steps. Every call has a deadline; what is safe to repeat is
-repeated; failures are the classes below, with the contract's `reason` and a `hint`.
+`answer`, `upload` and `watch` for tasks of several steps. Every call has a deadline, and calls that are safe to repeat
+are retried. Failures are the classes below, with the contract's `reason` and a `hint`.
 """
 
 from footnote_kit.errors import (

@@ -1,4 +1,4 @@
-"""What both clients ask and watch."""
+"""Helpers of both clients for questions and watches."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ _SETTLED = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
 
 
 def question(asked: str | AskRequest, collections: Sequence[str], conversation_id: str) -> AskRequest:
-    """Return a question as a request; ValueError where a whole request is given and told more."""
+    """Return a question as a request; ValueError if a whole request is given together with further fields."""
     if isinstance(asked, str):
         return AskRequest(question=asked, collections=collections, conversation_id=conversation_id)
     if collections or conversation_id:
@@ -19,7 +19,7 @@ def question(asked: str | AskRequest, collections: Sequence[str], conversation_i
 
 
 def is_settled(event: WatchDocumentResponse) -> bool:
-    """Return whether nothing more will come of a document."""
+    """Return whether a document's processing has ended."""
     return event.deleted or event.document.state in _SETTLED
 
 

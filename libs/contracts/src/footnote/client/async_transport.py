@@ -1,4 +1,4 @@
-"""What the client for an event loop does in its own way; `sync_transport.py` has the same names for threads."""
+"""The transport of the client for an event loop; `sync_transport.py` has the same names for threads."""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 Given = ParamSpec("Given")
 
 CallError = grpc.aio.AioRpcError
-"""What a failed call raises."""
+"""The exception of a failed call."""
 pause = asyncio.sleep
 
 
@@ -26,7 +26,7 @@ def opened(connection: Connection) -> grpc.aio.Channel:
 
 
 def closing(events: AsyncIterable[Item]) -> AbstractAsyncContextManager[AsyncIterable[Item]]:
-    """Return a context that ends a stream of this client's channel when it is left."""
+    """Return a context manager that ends a stream of this client's channel on exit."""
     return aclosing(events)  # type: ignore[type-var]  # a generator of ours
 
 
@@ -43,7 +43,7 @@ async def each_off_the_loop(items: Iterable[Item]) -> AsyncIterator[Item]:
 
 
 async def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: Any) -> Any:
-    """Return the response of one call; raises CallError with the status that the peer gave."""
+    """Return the response of one call; raises CallError with the peer's status."""
     rpc = plain(request, timeout=timeout, metadata=metadata)
     ending = FinalStatus(rpc)
     try:
@@ -53,7 +53,7 @@ async def response(plain: Callable[..., Any], request: Any, timeout: float, meta
 
 
 class Transport(grpc.aio.Channel):
-    """A channel that leaves the connection itself to a plain one."""
+    """A channel that delegates the connection to a plain one."""
 
     def __init__(self, plain: grpc.aio.Channel, wiring: Connection) -> None:
         self._plain = plain

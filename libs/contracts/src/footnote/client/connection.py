@@ -1,4 +1,4 @@
-"""Where to call, as whom, and over what."""
+"""A client's connection: address, identity and transport security."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,16 +15,16 @@ ADDRESS_VARIABLE = "FOOTNOTE_EDGE_ADDRESS"
 DEFAULT_ADDRESS = "127.0.0.1:7100"
 CALL_TIMEOUT = 60.0
 STREAM_TIMEOUT = 600.0
-"""Seconds: models may write for minutes."""
+"""Seconds; a model may write for minutes."""
 _MAX_MESSAGE = 64 * 1024 * 1024
 _OPTIONS: tuple[tuple[str, int | str], ...] = (
-    # A name with several addresses is as many replicas: each call goes to the next one that is there.
+    # A name with several addresses has several replicas: each call goes to the next available one.
     ("grpc.service_config", '{"loadBalancingConfig": [{"round_robin": {}}]}'),
     ("grpc.max_receive_message_length", _MAX_MESSAGE),
-    # A server that has just been started is found within a second rather than after gRPC's default back-off.
+    # A server that has just started is found within a second instead of after gRPC's default backoff.
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 1000),
-    # A watch may be silent for long: routers must not forget the connection, and a server that vanished is noticed.
+    # A watch may be silent for long: pings keep routers from dropping the connection, and detect a vanished server.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 20_000),
     ("grpc.http2.max_pings_without_data", 0),
@@ -33,7 +33,7 @@ _OPTIONS: tuple[tuple[str, int | str], ...] = (
 _TLS = "https://"
 
 Headers = Callable[[], Sequence[tuple[str, str]]]
-"""More metadata for each call, such as a trace's."""
+"""Further metadata for each call, such as a trace's."""
 
 
 def _none() -> Sequence[tuple[str, str]]:
@@ -42,7 +42,7 @@ def _none() -> Sequence[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """What both clients are made of; see `Client` for what each means."""
+    """The options of both clients; see `Client` for their meaning."""
 
     address: str
     api_key: str = field(default="", repr=False)
@@ -65,7 +65,7 @@ class Connection:
             raise ValueError(f"certificates need an address that begins with {_TLS}")
 
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Return the metadata of a call: identity, and what the caller adds."""
+        """Return the metadata of a call: the identity, and the caller's additions."""
         entries = list(self.headers())
         if self.api_key:
             entries.append(("authorization", f"Bearer {self.api_key}"))
@@ -76,7 +76,7 @@ class Connection:
         return tuple(entries)
 
     def credentials(self) -> grpc.ChannelCredentials | None:
-        """Return what TLS is spoken with; None for plain text. OSError when a file cannot be read."""
+        """Return the TLS credentials; None for plain text. OSError if a file cannot be read."""
         if not self.address.startswith(_TLS):
             return None
         read = [path.read_bytes() if path else None for path in (self.ca_file, self.key_file, self.cert_file)]
@@ -115,7 +115,7 @@ def connection(
     cert_file: str | Path | None = None,
     key_file: str | Path | None = None,
 ) -> Connection:
-    """Return a connection with what was left out looked up or set; see `Client`."""
+    """Return a connection with defaults for omitted options; see `Client`."""
     return Connection(
         address or os.environ.get(ADDRESS_VARIABLE) or DEFAULT_ADDRESS,
         found_key(api_key, api_key_file),

@@ -1,4 +1,4 @@
-"""What a failed call means: the server's own error, or words for a connection that was not made."""
+"""Converts a failed call to an error: the server's own, or a description of a failed connection."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.hints import ERROR_HINTS
 from footnote_kit.status import DETAILS_KEY, from_rpc_error
 
-# What gRPC's own words for a connection that was not made mean: the first that fits.
+# Meanings of gRPC's messages for a failed connection; the first match counts.
 _UNREACHABLE = (
     (("resolving", "lookup failed", "dns", "no address"), "There is no host {address}.", "Check the address."),
     (
@@ -25,16 +25,16 @@ _UNREACHABLE = (
 
 
 class Unimplemented(FootnoteError):
-    """The server does not know the call: it is older, or not edge."""
+    """The server does not know the call: it is older, or is not edge."""
 
     code = "UNIMPLEMENTED"
 
 
 def failure_of(error: Any, address: str, *, begun: bool = False) -> FootnoteError:
-    """Return the error that a failed call to `address` stands for; its `reason` is "" where no server gave one.
+    """Return the error for a failed call to `address`; its `reason` is "" if it does not come from the server.
 
-    `error` is what gRPC raises, to threads or in a loop: two classes with the same methods. `begun` says that part of
-    a streamed answer had come.
+    `error` is gRPC's exception, of a class for threads or one for event loops, with the same methods. `begun` says that
+    part of a streamed answer had arrived.
     """
     if all(key != DETAILS_KEY for key, _ in error.trailing_metadata() or ()):
         plain = _of_transport(error, address, begun)
@@ -45,7 +45,7 @@ def failure_of(error: Any, address: str, *, begun: bool = False) -> FootnoteErro
 
 
 def _of_transport(error: Any, address: str, begun: bool) -> FootnoteError | None:
-    """Return what a failure without our details means: nobody there, or somebody else."""
+    """Return the meaning of a failure without our details: no server, or a different one."""
     code = error.code()
     if code is grpc.StatusCode.UNAVAILABLE and begun:
         hint = "Call again; a question under the same request_id is not stored twice."

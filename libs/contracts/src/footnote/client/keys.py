@@ -1,4 +1,4 @@
-"""Where the caller's key comes from."""
+"""Sources of the caller's key."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ _MAX_BYTES = 64 * 1024
 
 
 class KeyProblem(ValueError):
-    """A file gives no key; `hint` says what to do. What the file holds is not told."""
+    """A file contains no valid key; `hint` says what to do. The error does not show the file's content."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -17,9 +17,9 @@ class KeyProblem(ValueError):
 
 
 def api_key(given: str | None = None, file: str | Path | None = None) -> str:
-    """Return the key that was given, or of the file, or of FOOTNOTE_API_KEY or FOOTNOTE_API_KEY_FILE; "" for none.
+    """Return the given key, or that of the file, FOOTNOTE_API_KEY or FOOTNOTE_API_KEY_FILE; "" for none.
 
-    ValueError where a key and a file are given, KeyProblem where a file holds none.
+    ValueError if both a key and a file are given, KeyProblem if a file contains none.
     """
     if given is not None and file is not None:
         raise ValueError("give api_key or api_key_file, not both")
@@ -32,7 +32,7 @@ def api_key(given: str | None = None, file: str | Path | None = None) -> str:
 
 
 def key_in(name: str | Path) -> str:
-    """Return the key that is a file's only line; KeyProblem when it cannot be read or holds anything else."""
+    """Return the key on a file's only line; KeyProblem if it cannot be read or contains anything else."""
     try:
         with Path(name).open(encoding="ascii") as handle:
             text = handle.read(_MAX_BYTES).strip()

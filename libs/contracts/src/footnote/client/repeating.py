@@ -1,8 +1,8 @@
-"""Which calls may be repeated, when, and how long to wait before.
+"""Retry policy: which calls may be retried, when, and after which delay.
 
-A method may be repeated whose contract says NO_SIDE_EFFECTS or IDEMPOTENT, or that takes a `request_id`, under which
-the server does a thing once. UNAVAILABLE is repeated after a growing pause, RESOURCE_EXHAUSTED only where the server
-says when: a rate limit passes, a quota does not.
+A method may be retried if its contract says NO_SIDE_EFFECTS or IDEMPOTENT, or if it takes a `request_id`, under which
+the server acts only once. UNAVAILABLE is retried with exponential backoff. RESOURCE_EXHAUSTED is retried only if the
+server states a delay: a rate limit passes, a quota does not.
 """
 
 import time
@@ -26,10 +26,9 @@ _METHODS: Mapping[str, MethodDescriptor] = {PATHS[method.name]: method for metho
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """How often a call is made at most, and the pauses between in seconds: from `first`, doubling, to `longest`.
+    """Maximum number of attempts, and the delays between them in seconds: from `first`, doubling, to `longest`.
 
-    A server that asks for a longer wait than `longest` is not waited for: its error is raised. `attempts` 1 repeats
-    nothing.
+    If a server asks for a longer delay than `longest`, its error is raised. With `attempts` 1 there are no retries.
     """
 
     attempts: int = 4
@@ -42,7 +41,7 @@ class Retry:
 
 
 def prepared(path: str, request: Request, retry: Retry) -> tuple[Request, bool]:
-    """Return the request to send, with a request id where it takes one, and whether it may be sent again."""
+    """Return the request to send, with a request id if it takes one, and whether it may be retried."""
     method = _METHODS.get(path)
     if method is None or retry.attempts == 1:
         return request, False
@@ -57,7 +56,7 @@ def prepared(path: str, request: Request, retry: Retry) -> tuple[Request, bool]:
 
 
 def new_request_id() -> str:
-    """Return an id under which a write is done once."""
+    """Return a new request id."""
     return str(uuid.uuid4())
 
 
@@ -72,15 +71,15 @@ class Attempts:
         self._end = time.monotonic() + timeout
 
     def remaining(self) -> float:
-        """Return the seconds that the next attempt has."""
+        """Return the remaining seconds for the next attempt."""
         return max(0.001, self._end - time.monotonic())
 
     def begun_anew(self) -> None:
-        """Count from the start: something was received, so that the next failure is another one."""
+        """Reset the count: a response arrived, so the next failure is a new one."""
         self._left, self._made = self._retry.attempts, 0
 
     def pause(self, failure: FootnoteError) -> float | None:
-        """Return the seconds to wait before the next attempt; None where `failure` is to be raised."""
+        """Return the delay in seconds before the next attempt; None if `failure` is to be raised."""
         self._left -= 1
         self._made += 1
         asked = failure.retry_after

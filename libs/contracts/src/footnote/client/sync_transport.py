@@ -1,4 +1,4 @@
-"""What the client for threads does in its own way; `async_transport.py` has the same names for an event loop."""
+"""The transport of the client for threads; `async_transport.py` has the same names for an event loop."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 Given = ParamSpec("Given")
 
 CallError = grpc.RpcError
-"""What a failed call raises."""
+"""The exception of a failed call."""
 pause = time.sleep
 
 
@@ -25,7 +25,7 @@ def opened(connection: Connection) -> grpc.Channel:
 
 
 def closing(events: Iterator[Item]) -> AbstractContextManager[Iterator[Item]]:
-    """Return a context that ends a stream of this client's channel when it is left."""
+    """Return a context manager that ends a stream of this client's channel on exit."""
     return closed(events)  # type: ignore[type-var]  # a generator of ours
 
 
@@ -45,7 +45,7 @@ def response(plain: Callable[..., Any], request: Any, timeout: float, metadata: 
 
 
 class Transport(grpc.Channel):
-    """A channel that leaves the connection itself to a plain one."""
+    """A channel that delegates the connection to a plain one."""
 
     def __init__(self, plain: grpc.Channel, wiring: Connection) -> None:
         self._plain = plain
@@ -62,7 +62,7 @@ class Transport(grpc.Channel):
         self._plain.subscribe(callback, try_to_connect)
 
     def unsubscribe(self, callback: Callable[..., Any]) -> None:
-        """Stop these calls."""
+        """Stop these callbacks."""
         self._plain.unsubscribe(callback)
 
     def close(self) -> None:

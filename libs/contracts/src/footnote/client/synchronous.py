@@ -42,15 +42,16 @@ from footnote.edge.v1.vectors_pb2_grpc import VectorsServiceStub
 
 
 class Client:
-    """A deployment's public API, for threads: many may share one client.
+    """A deployment's public API, for threads; many may share a client.
 
-    `address` is HOST:PORT, or https://HOST:PORT with TLS; left out, FOOTNOTE_EDGE_ADDRESS, else 127.0.0.1:7100. The key
-    is `api_key`, or the line in `api_key_file`, or FOOTNOTE_API_KEY, or the line in the file of FOOTNOTE_API_KEY_FILE;
-    `tenant` and `user` are only for servers that ask for no key. `timeout` and `stream_timeout` are the seconds of a
-    call unless it says its own, repeats and pauses included. `ca_file`, `cert_file` and `key_file` are PEM files: whom
-    to trust, and with mTLS who calls. `headers` is asked for more metadata before each call.
+    `address` is HOST:PORT, or https://HOST:PORT with TLS; the default is FOOTNOTE_EDGE_ADDRESS, else 127.0.0.1:7100.
+    The key is `api_key`, the line in `api_key_file`, FOOTNOTE_API_KEY, or the line in the file FOOTNOTE_API_KEY_FILE.
+    `tenant` and `user` are only for servers without authentication. `timeout` and `stream_timeout` limit a call in
+    seconds, retries included, unless the call sets its own. `ca_file`, `cert_file` and `key_file` are PEM files: the
+    trusted authorities, and for mTLS the client's certificate and key. `headers` is called before each call and returns
+    further metadata.
 
-    Nothing is connected before the first call. Failures are FootnoteErrors. ValueError for options that contradict.
+    The client connects at the first call. Failures are FootnoteErrors. ValueError for contradictory options.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Client:
         )  # fmt: skip
         self._plain = opened(self.connection)
         self.channel = Channel(self._plain, self.connection)
-        """For stubs of one's own: deadlines, key, repeats and errors are seen to."""
+        """The channel, for stubs that you make yourself: it adds deadlines, key, retries and typed errors."""
         once = Channel(self._plain, replace(self.connection, retry=Retry(attempts=1)))
         self._documents = DocumentsServiceStub(once)
         self._once = AnswersServiceStub(once)
@@ -100,7 +101,7 @@ class Client:
         return f"{type(self).__name__}({self.connection.address!r})"
 
     def close(self) -> None:
-        """End the connection and the calls in flight."""
+        """Close the connection and end the calls in flight."""
         self._plain.close()
 
     def ask(
@@ -111,7 +112,7 @@ class Client:
         conversation_id: str = "",
         timeout: float | None = None,
     ) -> Iterator[AskResponse]:
-        """Yield an answer's events as they come, `completed` last; leaving the loop cancels."""
+        """Yield an answer's events as they arrive, `completed` last; leaving the loop cancels the call."""
         events = self.answers.Ask(question(asked, collections, conversation_id), timeout=timeout)
         with closing(events) as open_events:
             yield from open_events
@@ -124,9 +125,10 @@ class Client:
         conversation_id: str = "",
         timeout: float | None = None,
     ) -> AskCompleted:
-        """Return a whole answer: text, footnotes, what did not work.
+        """Return a whole answer: text, footnotes, and parts that failed.
 
-        Asked again where the connection or a service is lost, also amid the answer, of which nothing was shown yet.
+        Retries after a lost connection or service, even in the middle of the answer, since no part of it was returned
+        yet.
         """
         request, repeatable = prepared(
             PATHS["Ask"], question(asked, collections, conversation_id), self.connection.retry
@@ -153,9 +155,9 @@ class Client:
         metadata: UploadMetadata | None = None,
         timeout: float | None = None,
     ) -> UploadDocumentResponse:
-        """Upload a file's bytes; it is accepted once this returns, and searchable when `watch` says so.
+        """Upload a file; it is accepted when this returns, and searchable when `watch` says so.
 
-        A Path names the file itself; bytes need a `filename`. OSError where the file cannot be read.
+        A Path contains the file's name; bytes need a `filename`. OSError if the file cannot be read.
         """
         first = off_the_loop(described, content, collection, filename, metadata)
         attempts = self._attempts(timeout)
@@ -170,7 +172,7 @@ class Client:
                 return result
 
     def watch(self, document_id: str, *, timeout: float | None = None) -> Iterator[WatchDocumentResponse]:
-        """Yield a document's changes until it is INDEXED, ERROR or deleted, over as many connections as it takes."""
+        """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting as often as necessary."""
         attempts = self._attempts(timeout)
         request = WatchDocumentRequest(document_id=document_id)
         while True:
@@ -190,7 +192,7 @@ class Client:
 
 
 def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | None = None) -> None:
-    """Wait before the next attempt; raise the failure when there is none."""
+    """Wait before the next attempt; raise the failure if there is none."""
     seconds = attempts.pause(failure)
     if seconds is None:
         raise failure from (cause or failure.__cause__)
@@ -198,18 +200,18 @@ def _wait(attempts: Attempts, failure: FootnoteError, cause: BaseException | Non
 
 
 class Channel(Transport):
-    """A channel for generated stubs whose calls have a deadline, the caller's key, repeats and typed errors."""
+    """A channel for generated stubs whose calls have a deadline, the caller's key, retries and typed errors."""
 
     def unary_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
         """Return the callable of a unary method."""
         return self._answered(method, self._plain.unary_unary(method, *args, **kwargs))
 
     def stream_unary(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Return the callable of a method that streams its requests; it is never repeated, for they are spent."""
+        """Return the callable of a method that streams its requests; never retried, since they are consumed."""
         return self._answered(method, self._plain.stream_unary(method, *args, **kwargs), streams_requests=True)
 
     def unary_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Return the callable of a method that streams its responses; repeated only before the first of them."""
+        """Return the callable of a method that streams its responses; retried only before the first response."""
         plain = self._plain.unary_stream(method, *args, **kwargs)
 
         def call(request: Any, timeout: float | None = None) -> Iterator[Any]:
@@ -218,7 +220,7 @@ class Channel(Transport):
         return call
 
     def stream_stream(self, method: str, *args: Any, **kwargs: Any) -> Any:
-        """Refuse: the public API has no method that streams both ways."""
+        """Raise an error: the public API has no bidirectional streams."""
         raise NotImplementedError(method)
 
     def _answered(self, method: str, plain: Callable[..., Any], *, streams_requests: bool = False) -> Any:

@@ -1,4 +1,4 @@
-"""A file as the messages of an upload, as often as it must be sent."""
+"""Converts a file to the messages of an upload, once per attempt."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,11 @@ from footnote.client.repeating import new_request_id
 from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
 
 PART_SIZE = 256 * 1024
-"""Bytes: the largest part that the contract allows."""
+"""Bytes; the largest part that the contract allows."""
 
 
 def described(content: bytes | Path, collection: str, filename: str, metadata: UploadMetadata | None) -> UploadMetadata:
-    """Return an upload's first message, with a request id under which it may be repeated; ValueError for no name."""
+    """Return an upload's first message, with a request id that makes it safe to retry; ValueError without a name."""
     result = UploadMetadata()
     if metadata is not None:
         result.CopyFrom(metadata)
@@ -26,7 +26,7 @@ def described(content: bytes | Path, collection: str, filename: str, metadata: U
 
 
 def parts(content: bytes | Path) -> Iterator[bytes]:
-    """Yield the bytes in parts, at most PART_SIZE each; OSError where a file cannot be read."""
+    """Yield the bytes in parts of at most PART_SIZE; OSError if a file cannot be read."""
     if isinstance(content, bytes):
         for start in range(0, len(content), PART_SIZE):
             yield content[start : start + PART_SIZE]
