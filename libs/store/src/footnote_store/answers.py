@@ -6,7 +6,6 @@ as the engine's search. Its handler's stub returns the raw response.
 
 from __future__ import annotations
 
-# isort: split
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -7,7 +7,6 @@ request. This module builds one off the loop, about ten times as fast; the encod
 
 from __future__ import annotations
 
-# isort: split
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# isort: split
 import asyncio
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet

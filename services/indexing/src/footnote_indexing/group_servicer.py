@@ -10,7 +10,6 @@ from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
 from footnote_indexing.revisions.group_indexing import GroupIndexing, Member
-from footnote_indexing.servicer import result_of
 
 _MOST_DOCUMENTS, _MOST_BYTES = 64, 16 * 2**20
 
@@ -31,7 +30,7 @@ class GroupServicer(GroupServiceServicer):
             documents=[
                 groups.IndexedDocumentResult(error=to_proto(one))
                 if isinstance(one, FootnoteError)
-                else groups.IndexedDocumentResult(result=result_of(one))
+                else groups.IndexedDocumentResult(result=one.message())
                 for one in outcomes
             ]
         )

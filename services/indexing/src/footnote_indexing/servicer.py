@@ -176,7 +176,7 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
         events = self._documents.index(first.scope, first.header.document, _parts(request_iterator))
         async for event in events:
             if isinstance(event, Result):
-                yield pb.IndexDocumentResponse(result=result_of(event))
+                yield pb.IndexDocumentResponse(result=event.message())
             else:
                 yield pb.IndexDocumentResponse(progress=event)
 
@@ -384,19 +384,3 @@ async def _parts(requests: AsyncIterator[pb.IndexDocumentRequest]) -> AsyncItera
             yield request.metadata
         else:
             raise InvalidArgument.field("payload", "must be blocks or metadata after the first message")
-
-
-def result_of(result: Result) -> pb.IndexResult:
-    """Convert a result to its message."""
-    return pb.IndexResult(
-        chunks_expected=result.chunks_expected,
-        chunks_stored=result.chunks_stored,
-        chunking_strategy=result.chosen[0],
-        chunking_choice=result.chosen[1],
-        embedded=result.tally.embedded,
-        cache_hits=result.tally.cache_hits,
-        unchanged=result.tally.unchanged,
-        usage=result.usage,
-        settings_digest=result.settings_digest,
-        chunks_without_vector=result.tally.owed,
-    )

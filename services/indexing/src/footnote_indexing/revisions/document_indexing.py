@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
+from footnote.indexing.v1 import indexing_service_pb2
 from footnote.stages.v1 import parsing_pb2, stored_document_pb2
 from footnote.types.v1 import answer_pb2, collection_pb2, document_pb2
 from footnote_database.times import now_ms
@@ -41,6 +42,21 @@ class Result:
     def usage(self) -> answer_pb2.Usage:
         """Tokens sent to the provider, as we count them."""
         return answer_pb2.Usage(embedding_tokens=self.tally.tokens, estimated=True)
+
+    def message(self) -> indexing_service_pb2.IndexResult:
+        """Return it as the contract's message."""
+        return indexing_service_pb2.IndexResult(
+            chunks_expected=self.chunks_expected,
+            chunks_stored=self.chunks_stored,
+            chunking_strategy=self.chosen[0],
+            chunking_choice=self.chosen[1],
+            embedded=self.tally.embedded,
+            cache_hits=self.tally.cache_hits,
+            unchanged=self.tally.unchanged,
+            usage=self.usage,
+            settings_digest=self.settings_digest,
+            chunks_without_vector=self.tally.owed,
+        )
 
 
 Part = Sequence[parsing_pb2.Block] | parsing_pb2.ParsedMetadata

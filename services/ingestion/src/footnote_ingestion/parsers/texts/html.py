@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -24,10 +23,23 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.inside import Files, picture_at, read_picture
-from footnote_ingestion.parsers.mathml import Node, linear
+from footnote_ingestion.parsers.mathml import linear
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, OTHER, PICTURES_NOT_READ
-from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
+from footnote_ingestion.parsers.superscripts import RAISED, joined
 from footnote_ingestion.parsers.texts.encoding import decode
+from footnote_ingestion.parsers.texts.html_elements import (
+    INLINE,
+    MAX_DEPTH,
+    OWN_TEXT,
+    SAYS_BY_ATTRIBUTE,
+    equation_of,
+    input_type,
+    is_mark,
+    roles,
+    spans,
+    text_of,
+    words_of_attributes,
+)
 from footnote_ingestion.parsers.texts.invisible import take_out_unseen
 from footnote_ingestion.parsers.texts.nesting import DEEPEST, flattened
 
@@ -56,67 +68,14 @@ _NAVIGATION = frozenset({"nav"})
 _NO_WORDS = frozenset({"head", "script", "style", "template", "noscript"})
 _PICTURES = frozenset({"img", "svg", "canvas"})
 _MEDIA = frozenset({"audio", "video", "iframe", "object", "embed"})
-_SAYS_BY_ATTRIBUTE = frozenset({"img", "input"})
-_BOXES, _NOT_SHOWN = ("checkbox", "radio"), ("hidden", "password", "file", "color", "range")
-_INLINE = frozenset(
-    [
-        "-text",
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "br",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "img",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "meter",
-        "output",
-        "q",
-        "ruby",
-        "rp",
-        "rt",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-        "input",
-        "button",
-        "nobr",
-    ]
-)
-# Roles that mark notes, and references to them.
+# Roles that mark notes.
 _NOTES = frozenset(("footnote", "endnote", "rearnote", "doc-footnote", "doc-endnote"))
-_MARKS = frozenset(("noteref", "doc-noteref"))
+_NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
 _META = re.compile(rb"<meta\b[^<>]++", re.IGNORECASE)
 _CHARSET = re.compile(rb"""charset\s*+=\s*+["']?\s*+([\w-]++)""", re.IGNORECASE)
 # Every browser reads pages that declare the first encoding as the second, and their authors mean it.
 _AS_BROWSERS = {"iso8859-1": "cp1252", "ascii": "cp1252", "gb2312": "gb18030", "gbk": "gb18030", "shift_jis": "cp932",
                 "euc_kr": "cp949", "iso8859-9": "cp1254"}  # fmt: skip
-# Deeper text is taken without structure: each level costs three Python frames.
-_MAX_DEPTH = 150
-_FEW_LEVELS = 5
 
 
 class HtmlParser:
@@ -221,7 +180,7 @@ class _Walker:
         if tag == "img":
             self._pictures.append(node.attributes.get("src") or "")
             return
-        if tag in _PICTURES or (tag == "input" and _type(node) == "image"):
+        if tag in _PICTURES or (tag == "input" and input_type(node) == "image"):
             words = PICTURES_NOT_READ
         elif tag in self._skip - _NO_WORDS and (tag in _MEDIA or node.text(deep=True).strip()):
             words = f"{{count}} {'navigation menus' if tag in _NAVIGATION else f'<{tag}> elements'} are left out"
@@ -249,18 +208,18 @@ class _Walker:
             return
         elif tag in self._skip:
             self._leave_out(node, tag)
-        elif depth > _MAX_DEPTH:
+        elif depth > MAX_DEPTH:
             self._parts.append(node.text(deep=True, separator=" "))
         elif tag == "br":
             self._parts.append("\n")
-        elif tag in _SAYS_BY_ATTRIBUTE:
-            self._parts.append(f" {_said(node)} ")
+        elif tag in SAYS_BY_ATTRIBUTE:
+            self._parts.append(f" {words_of_attributes(node)} ")
             self._leave_out(node, tag)
         elif tag == "math":
-            self._parts.append(f" {linear(_equation(node))} ")
-        elif tag in ("sup", "a") and _is_mark(node, tag):
+            self._parts.append(f" {linear(equation_of(node))} ")
+        elif tag in ("sup", "a") and is_mark(node, tag):
             self._parts.append(RAISED + node.text(deep=True))
-        elif tag in _INLINE:
+        elif tag in INLINE:
             self._children(node, depth + 1)
         else:
             self._block(node, tag, depth)
@@ -269,14 +228,14 @@ class _Walker:
         self._flush()
         before = self._kind
         if len(tag) == 2 and tag[0] == "h" and tag[1] in "123456":
-            self._out.heading(inline(_text(node)), int(tag[1]), self._place)
+            self._out.heading(inline(text_of(node)), int(tag[1]), self._place)
             self._leave_out_of(node)
         elif tag in ("pre", "xmp", "listing", "textarea"):
             self._out.add(CODE, preformatted(node.text(deep=True, separator="")), self._place)
         elif tag == "table" and self._table(node):
             pass
         else:
-            if not _NOTES.isdisjoint(_roles(node)):
+            if not _NOTES.isdisjoint(roles(node)):
                 self._kind = NOTE
             elif tag in ("li", "dt", "dd"):
                 self._kind = NOTE if before == NOTE else LIST_ITEM
@@ -290,12 +249,12 @@ class _Walker:
         """Write a data table as rows; False for a layout table."""
         if node.css_first("table table") is not None or node.css_first("h1, h2, h3, ul, ol, pre, form") is not None:
             return False
-        raised = node.css_first(_OWN_TEXT) is not None
+        raised = node.css_first(OWN_TEXT) is not None
         rows = [
             [
                 Cell(
-                    inline(_text(cell, " ") if raised else cell.text(deep=True, separator=" ")),
-                    *_spans(cell),
+                    inline(text_of(cell, " ") if raised else cell.text(deep=True, separator=" ")),
+                    *spans(cell),
                     cell.tag == "th",
                 )
                 for cell in row.iter()
@@ -324,93 +283,3 @@ class _Walker:
         for address in pictures:
             if words := read_picture(partial(picture_at, address, self._files), self._out, self._place):
                 self._left_out.append((words, self._out.heading_path()))
-
-
-# What `text` of the library does not give as a reader sees it: raised figures, and what only attributes say.
-_OWN_TEXT = "sup, a[epub\\:type], a[role], img, input, math"
-_NOT_TEXT = ", ".join(sorted((_SKIP | {"img", "input"}) - _NO_WORDS))
-
-
-def _type(node: LexborNode) -> str:
-    """Return the type of an input."""
-    return (node.attributes.get("type") or "text").lower()
-
-
-def _said(node: LexborNode) -> str:
-    """Return the alternative text of a picture or the value of a field that a form shows; empty for others."""
-    given = node.attributes
-    kind = _type(node)
-    if node.tag == "img" or kind == "image":
-        return given.get("alt") or ""
-    if kind in _BOXES:
-        return "☑" if "checked" in given else "☐"
-    return "" if kind in _NOT_SHOWN else given.get("value") or ""
-
-
-def _text(node: LexborNode, separator: str = "") -> str:
-    """Return the text under an element, with superscript digits separated from the text before them."""
-    if node.css_first(_OWN_TEXT) is None:
-        return str(node.text(deep=True, separator=separator))
-    pieces: list[str] = []
-    todo = [node.child]
-    while todo:
-        one = todo.pop()
-        if one is None:
-            continue
-        todo.append(one.next)
-        if one.tag in ("sup", "a") and _is_mark(one, one.tag):
-            pieces.append(RAISED + one.text(deep=True))
-            continue
-        if one.tag == "-text":
-            pieces.append(one.text_content or "")
-        elif one.tag in _SAYS_BY_ATTRIBUTE:
-            pieces.append(f" {_said(one)} ")
-        elif one.tag == "math":
-            pieces.append(f" {linear(_equation(one))} ")
-            continue
-        elif one.tag == "br" or one.tag not in _INLINE:
-            pieces.append(separator)
-        todo.append(one.child)
-    return joined(pieces)
-
-
-def _equation(node: LexborNode, depth: int = 0) -> Node:
-    """Return an equation for `linear`; what is nested too deep comes as text."""
-    children = list(node.iter()) if depth < _MAX_DEPTH else []
-    text = node.text(deep=not children) or ""
-    return Node(node.tag or "", text, [_equation(one, depth + 1) for one in children])
-
-
-def _roles(node: LexborNode) -> list[str]:
-    """Return an element's roles in the vocabularies of EPUB and ARIA."""
-    found = node.attributes
-    return f"{found.get('epub:type') or ''} {found.get('role') or ''}".lower().split()
-
-
-def _is_mark(node: LexborNode, tag: str) -> bool:
-    """Return whether an element is a superscript number, or a reference to a note by one."""
-    return (tag == "sup" or not _MARKS.isdisjoint(_roles(node))) and _begins_as_figure(node)
-
-
-def _begins_as_figure(node: LexborNode) -> bool:
-    """Return whether the first text under an element begins with a digit; deep nesting is not searched."""
-    first = node.child
-    for _ in range(_FEW_LEVELS):
-        if first is None or first.tag == "-text":
-            break
-        first = first.child
-    return first is not None and starts_as_figure(first.text_content or "")
-
-
-def _spans(cell: LexborNode) -> tuple[int, int]:
-    """Return how many rows and columns a cell covers."""
-    given = cell.attributes
-    return (_span(given, "rowspan"), _span(given, "colspan")) if given else (1, 1)
-
-
-def _span(given: Mapping[str, str | None], name: str) -> int:
-    """Return how many rows or columns a cell covers; 0 means all remaining rows."""
-    value = (given.get(name) or "1").strip()
-    if not value.isascii() or not value.isdecimal():
-        return 1
-    return min(int(value[:6]), 65_534) or (65_534 if name == "rowspan" else 1)

@@ -1,0 +1,153 @@
+"""The text of single HTML elements as a reader sees it: superscripts, alternative texts, equations, spans of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from selectolax.lexbor import LexborNode
+
+from footnote_ingestion.parsers.mathml import Node, linear
+from footnote_ingestion.parsers.superscripts import RAISED, joined, starts_as_figure
+
+# Deeper text is taken without structure: each level costs three Python frames.
+MAX_DEPTH = 150
+_FEW_LEVELS = 5
+SAYS_BY_ATTRIBUTE = frozenset({"img", "input"})
+_BOXES, _NOT_SHOWN = ("checkbox", "radio"), ("hidden", "password", "file", "color", "range")
+INLINE = frozenset(
+    [
+        "-text",
+        "a",
+        "abbr",
+        "acronym",
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "br",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "img",
+        "ins",
+        "kbd",
+        "label",
+        "mark",
+        "meter",
+        "output",
+        "q",
+        "ruby",
+        "rp",
+        "rt",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "wbr",
+        "input",
+        "button",
+        "nobr",
+    ]
+)
+# Roles that mark references to notes.
+_MARKS = frozenset(("noteref", "doc-noteref"))
+# Elements whose text the library does not return as a reader sees it.
+OWN_TEXT = "sup, a[epub\\:type], a[role], img, input, math"
+
+
+def input_type(node: LexborNode) -> str:
+    """Return the type of an input."""
+    return (node.attributes.get("type") or "text").lower()
+
+
+def words_of_attributes(node: LexborNode) -> str:
+    """Return the alternative text of a picture or the value of a field that a form shows; empty for others."""
+    given = node.attributes
+    kind = input_type(node)
+    if node.tag == "img" or kind == "image":
+        return given.get("alt") or ""
+    if kind in _BOXES:
+        return "☑" if "checked" in given else "☐"
+    return "" if kind in _NOT_SHOWN else given.get("value") or ""
+
+
+def text_of(node: LexborNode, separator: str = "") -> str:
+    """Return the text under an element, with superscript digits separated from the text before them."""
+    if node.css_first(OWN_TEXT) is None:
+        return str(node.text(deep=True, separator=separator))
+    pieces: list[str] = []
+    todo = [node.child]
+    while todo:
+        one = todo.pop()
+        if one is None:
+            continue
+        todo.append(one.next)
+        if one.tag in ("sup", "a") and is_mark(one, one.tag):
+            pieces.append(RAISED + one.text(deep=True))
+            continue
+        if one.tag == "-text":
+            pieces.append(one.text_content or "")
+        elif one.tag in SAYS_BY_ATTRIBUTE:
+            pieces.append(f" {words_of_attributes(one)} ")
+        elif one.tag == "math":
+            pieces.append(f" {linear(equation_of(one))} ")
+            continue
+        elif one.tag == "br" or one.tag not in INLINE:
+            pieces.append(separator)
+        todo.append(one.child)
+    return joined(pieces)
+
+
+def equation_of(node: LexborNode, depth: int = 0) -> Node:
+    """Return an equation for `linear`; what is nested too deep comes as text."""
+    children = list(node.iter()) if depth < MAX_DEPTH else []
+    text = node.text(deep=not children) or ""
+    return Node(node.tag or "", text, [equation_of(one, depth + 1) for one in children])
+
+
+def roles(node: LexborNode) -> list[str]:
+    """Return an element's roles in the vocabularies of EPUB and ARIA."""
+    found = node.attributes
+    return f"{found.get('epub:type') or ''} {found.get('role') or ''}".lower().split()
+
+
+def is_mark(node: LexborNode, tag: str) -> bool:
+    """Return whether an element is a superscript number, or a reference to a note by one."""
+    return (tag == "sup" or not _MARKS.isdisjoint(roles(node))) and _begins_as_figure(node)
+
+
+def _begins_as_figure(node: LexborNode) -> bool:
+    """Return whether the first text under an element begins with a digit; deep nesting is not searched."""
+    first = node.child
+    for _ in range(_FEW_LEVELS):
+        if first is None or first.tag == "-text":
+            break
+        first = first.child
+    return first is not None and starts_as_figure(first.text_content or "")
+
+
+def spans(cell: LexborNode) -> tuple[int, int]:
+    """Return how many rows and columns a cell covers."""
+    given = cell.attributes
+    return (_span(given, "rowspan"), _span(given, "colspan")) if given else (1, 1)
+
+
+def _span(given: Mapping[str, str | None], name: str) -> int:
+    """Return how many rows or columns a cell covers; 0 means all remaining rows."""
+    value = (given.get(name) or "1").strip()
+    if not value.isascii() or not value.isdecimal():
+        return 1
+    return min(int(value[:6]), 65_534) or (65_534 if name == "rowspan" else 1)
