@@ -34,6 +34,6 @@ def test_what_a_page_names_is_there(page: str) -> None:
 
 
 def test_a_name_that_is_nowhere_is_found_out() -> None:
-    assert not there("footnote_edge/no_such_room.py")
+    assert not there("footnote_edge/no_such_package.py")
     assert not there("chunking/no_such_file.py")
     assert there("chunking/drafts.py")

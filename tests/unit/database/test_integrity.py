@@ -111,9 +111,9 @@ async def test_a_large_file_is_read_through_while_it_is_worked_with(
             file.write(b"\xff" * 4096)
     base = database("", tmp_path)
     await base.migrate()
-    look = base._look
-    assert look is not None
-    await asyncio.to_thread(look._thread.join, 30)
+    begin_check = base._background
+    assert begin_check is not None
+    await asyncio.to_thread(begin_check._thread.join, 30)
     found = await base.check()
     assert found == (
         f"The facts database {path} is damaged: put back a copy of it, {_REST % path}" if damaged else None
@@ -133,9 +133,9 @@ async def test_who_closes_a_database_does_not_wait_for_its_look(
     began = time.monotonic()
     await base.close()
     assert time.monotonic() - began < 4
-    assert base._look is not None
-    assert not base._look._thread.is_alive()
-    assert base._look.damage is None
+    assert base._background is not None
+    assert not base._background._thread.is_alive()
+    assert base._background.damage is None
 
 
 @pytest.mark.parametrize("bytes_less", [1, 4096, 400 * 4096])

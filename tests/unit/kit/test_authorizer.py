@@ -12,7 +12,7 @@ from footnote.types.v1.collection_pb2 import ACCESS_READ, ACCESS_WRITE
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_WRITER, Role
 from footnote_kit import authorizer as module
 from footnote_kit.access import Access
-from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, Asking, Authorizer
+from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, AccessLookup, Authorizer
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from support.epoch_calls import Answered
@@ -198,13 +198,13 @@ def stub(tmp_path: Path) -> Stub:
 
 
 @pytest.fixture
-def asking(stub: Stub, tmp_path: Path) -> Asking:
+def asking(stub: Stub, tmp_path: Path) -> AccessLookup:
     """The authorizer before that double."""
-    return Asking(stub, EpochReader(tmp_path / "epoch"))
+    return AccessLookup(stub, EpochReader(tmp_path / "epoch"))
 
 
 async def test_in_an_epoch_of_collections_each_scope_and_collection_is_asked_about_once(
-    stub: Stub, asking: Asking
+    stub: Stub, asking: AccessLookup
 ) -> None:
     for number, (who, one) in enumerate(
         [(scope(), "a"), (scope(), "b"), (scope(ROLE_READER), "a"), (scope(user="v"), "a")], 1
@@ -217,7 +217,7 @@ async def test_in_an_epoch_of_collections_each_scope_and_collection_is_asked_abo
     assert await asking(scope(), ["a"]) == {"a": Access.WRITE}
 
 
-async def test_a_right_that_is_withdrawn_is_gone_for_the_next_exact_look(stub: Stub, asking: Asking) -> None:
+async def test_a_right_that_is_withdrawn_is_gone_for_the_next_exact_look(stub: Stub, asking: AccessLookup) -> None:
     stub.writes = True
     authorizer = Authorizer(asking)
     assert await authorizer.access(scope(), "a", exact=True) == Access.WRITE
@@ -229,14 +229,16 @@ async def test_a_right_that_is_withdrawn_is_gone_for_the_next_exact_look(stub: S
 
 
 @pytest.mark.parametrize("named", ["elsewhere", ""])
-async def test_what_is_told_of_another_epoch_or_of_none_is_not_kept(stub: Stub, asking: Asking, named: str) -> None:
+async def test_what_is_told_of_another_epoch_or_of_none_is_not_kept(
+    stub: Stub, asking: AccessLookup, named: str
+) -> None:
     stub.named = named
     await asking(scope(), ["a"])
     await asking(scope(), ["a"])
     assert stub.asked == 2
 
 
-async def test_what_is_changed_while_indexing_answers_is_asked_for_again(stub: Stub, asking: Asking) -> None:
+async def test_what_is_changed_while_indexing_answers_is_asked_for_again(stub: Stub, asking: AccessLookup) -> None:
     stub.meanwhile = stub.epoch.advance
     await asking(scope(), ["a"])
     await asking(scope(), ["a"])
@@ -247,7 +249,7 @@ async def test_only_so_much_of_what_was_told_is_kept(
     stub: Stub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_MOST_KEPT", 2)
-    asking = Asking(stub, EpochReader(tmp_path / "epoch"))
+    asking = AccessLookup(stub, EpochReader(tmp_path / "epoch"))
     for one in "abca":
         await asking(scope(), [one])
     assert stub.asked == 4

@@ -1,6 +1,6 @@
 import pytest
 from footnote_kit.front.frames import Tally, Violation
-from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrameRate, FrontLimits, Habits, Peer, Peers
+from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrameBudget, FrameRate, FrontLimits, Peer, Peers
 
 CALL = Tally(frames=2, streams=1)
 
@@ -27,7 +27,7 @@ def enter(of: Peers, name: str = "a") -> Peer:
     [("resets", 100, 400), ("pings", 50, 1000), ("settings", 10, 500), ("empties", 20, 500)],
 )
 def test_good_habits_are_borne_for_ever_and_bad_ones_end_the_connection(habit: str, good: int, bad: int) -> None:
-    habits = Habits(0)
+    habits = FrameBudget(0)
     for second in range(1000):
         habits.judge(Tally(**{habit: good}), second)
 
@@ -40,13 +40,13 @@ def test_good_habits_are_borne_for_ever_and_bad_ones_end_the_connection(habit: s
 
 
 def test_hundreds_of_calls_may_be_broken_off_at_once() -> None:
-    Habits(0).judge(Tally(resets=500), 0)
+    FrameBudget(0).judge(Tally(resets=500), 0)
     with pytest.raises(Violation, match="too_many_resets"):
-        Habits(0).judge(Tally(resets=501), 0)
+        FrameBudget(0).judge(Tally(resets=501), 0)
 
 
 def test_pings_that_measure_what_is_received_are_free() -> None:
-    habits = Habits(0)
+    habits = FrameBudget(0)
     for n in range(10_000):
         habits.received(2)
         habits.judge(Tally(pings=2), n / 10_000)

@@ -9,23 +9,23 @@ import pytest
 from footnote_kit.admission import loop_lag
 from footnote_kit.app import App
 from footnote_kit.testing import serve_app
-from footnote_kit.text_work import SHORT, beside
+from footnote_kit.text_work import SHORT, off_loop
 from support.guinea_pigs import Guinea
 
 _word: ContextVar[str] = ContextVar("word", default="")
 
 
 async def test_short_texts_stay_where_they_are_and_long_ones_go_to_a_thread() -> None:
-    assert await beside(SHORT, threading.get_ident) == threading.get_ident()
-    assert await beside(SHORT + 1, threading.get_ident) != threading.get_ident()
+    assert await off_loop(SHORT, threading.get_ident) == threading.get_ident()
+    assert await off_loop(SHORT + 1, threading.get_ident) != threading.get_ident()
 
 
 @pytest.mark.parametrize("characters", [0, SHORT + 1])
 async def test_context_arguments_and_errors_go_along(characters: int) -> None:
     _word.set("here")
-    assert await beside(characters, lambda first, second: (_word.get(), first, second), 1, second=2) == ("here", 1, 2)
+    assert await off_loop(characters, lambda first, second: (_word.get(), first, second), 1, second=2) == ("here", 1, 2)
     with pytest.raises(ZeroDivisionError):
-        await beside(characters, lambda: 1 / 0)
+        await off_loop(characters, lambda: 1 / 0)
 
 
 async def test_few_threads_so_that_the_loop_is_not_kept_waiting_by_all() -> None:
@@ -42,7 +42,7 @@ async def test_few_threads_so_that_the_loop_is_not_kept_waiting_by_all() -> None
         with lock:
             busy -= 1
 
-    await asyncio.gather(*(beside(SHORT + 1, work) for _ in range(8)))
+    await asyncio.gather(*(off_loop(SHORT + 1, work) for _ in range(8)))
     assert most == 2
 
 

@@ -17,7 +17,7 @@ from footnote_kit.settings import STAGES, KitSettings
 
 from footnote_cli import part
 from footnote_cli.forked import Forked
-from footnote_cli.supervise import StartError, Supervisor, Whole, credential_of
+from footnote_cli.supervise import Launch, StartError, Supervisor, credential_of
 from footnote_cli.targets import Target, split
 
 _PAUSES = (0.2, 1.0, 5.0, 15.0)
@@ -84,7 +84,7 @@ class Part:
         self.addresses = (await self._hear("addresses"))["addresses"]
         # Clients that know an address find it there again after a restart.
         ports = {name: int(address.rpartition(":")[2]) for name, address in self.addresses.items()}
-        self._orders = replace(self._orders, whole=replace(self._orders.whole, ports=ports))
+        self._orders = replace(self._orders, launch=replace(self._orders.launch, ports=ports))
 
     async def serve(self, addresses: Mapping[str, str], vector_store_uri: str) -> None:
         """Send it all addresses, and wait until it answers."""
@@ -153,11 +153,11 @@ class Fleet:
     ) -> None:
         """Take what to run in how many processes, some already forked; StartError like a Supervisor."""
         own, *others = split(target, processes)
-        whole = Whole(target.services, credential_of(target, settings, folder))
+        launch = Launch(target.services, credential_of(target, settings, folder))
         self._settings = settings
-        self.supervisor = Supervisor(own, settings, folder, port_base, port, whole)
+        self.supervisor = Supervisor(own, settings, folder, port_base, port, launch)
         self.parts = [
-            Part(part.Orders(one, _own_metrics(settings, number), folder, port_base, whole), waiting)
+            Part(part.Orders(one, _own_metrics(settings, number), folder, port_base, launch), waiting)
             for number, (one, waiting) in enumerate(zip_longest(others, forked), 1)
         ]
         self._watches: list[asyncio.Task[None]] = []

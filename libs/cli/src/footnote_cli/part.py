@@ -23,7 +23,7 @@ from footnote_kit import private, process
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.settings import STAGES, KitSettings
 
-from footnote_cli.supervise import StartError, Supervisor, Whole
+from footnote_cli.supervise import Launch, StartError, Supervisor
 from footnote_cli.targets import Target
 
 MODULE = __name__ if __name__ != "__main__" else "footnote_cli.part"
@@ -40,15 +40,15 @@ class Orders:
     settings: KitSettings
     folder: Path
     port_base: int | None
-    whole: Whole
+    launch: Launch
 
     def text(self) -> str:
         """Return the orders as a line; it contains secrets."""
         settings = self.settings.model_dump(mode="json")
-        credential = self.whole.credential
+        credential = self.launch.credential
         return json.dumps({
             "parent": os.getpid(), "settings": settings, "folder": str(self.folder), "port_base": self.port_base,
-            "services": self.target.services, "uses_store": self.target.uses_store, "ports": dict(self.whole.ports),
+            "services": self.target.services, "uses_store": self.target.uses_store, "ports": dict(self.launch.ports),
             "credential": None if credential is None else credential.exported(),
         })  # fmt: skip
 
@@ -56,9 +56,9 @@ class Orders:
     def of(cls, message: Mapping[str, Any]) -> Orders:
         """Parse the orders of a line."""
         known = message["credential"]
-        whole = Whole(STAGES, None if known is None else ServiceCredential.imported(known), message["ports"])
+        launch = Launch(STAGES, None if known is None else ServiceCredential.imported(known), message["ports"])
         target = Target(tuple(message["services"]), uses_store=message["uses_store"])
-        return cls(target, KitSettings(**message["settings"]), Path(message["folder"]), message["port_base"], whole)
+        return cls(target, KitSettings(**message["settings"]), Path(message["folder"]), message["port_base"], launch)
 
 
 class _Line:
@@ -133,7 +133,7 @@ async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) 
     line = _Line(out)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, line.over.set)
     listening = asyncio.create_task(line.listen())
-    supervisor = Supervisor(orders.target, orders.settings, orders.folder, orders.port_base, whole=orders.whole)
+    supervisor = Supervisor(orders.target, orders.settings, orders.folder, orders.port_base, launch=orders.launch)
     if exported.metrics_address:
         supervisor.runtime.announce(f"metrics-{orders.target.services[0]}", exported.metrics_address)
     starting = asyncio.create_task(_start(supervisor, line))

@@ -36,7 +36,7 @@ class StartError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Whole:
+class Launch:
     """The deployment that one launch runs, in this process or in several."""
 
     services: tuple[str, ...]
@@ -55,7 +55,7 @@ class Supervisor:
         data_dir: Path,
         port_base: int | None,
         port: int | None = None,
-        whole: Whole | None = None,
+        launch: Launch | None = None,
     ) -> None:
         """Take what to run, and the whole of which it is a part.
 
@@ -64,10 +64,10 @@ class Supervisor:
         self._target = target
         self._settings = settings
         self._port = port
-        self._whole = whole or Whole(target.services, credential_of(target, settings, data_dir))
+        self._launch = launch or Launch(target.services, credential_of(target, settings, data_dir))
         self._hosts: list[ServiceHost] = []
         self._stack = AsyncExitStack()
-        self._credential = self._whole.credential
+        self._credential = self._launch.credential
         self.runtime = Runtime(
             settings=settings,
             data_dir=data_dir,
@@ -97,7 +97,7 @@ class Supervisor:
         for name in self._target.services:
             host = ServiceHost(name, self._settings, self._credential)
             self._hosts.append(host)
-            port = self._whole.ports.get(name, self._port)
+            port = self._launch.ports.get(name, self._port)
             if port is None:
                 port = self.runtime.port(DEFAULT_PORTS[name])
             try:
@@ -127,7 +127,7 @@ class Supervisor:
 
     def _listen_host(self, name: str) -> str:
         """Return the host on which a service listens: beside edge, stages use loopback, since only edge is public."""
-        return self._settings.listen_host if name == "edge" or "edge" not in self._whole.services else "127.0.0.1"
+        return self._settings.listen_host if name == "edge" or "edge" not in self._launch.services else "127.0.0.1"
 
     async def start_engine(self) -> None:
         """Start the vector engine, if this process has one."""
@@ -179,7 +179,7 @@ class Supervisor:
     def publish(self, others: Mapping[str, str] | None = None) -> None:
         """Write the addresses of this process and its parts into the data folder, until it stops."""
         published = {**self.addresses, **(others or {})}
-        publish(self.runtime.data_dir, published, alone=self._whole.services == STAGES)
+        publish(self.runtime.data_dir, published, alone=self._launch.services == STAGES)
         self._stack.callback(withdraw, self.runtime.data_dir, published)
 
     async def stop(self) -> None:

@@ -111,7 +111,7 @@ async def run(
     """Run the checks one after another, each in its own tenant; `told` is called with each result."""
     results = []
     for check in checks:
-        result = await tried(check, target.anew())
+        result = await tried(check, target.in_new_tenant())
         on_result(result)
         results.append(result)
     return results

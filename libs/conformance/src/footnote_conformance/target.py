@@ -104,11 +104,11 @@ class Target:
     @classmethod
     def of(cls, stage: Stage, others: Iterable[Stage] = (), probe: str = "") -> "Target":
         """Return a target with a scope of its own."""
-        return cls(stage, {other.name: other for other in others}, _nobody_elses(), probe)
+        return cls(stage, {other.name: other for other in others}, _own_scope(), probe)
 
-    def anew(self) -> "Target":
+    def in_new_tenant(self) -> "Target":
         """Return the same target in another tenant."""
-        return replace(self, scope=_nobody_elses())
+        return replace(self, scope=_own_scope())
 
     def request(self, method: str, **fields: Any) -> Any:
         """Return a request of a method of the stage with the scope."""
@@ -127,7 +127,7 @@ def request_of(method: MethodDescriptor, scope: Scope | None, **fields: Any) -> 
     return request
 
 
-def _nobody_elses() -> Scope:
+def _own_scope() -> Scope:
     return Scope(tenant_id=f"conformance-{secrets.token_hex(8)}", user_id="conformance", roles=[ROLE_ADMIN])
 
 

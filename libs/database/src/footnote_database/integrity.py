@@ -65,7 +65,7 @@ def check_file(path: Path, name: str, *, accepted: bool = False) -> None:
         raise
 
 
-class Look:
+class BackgroundCheck:
     """Checks every page of a file too large for the start-up check, on a thread, while the database is in use.
 
     `damage` describes the damage found. It is None until then, and stays None when the file is sound or unreadable.
@@ -108,9 +108,9 @@ class Look:
         _log.error("database_damaged", database=self._name, hint=self.damage)
 
 
-def look(path: Path, name: str) -> Look | None:
+def begin_check(path: Path, name: str) -> BackgroundCheck | None:
     """Start to check the pages that `check_file` left out; None when it checked all."""
-    return Look(path, name) if path.exists() and path.stat().st_size > CHECKED_BYTES else None
+    return BackgroundCheck(path, name) if path.exists() and path.stat().st_size > CHECKED_BYTES else None
 
 
 def _is_broken(error: sqlite3.Error) -> bool:

@@ -51,7 +51,7 @@ class Database:
         self._traits = traits
         self.engine = connect(url, traits)
         self._checking: asyncio.Task[None] | None = None
-        self._look: integrity.Look | None = None
+        self._background: integrity.BackgroundCheck | None = None
         self._turn: AbstractAsyncContextManager[None] = nullcontext()
         if self.is_sqlite and traits.writers is Writers.TURNS:
             self._turn = asyncio.Lock()
@@ -112,7 +112,7 @@ class Database:
         if file is not None:
             if parts is not None:
                 await asyncio.to_thread(parts.note, self._traits.part, file)
-            self._look = await asyncio.to_thread(integrity.look, file, self._traits.name)
+            self._background = await asyncio.to_thread(integrity.begin_check, file, self._traits.name)
 
     async def _upgrade(self, through: Database, parts: Parts | None = None) -> None:
         async with through.write() as connection:
@@ -158,8 +158,8 @@ class Database:
 
         A large file is checked after the start, and may turn out to be damaged later.
         """
-        if self._look is not None and self._look.damage is not None:
-            return self._look.damage
+        if self._background is not None and self._background.damage is not None:
+            return self._background.damage
         if (file := self._file()) is not None and not file.exists():
             return f"The {self._traits.name} database {file} is gone: stop the service and put back a copy of it"
         # A statement is never cancelled, so this wait has a limit, and concurrent callers share one check.
@@ -185,8 +185,8 @@ class Database:
         A health check, or a write that outlives its caller, may still hold one that no other code would close. A
         connection that does not return within seconds is abandoned.
         """
-        if self._look is not None:
-            await asyncio.to_thread(self._look.end)
+        if self._background is not None:
+            await asyncio.to_thread(self._background.end)
         pool = self.engine.pool
         try:
             for _ in range(_LOOKS):

@@ -39,7 +39,7 @@ Ask = Callable[[Scope, Sequence[str]], Awaitable[Mapping[str, Access]]]
 """Returns a scope's access to collections by id; without ids, to all visible ones. Hidden collections are left out."""
 
 
-class Asking:
+class AccessLookup:
     """Calls the indexing service through a stub, once per epoch of its collections where `epochs` is readable."""
 
     def __init__(self, stub: Any, epochs: EpochReader) -> None:

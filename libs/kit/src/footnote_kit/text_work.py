@@ -23,7 +23,7 @@ _THREADS = 2
 _threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="texts")
 
 
-async def beside(characters: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def off_loop(characters: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return `work(*args)`. Above SHORT characters it runs on a thread with a copy of the context variables."""
     if characters <= SHORT:
         return work(*args, **kwargs)

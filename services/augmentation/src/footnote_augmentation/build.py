@@ -54,7 +54,7 @@ class Assembly:
     context_window: int = 0
     answer_tokens: int = 0
     # Decisions already made by the reranker's limit.
-    dropped: Sequence[tuple[ScoredChunk, select.Why]] = ()
+    dropped: Sequence[tuple[ScoredChunk, select.DropReason]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class _Prepared:
 class _Plan:
     entries: list[TokenPlanEntry] = field(default_factory=list)
 
-    def dropped(self, candidate: ScoredChunk, why: select.Why, cost: int) -> None:
+    def dropped(self, candidate: ScoredChunk, why: select.DropReason, cost: int) -> None:
         self.entries.append(
             TokenPlanEntry(
                 chunk_id=candidate.chunk.id,
@@ -165,7 +165,7 @@ def _write(
     block = ""
     for hit, item, place in zip(hits, prepared, placed, strict=True):
         if place.number == 0:
-            plan.dropped(hit, select.Why(place.reason), place.tokens)
+            plan.dropped(hit, select.DropReason(place.reason), place.tokens)
             continue
         widened = TOKEN_REASON_UNSPECIFIED if item.candidate is hit else TOKEN_REASON_WIDENED
         plan.entries.append(

@@ -22,7 +22,7 @@ DUPLICATE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class DropReason:
     """The reason for leaving out a candidate, with the duplicate chunk or the reranker's limit."""
 
     reason: TokenReason.ValueType
@@ -35,7 +35,7 @@ class Selection:
     """Candidates in the order of the sources, and the others with the reasons for leaving them out."""
 
     chosen: list[ScoredChunk]
-    dropped: list[tuple[ScoredChunk, Why]]
+    dropped: list[tuple[ScoredChunk, DropReason]]
 
 
 def _spread(candidates: Sequence[ScoredChunk]) -> list[ScoredChunk]:
@@ -70,20 +70,20 @@ def _counts_for(candidate: ScoredChunk, named_document_ids: Sequence[str]) -> Ca
 
 def select(candidates: Sequence[ScoredChunk], named_document_ids: Sequence[str] = ()) -> Selection:
     """Order and thin out candidates. Documents that the question names come first, each with its best passage."""
-    dropped: list[tuple[ScoredChunk, Why]] = []
+    dropped: list[tuple[ScoredChunk, DropReason]] = []
     originals: Originals[ScoredChunk] = Originals(contained(DUPLICATE))
     ids: set[str] = set()
     for candidate in sorted(candidates, key=lambda item: -item.score):
         if not any(char.isalnum() for char in candidate.chunk.text):
-            dropped.append((candidate, Why(TOKEN_REASON_EMPTY)))
+            dropped.append((candidate, DropReason(TOKEN_REASON_EMPTY)))
             continue
         if candidate.chunk.id and candidate.chunk.id in ids:
-            dropped.append((candidate, Why(TOKEN_REASON_GIVEN_TWICE)))
+            dropped.append((candidate, DropReason(TOKEN_REASON_GIVEN_TWICE)))
             continue
         ids.add(candidate.chunk.id)
         twin = originals.of(candidate, terms(candidate.chunk.text), _counts_for(candidate, named_document_ids))
         if twin is not None:
-            dropped.append((candidate, Why(TOKEN_REASON_NEAR_DUPLICATE, duplicate_of=twin.chunk.id)))
+            dropped.append((candidate, DropReason(TOKEN_REASON_NEAR_DUPLICATE, duplicate_of=twin.chunk.id)))
     remaining = originals.kept
     first: list[ScoredChunk] = []
     for document_id in dict.fromkeys(named_document_ids):

@@ -32,7 +32,7 @@ from footnote_augmentation.build import Assembled, Assembly, build
 from footnote_augmentation.permitted import Permitted
 from footnote_augmentation.registry import Rerankers
 from footnote_augmentation.rerank import RerankStep
-from footnote_augmentation.select import Why
+from footnote_augmentation.select import DropReason
 from footnote_augmentation.settings import Settings
 
 _log = get_logger(__name__)
@@ -78,7 +78,7 @@ class Servicer(AugmentationServiceServicer):
             elif rerank.top:
                 candidates, dropped = candidates[: rerank.top], candidates[rerank.top :]
         with watch.step("assemble"), telemetry.span("assemble", {"footnote.chunks": len(candidates)}) as span:
-            why = Why(TOKEN_REASON_BELOW_RERANK_TOP, rerank_top=rerank.top)
+            why = DropReason(TOKEN_REASON_BELOW_RERANK_TOP, rerank_top=rerank.top)
             left_out = [(item, why) for item in dropped]
             assembled = await asyncio.to_thread(build, self._assembly(request, prompt, candidates, left_out))
             span.set_attribute("footnote.sources", len(assembled.sources))

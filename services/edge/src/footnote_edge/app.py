@@ -33,7 +33,7 @@ from footnote_edge.asking.question import Tools
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.windows import Windows
 from footnote_edge.collections.bounds import Bounds
-from footnote_edge.composition import Rooms, build_rooms, end_sources
+from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.documents.backlog import Backlog
@@ -73,16 +73,16 @@ async def build(runtime: Runtime) -> App:
     """Return the edge service: database migrated, jobs resumed, handlers behind the guard."""
     settings = Settings()
     _known_callers_only(runtime.settings, settings)
-    rooms = await build_rooms(runtime, settings)
-    base, gateway, work, system = rooms.base, rooms.gateway, rooms.work, rooms.system
+    components = await build_components(runtime, settings)
+    base, gateway, work, system = components.base, components.gateway, components.work, components.system
     database, meter = base.database, gateway.limiting.meter
     if settings.first_key_file is not None:
         await first_key(ApiKeys(KeyTable(database, Journal(database))), settings.first_key_file)
     who = authenticator(settings, gateway.keys)
-    parts = _parts(runtime, rooms, who)
+    parts = _parts(runtime, components, who)
     watches, admission = Watches(settings.watches_per_user), _admission(settings, base.loads)
     door = CallGuard(who, gateway.limiting.rates, watches, gateway.shares, admission)
-    rounds = _rounds(rooms)
+    rounds = _rounds(components)
     urls = (settings.dbos_url(base.folder), settings.sqlalchemy_url(base.folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
     web = Web(runtime, settings, who, gateway.shares, gateway.auditor, parts.version)
@@ -110,7 +110,7 @@ async def build(runtime: Runtime) -> App:
             *(one.stop for one in reversed(rounds)),
             work.jobs.close,
             end_sources,
-            rooms.library.watching.close,
+            components.library.watching.close,
             meter.rounds.stop,
             meter.flush,
             system.activity.rounds.stop,
@@ -125,10 +125,10 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
+def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Parts:
     """Return what the handlers need."""
-    base, gateway, history, work = rooms.base, rooms.gateway, rooms.history, rooms.work
-    library, system, settings, version = rooms.library, rooms.system, rooms.base.settings, _version()
+    base, gateway, history, work = components.base, components.gateway, components.history, components.work
+    library, system, settings, version = components.library, components.system, components.base.settings, _version()
     call = settings.call_timeout_seconds
     tools = Tools(
         stages=base.stages,
@@ -189,10 +189,10 @@ def _parts(runtime: Runtime, rooms: Rooms, who: Authenticator) -> Parts:
     )
 
 
-def _rounds(rooms: Rooms) -> tuple[PeriodicTasks, ...]:
+def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     """Return the work that is repeated."""
-    base, gateway, history, work = rooms.base, rooms.gateway, rooms.history, rooms.work
-    library, system, settings = rooms.library, rooms.system, rooms.base.settings
+    base, gateway, history, work = components.base, components.gateway, components.history, components.work
+    library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
     reconciler = Reconciler(stages, jobs, work.chores, Comparison(stages, jobs, work.chores, settings), settings)
     leftovers = InterruptedWork(stages, library.deleting, settings)

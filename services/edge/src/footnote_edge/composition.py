@@ -1,4 +1,4 @@
-"""Assembles the rooms of edge of which others need several parts."""
+"""Assembles those packages of edge whose parts other packages need."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +9,7 @@ from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.admission.fair_shares import Shares
 from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.app import Runtime
-from footnote_kit.authorizer import Asking, Authorizer
+from footnote_kit.authorizer import AccessLookup, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.front.addresses import address_of
 from footnote_kit.settings import STAGES
@@ -91,7 +91,7 @@ from footnote_edge.system.traces import Traces
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What all rooms stand on."""
+    """The parts that all packages need."""
 
     settings: Settings
     folder: Path
@@ -117,7 +117,7 @@ async def build_base(runtime: Runtime, settings: Settings) -> Base:
     operations = OperationTable(database, bus, settings.operation_hours)
     names = CollectionNames(asking_names(stages.indexing))
     epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
-    permissions = Permissions(Authorizer(Asking(stages.indexing, epochs)), names, operations.deleting)
+    permissions = Permissions(Authorizer(AccessLookup(stages.indexing, epochs)), names, operations.deleting)
     loads = ProcessLoads(runtime.data_dir, STAGES)
     return Base(
         settings,
@@ -317,7 +317,7 @@ def build_system(runtime: Runtime, base: Base, work: Working) -> System:
 
 
 @dataclass(frozen=True, slots=True)
-class Rooms:
+class Components:
     """All of them."""
 
     base: Base
@@ -328,11 +328,11 @@ class Rooms:
     system: System
 
 
-async def build_rooms(runtime: Runtime, settings: Settings) -> Rooms:
-    """Return all rooms, with the database migrated and the jobs resumed."""
+async def build_components(runtime: Runtime, settings: Settings) -> Components:
+    """Return all components, with the database migrated and the jobs resumed."""
     base = await build_base(runtime, settings)
     gateway, history = build_gateway(base), build_history(base)
     work = build_work(base, gateway, history)
     await work.jobs.launch()
     library = build_library(base, gateway, history, work)
-    return Rooms(base, gateway, history, work, library, build_system(runtime, base, work))
+    return Components(base, gateway, history, work, library, build_system(runtime, base, work))

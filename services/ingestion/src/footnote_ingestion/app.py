@@ -15,7 +15,7 @@ from footnote_database.parts import Parts
 from footnote_database.sqlite import file_of, log_keeper
 from footnote_database.transactions import START_WAIT_SECONDS
 from footnote_kit.app import App, Runtime
-from footnote_kit.authorizer import Asking, Authorizer
+from footnote_kit.authorizer import AccessLookup, Authorizer
 from footnote_kit.epochs import COLLECTIONS_FILE, EpochReader, path_of
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
@@ -80,7 +80,7 @@ async def build(runtime: Runtime) -> App:
     readers = pool(settings.workers, settings.parse_seconds, workers)
     queries = pool(settings.table_queries, settings.query_seconds, settings.query_processes(workers))
     collection_epochs = EpochReader(path_of(runtime.data_dir, "indexing", COLLECTIONS_FILE))
-    collections = Authorizer(Asking(IndexingServiceStub(runtime.channel("indexing")), collection_epochs))
+    collections = Authorizer(AccessLookup(IndexingServiceStub(runtime.channel("indexing")), collection_epochs))
     permissions = Permissions(documents, collections)
     changes = Changes(ChangeTable(database), permissions, settings.deletions_hours * 3600)
     sweeps = PeriodicTasks(

@@ -16,7 +16,7 @@ from footnote_kit.enum_words import enum_word
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_kit.timings import Stopwatch
 from footnote_text.lexical import fold
 from opentelemetry import trace
@@ -203,7 +203,7 @@ class Searcher:
         None where it does, or where the store does not answer: then the search says so.
         """
         request, timeout = search.request, self._settings.read_timeout
-        if request.query_vector or not await beside(len(request.query), asks_for_whole, request.query, files.named):
+        if request.query_vector or not await off_loop(len(request.query), asks_for_whole, request.query, files.named):
             return None
         try:
             with search.clock.step("read"):
@@ -224,7 +224,7 @@ class Searcher:
     async def _show(self, search: _Search, result: SearchResult, page: list[Candidate], files: _Files) -> None:
         """Put a page into a result that has its total, with what surrounds the passages."""
         stored = sum(len(candidate.hit.text) + len(candidate.hit.extra) for candidate in page)
-        chosen = await beside(stored // steps.QUICKER, readable, page, result.degradations)
+        chosen = await off_loop(stored // steps.QUICKER, readable, page, result.degradations)
         if files.missing:
             effect = _MISSING.format(", ".join(files.missing))
             result.degradations.append(degradation(PIPELINE_STAGE_RETRIEVAL, "NAMED_FILE_MISSING", effect))
@@ -244,7 +244,7 @@ class Searcher:
         own_vectors.check_lengths(request, groups)
         own_vectors.check_named(request, settings.strategy, groups)
         languages = list(dict.fromkeys(code for searchable in visible for code in searchable.languages if code))
-        query = await beside(len(request.query), understanding.understand, request.query, request.language, languages)
+        query = await off_loop(len(request.query), understanding.understand, request.query, request.language, languages)
         lacking = own_vectors.needing(request, groups)
         return _Search(request, visible, groups, counting, settings, languages, query, lacking, self._now(), clock)
 
@@ -255,12 +255,12 @@ class Searcher:
         if not search.request.document_ids:
             filenames = await self._files.of(search.groups, search.now, self._settings.read_timeout)
         effort = effort_of_naming(text, filenames)
-        named = await beside(effort, named_files, text, filenames)
-        return _Files(filenames, named, await beside(effort, missing_files, text, filenames))
+        named = await off_loop(effort, named_files, text, filenames)
+        return _Files(filenames, named, await off_loop(effort, missing_files, text, filenames))
 
     async def _plan(self, search: _Search, strategy: SearchStrategy.ValueType, named: Sequence[NamedFile]) -> Plan:
         request = search.request
-        words = await beside(len(request.query), understanding.lexical_query, search.query, search.languages)
+        words = await off_loop(len(request.query), understanding.lexical_query, search.query, search.languages)
         return Plan(
             text=request.query,
             lexical_query=words,
@@ -294,13 +294,13 @@ class Searcher:
         Returns the ranking that counts, and its page.
         """
         text, language = search.request.query, search.query.language
-        affinity = await beside(len(text), affinities, text, language, files.filenames)
+        affinity = await off_loop(len(text), affinities, text, language, files.filenames)
         ranking = Ranking(
             plan, findings, strategy, search.settings, affinity, files.named, search.request.offset,
             self._settings.file_name_weight, self._settings.near_duplicate, self._settings.candidates,
         )  # fmt: skip
         while True:
-            ranked = await beside(steps.effort(ranking), steps.rank, ranking, search.clock)
+            ranked = await off_loop(steps.effort(ranking), steps.rank, ranking, search.clock)
             if not ranked.lacks:
                 break
             plan = replace(ranking.plan, limit=min(8 * ranking.plan.limit, MOST))

@@ -43,7 +43,7 @@ async def with_scope(target: Target, method: str, scope: Scope | None, **fields:
 
 def stranger(target: Target) -> Scope:
     """Return an administrator of another tenant."""
-    return target.anew().scope
+    return target.in_new_tenant().scope
 
 
 async def at_once(calls: Sequence[Awaitable[Any]]) -> list[Any]:

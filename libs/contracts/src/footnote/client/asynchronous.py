@@ -184,7 +184,7 @@ class AsyncClient:
                 events = self._documents.WatchDocument(request, timeout=attempts.remaining())
                 async with closing(events) as open_events:
                     async for event in open_events:
-                        attempts.begun_anew()
+                        attempts.reset()
                         yield event
                         if is_settled(event):
                             return

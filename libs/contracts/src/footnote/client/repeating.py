@@ -74,7 +74,7 @@ class Attempts:
         """Return the remaining seconds for the next attempt."""
         return max(0.001, self._end - time.monotonic())
 
-    def begun_anew(self) -> None:
+    def reset(self) -> None:
         """Reset the count: a response arrived, so the next failure is a new one."""
         self._left, self._made = self._retry.attempts, 0
 

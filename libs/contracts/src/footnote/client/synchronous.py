@@ -180,7 +180,7 @@ class Client:
                 events = self._documents.WatchDocument(request, timeout=attempts.remaining())
                 with closing(events) as open_events:
                     for event in open_events:
-                        attempts.begun_anew()
+                        attempts.reset()
                         yield event
                         if is_settled(event):
                             return

@@ -1,6 +1,6 @@
 """Limits of a connection and of an address: token buckets, without clock or transport.
 
-There are two kinds of limit. Behaviour that no well-behaved client shows ends the connection (`Habits`). Too many
+There are two kinds of limit. Behaviour that no well-behaved client shows ends the connection (`FrameBudget`). Too many
 calls from one address only slow down. An address is never banned: it may belong to a company or an ingress, and one
 user there must not lock out the others. Its connections share a rate (`FrameRate`), with a guaranteed part for each.
 The more of them had to be ended, the more slowly new ones start (`Peer.begin`).
@@ -54,7 +54,7 @@ class FrontLimits:
     """Time limit for a client that does not read."""
 
 
-class Habits:
+class FrameBudget:
     """Limits one connection's suspicious behaviour, at rates per second that no well-behaved client reaches.
 
     A good client with many calls may cancel some hundreds at once when its own caller leaves. It pings every few

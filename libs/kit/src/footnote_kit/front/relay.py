@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from footnote_kit.front.frames import ENHANCE_YOUR_CALM, SETTINGS, Boundary, ClientFrames, Violation, frame, goaway
-from footnote_kit.front.limits import FrameRate, FrontLimits, Habits, Peer
+from footnote_kit.front.limits import FrameBudget, FrameRate, FrontLimits, Peer
 
 READ_BYTES = 16 * 1024
 """The most bytes of a read from a caller: if they are all frame headers, two thousand frames, a millisecond of work."""
@@ -37,7 +37,7 @@ class Caller(asyncio.BufferedProtocol):
         now = self._loop.time()
         self._peer, self._limits = peer, limits
         self._connect, self._ended, self._left = connect, ended, left
-        self._frames, self._habits, self._pace = ClientFrames(), Habits(now), FrameRate(peer, now)
+        self._frames, self._habits, self._pace = ClientFrames(), FrameBudget(now), FrameRate(peer, now)
         self._transport: asyncio.Transport | None = None
         self._early = b""
         self._held: list[bytes] = []

@@ -11,7 +11,7 @@ from footnote.retrieval.v1.retrieval_service_pb2 import RetrieveResponse, Search
 from footnote.types.v1.answer_pb2 import AnswerManifest, ManifestSource, Source
 from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings, RerankSettings
 
-from footnote_edge.asking.thread import Past
+from footnote_edge.asking.thread import EarlierMessages
 from footnote_edge.conversations.origins import Origin, shown
 
 
@@ -34,7 +34,7 @@ class Record:
         if not self.manifest.collections:
             self.manifest.collections.extend(collections)
 
-    def history(self, past: Past) -> None:
+    def history(self, past: EarlierMessages) -> None:
         """Note the history: stored messages by id, others as the caller gave them."""
         self.manifest.history_message_ids.extend(past.ids)
         if not past.ids:

@@ -14,7 +14,7 @@ from footnote_edge.asking import thread as threads
 from footnote_edge.asking.precedence import settings_of
 from footnote_edge.asking.question import Draft, Question, QuestionSettings
 from footnote_edge.asking.storing import in_background, store_question
-from footnote_edge.asking.thread import Past, Thread, still_there
+from footnote_edge.asking.thread import EarlierMessages, Thread, still_there
 from footnote_edge.asking.windows import Window
 
 
@@ -71,7 +71,7 @@ async def _conversation(question: Question) -> Conversation:
     return conversation
 
 
-async def _history(question: Question) -> Past:
+async def _history(question: Question) -> EarlierMessages:
     messages, conversation_id = question.tools.conversations.messages, question.request.conversation_id
     if not conversation_id:
         return await threads.given(messages, question.scope, question.request.history)

@@ -18,7 +18,7 @@ from footnote_edge.conversations.origins import Origin, hash_of
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class EarlierMessages:
     """Earlier messages, oldest first; the ids of stored ones; and whether the history is complete."""
 
     messages: list[ChatMessage] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Thread:
     """What a question continues: its conversation, if any, the readable history, and the collections to search."""
 
     conversation: Conversation | None
-    past: Past
+    past: EarlierMessages
     collections: Sequence[str]
     local_only: bool
     """Whether the texts of the conversation, or of the replayed answer, stay on this machine."""
@@ -45,15 +45,19 @@ class Thread:
     """Whether all collections of the conversation are deleted."""
 
 
-async def of_conversation(messages: Messages, scope: Scope, conversation_id: str, most: int, before: str) -> Past:
+async def of_conversation(
+    messages: Messages, scope: Scope, conversation_id: str, most: int, before: str
+) -> EarlierMessages:
     """Return the last messages of a conversation before a question."""
     earlier = await messages.history(scope, conversation_id, most, before)
     ids = [one.id for one in earlier.messages]
     origins = set[Origin]().union(*(await messages.origins.of(ids)).values())
-    return Past([ChatMessage(role=one.role, text=one.text) for one in earlier.messages], ids, origins, earlier.whole)
+    return EarlierMessages(
+        [ChatMessage(role=one.role, text=one.text) for one in earlier.messages], ids, origins, earlier.whole
+    )
 
 
-async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]) -> Past:
+async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]) -> EarlierMessages:
     """Return a caller's history without answers that it may no longer read.
 
     An answer is recognised by its whole text; the caller's own text is kept.
@@ -67,7 +71,7 @@ async def given(messages: Messages, scope: Scope, history: Sequence[ChatMessage]
     kept = [one for one in history if hash_of(one.text) not in deleted]
     left = [message_id for message_id in ids if message_id not in unreadable]
     origins = set[Origin]().union(*(await messages.origins.of(left)).values()) if left else set()
-    return Past(kept, [], origins, len(kept) == len(history))
+    return EarlierMessages(kept, [], origins, len(kept) == len(history))
 
 
 async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], timings: QuestionTimings) -> list[str]:

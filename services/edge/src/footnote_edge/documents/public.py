@@ -11,7 +11,7 @@ from footnote.edge.v1.documents_pb2 import Document
 from footnote.stages.v1 import passage_pb2, stored_document_pb2
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.origins import origin_of, without_origin
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from google.protobuf.message import Message
 
 from footnote_edge.collections.names import CollectionNames
@@ -38,16 +38,16 @@ class Public:
     async def documents(self, scope: Scope, found: Sequence[stored_document_pb2.Document]) -> list[Document]:
         """Return documents in their public form."""
         names = await self._names.several(scope, {row.collection_id for row in found})
-        return await beside(EFFORT * len(found), _documents, found, names)
+        return await off_loop(EFFORT * len(found), _documents, found, names)
 
     async def chunks(self, found: Sequence[passage_pb2.Chunk]) -> list[Chunk]:
         """Return chunks in their public form."""
-        return await beside(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
+        return await off_loop(EFFORT * len(found), lambda: [chunk_of(row) for row in found])
 
     async def scored(self, found: Sequence[passage_pb2.ScoredChunk]) -> list[ScoredChunk]:
         """Return search results in their public form."""
         effort = EFFORT * sum(1 + len(row.neighbors) for row in found)
-        return await beside(effort, lambda: [scored_of(row) for row in found])
+        return await off_loop(effort, lambda: [scored_of(row) for row in found])
 
 
 def document_of(row: stored_document_pb2.Document, collection: str) -> Document:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.field_behavior import clear_outputs, is_output_only
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
@@ -144,7 +144,7 @@ def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> Any:
         clear_outputs(request)
-        await beside(_effort(request), check, request)
+        await off_loop(_effort(request), check, request)
         await values.check(request)
         return await handler(self, request, context)
 
@@ -155,7 +155,7 @@ def _streaming(handler: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(handler)
     async def checked(self: Any, request: Any, context: Any) -> AsyncIterator[Any]:
         clear_outputs(request)
-        await beside(_effort(request), check, request)
+        await off_loop(_effort(request), check, request)
         await values.check(request)
         async with aclosing(handler(self, request, context)) as responses:
             async for response in responses:

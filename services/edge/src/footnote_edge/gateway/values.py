@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from footnote_kit.errors import InvalidArgument
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import Message
 
@@ -35,7 +35,7 @@ async def check(request: Message) -> None:
         return
     found = [(field, value) for field, value in request.ListFields() if field.number in wanted]
     if found:
-        await beside(sum(_weight(field, value) for field, value in found), _check_all, found)
+        await off_loop(sum(_weight(field, value) for field, value in found), _check_all, found)
 
 
 def _weight(field: FieldDescriptor, value: Any) -> int:

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.identity import Authenticator
 from footnote_edge.http.console import pages
-from footnote_edge.http.dialects.mcp_server import McpDoor
+from footnote_edge.http.dialects.mcp_server import McpRoute
 from footnote_edge.http.dialects.openai import OpenAiApi
 from footnote_edge.http.dialects.wrapper import Wrapper
 from footnote_edge.http.openapi import document as openapi
@@ -38,7 +38,7 @@ def site(
 ) -> ASGIApp:
     """Return the ASGI application that serves edge's public API behind `channel` over HTTP."""
     caller = Caller(channel, settings)
-    mcp = McpDoor(EdgeStub(channel), version)
+    mcp = McpRoute(EdgeStub(channel), version)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -10,7 +10,7 @@ from typing import Any
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_SYSTEM, ChatMessage
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_kit.redact import redact
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_providers.dialects import Dialect
 from footnote_providers.endpoints import Endpoint
 from footnote_providers.openai_client import ChatPart, ChatRequest, OpenAIClient
@@ -66,7 +66,7 @@ class OpenAICompatible:
         """Stream an answer; closing the generator closes the HTTP connection."""
         self.require()
         read = sum(len(message.text) for message in request.messages)
-        asked = await beside(read, self._chat_request, request)
+        asked = await off_loop(read, self._chat_request, request)
         reading = _Reading(self._client.dialect(asked.model), asked)
         try:
             async with aclosing(self._client.chat(asked)) as parts:

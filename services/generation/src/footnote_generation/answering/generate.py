@@ -19,7 +19,7 @@ from footnote.types.v1.answer_pb2 import (
     Degradation,
     Usage,
 )
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_text import locales
 
 from footnote_generation.answering import policy, summary
@@ -132,7 +132,7 @@ class Generator:
         """
         started = perf_counter()
         read = sum(len(item.text) for item in request.messages)
-        state = await beside(read, self._start, request, strict, chosen, remaining)
+        state = await off_loop(read, self._start, request, strict, chosen, remaining)
         bill = Bill(request, provider, self._prices)
         # The built-in answerer costs nothing until it is done.
         if provider.id != "builtin":
@@ -164,7 +164,7 @@ class Generator:
                         first_token = perf_counter() - started
                     if bill.grown(event.text) is not None or state.reading.has_spent():
                         yield self._spent(bill, state)
-                    shown = await beside(len(event.text), self._take, state, event.text)
+                    shown = await off_loop(len(event.text), self._take, state, event.text)
                     if shown:
                         yield Delta(shown)
                     if not _ENDS.isdisjoint(shown) and self._worth_looking(state):
@@ -323,7 +323,7 @@ class Generator:
             state.withheld += len(unfounded)
             writer.cut([(item.start, max([item.end, *(m.end for m in item.markers)])) for item in unfounded])
             # The remaining text may split into other sentences, so it is judged as it will be read.
-            sentences = await beside(len(writer.text), segment, writer.text, writer.markers)
+            sentences = await off_loop(len(writer.text), segment, writer.text, writer.markers)
         if not state.withheld:
             return
         state.swept = state.line = 0
@@ -335,10 +335,10 @@ class Generator:
 
     async def _answer(self, state: _Answering, provider: ModelProvider, finished: Finished) -> Answer:
         text = state.writer.text
-        sentences = await beside(len(text), segment, text, state.writer.markers)
+        sentences = await off_loop(len(text), segment, text, state.writer.markers)
         checked = await asyncio.to_thread(state.checker.check_by_rules, sentences)
         read = len(text) + sum(len(message.text) for message in state.request.messages)
-        answer = await beside(read, self._sum_up, state, provider, finished, checked)
+        answer = await off_loop(read, self._sum_up, state, provider, finished, checked)
         if answer.finish_reason == FINISH_REASON_NO_RELEVANT_CONTENT:
             request = state.request
             offered = await asyncio.to_thread(nearest, request.question, request.sources, request.locale)

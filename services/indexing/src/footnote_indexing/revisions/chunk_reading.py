@@ -8,7 +8,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import chunk_missing
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.paging import PAGE_BYTES, Page, fitting
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_store.compiler import quote
 from footnote_store.ids import parse_chunk_id
 from footnote_store.rows import Hit
@@ -95,7 +95,7 @@ class ChunkReading:
         while True:
             wanted = min(_AT_ONCE, page.size + 1 - len(chunks))
             hits = await self._read(found, searched, f" and ordinal > {after}", wanted)
-            read = await beside(_EFFORT * len(hits), _named, hits, found)
+            read = await off_loop(_EFFORT * len(hits), _named, hits, found)
             chunks += read
             size += sum(chunk.ByteSize() for chunk in read)
             if len(hits) < wanted or len(chunks) > page.size or size > PAGE_BYTES:

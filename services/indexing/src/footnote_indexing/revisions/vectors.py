@@ -15,7 +15,7 @@ from footnote_database.cancel_safe import outcome
 from footnote_kit.access import Access
 from footnote_kit.errors import Aborted, InvalidArgument
 from footnote_kit.logs import get_logger
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_providers import builtin
 from footnote_providers.base import Vectors
 from footnote_providers.own_vectors import PROVIDER, brings_own
@@ -136,7 +136,7 @@ class VectorTexts:
         also sets their length, unless it was set at creation.
         """
         effort = sum(1000 + len(row.text) for row in rows)
-        vectors = await beside(effort, parse, rows)
+        vectors = await off_loop(effort, parse, rows)
         found = await self._fitting(scope, name, len(vectors[0]))
         expected = found.index_version.embedding.dimensions
         if len(vectors[0]) != expected:
@@ -150,7 +150,7 @@ class VectorTexts:
         )
         before: list[RevisionKey] = []
         try:
-            stored = await beside(effort, _stored, scope, found, keys, ids, rows, vectors)
+            stored = await off_loop(effort, _stored, scope, found, keys, ids, rows, vectors)
             space = await self._writer.ensure(found.index_version)
             size = self._settings.store_batch
             for start in range(0, len(stored), size):

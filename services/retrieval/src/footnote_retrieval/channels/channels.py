@@ -22,7 +22,7 @@ from footnote_kit.degradations import Reason
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import histogram, span
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_kit.timings import Stopwatch
 from footnote_store.rows import Hit
 
@@ -81,7 +81,7 @@ class Channels:
             lacks = SearchStrategyChoice(reason=SEARCH_STRATEGY_REASON_NO_QUERY_VECTOR)
             return SearchStrategy.SEARCH_STRATEGY_FULLTEXT, lacks
         words = self._settings.long_question_words
-        strategy, choice = await beside(
+        strategy, choice = await off_loop(
             len(request.query), understanding.choose, understood, wanted, max(weights), words
         )
         vector = SearchStrategy.SEARCH_STRATEGY_VECTOR

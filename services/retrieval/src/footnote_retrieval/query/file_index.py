@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from footnote_kit.caches import AgedCache
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_store.filters import conjunction
 
 from footnote_retrieval.model import Group
@@ -53,7 +53,7 @@ class FileIndex:
             return of_groups[0]
         found = {i: name for names in of_groups for name, ids in names.documents.items() for i in ids}
         whole = all(names.complete for names in of_groups)
-        return await beside(effort(found), _names, found, whole)
+        return await off_loop(effort(found), _names, found, whole)
 
     async def names(self, group: Group, now: float, timeout: float) -> FileNames:
         """Return the names; none if there are too many or the store does not answer."""
@@ -71,7 +71,7 @@ class FileIndex:
             _log.warning("filenames_unavailable", error=error.message)
             return FileNames({})
         whole = len(found) <= _MAX_FILES
-        names = await beside(effort(found), _names, found if whole else {}, whole)
+        names = await off_loop(effort(found), _names, found if whole else {}, whole)
         self._cache[key] = _Cached(time.monotonic() + _TTL, state, names)
         return names
 

@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT
 from footnote.types.v1.reasons_pb2 import SCORE_ADJUSTMENT_KIND_FILE_NAMED
-from footnote_kit.text_work import beside
+from footnote_kit.text_work import off_loop
 from footnote_store.filters import conjunction
 from footnote_store.rows import Hit
 
@@ -39,7 +39,7 @@ async def openings(
                 if group.allows(hit, now):
                     hits.setdefault(hit.document_id, []).append(_given(hit, group))
         for passages in hits.values():
-            documents.append(await beside(_DECODING * len(passages), leafed, passages))
+            documents.append(await off_loop(_DECODING * len(passages), leafed, passages))
     return [one for one in chain.from_iterable(zip_longest(*documents)) if one is not None]
 
 

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from footnote_edge.http.dialects.mcp_server import McpDoor
+from footnote_edge.http.dialects.mcp_server import McpRoute
 from footnote_kit.errors import Unavailable
 
 
-async def ask(door: McpDoor) -> None:
+async def ask(door: McpRoute) -> None:
     await door({"type": "http"}, None, None)  # type: ignore[arg-type]
 
 
@@ -25,8 +25,8 @@ async def test_whoever_asks_is_told_when_it_cannot_be_served(monkeypatch: pytest
         lambda _self: 1 / 0,
         lambda _self: (SimpleNamespace(session_manager=SimpleNamespace(run=never_runs)), None),
     ):
-        monkeypatch.setattr(McpDoor, "_make", make)
-        door = McpDoor(None, "1")  # type: ignore[arg-type]
+        monkeypatch.setattr(McpRoute, "_make", make)
+        door = McpRoute(None, "1")  # type: ignore[arg-type]
         with pytest.raises(Unavailable):
             await ask(door)  # before the server runs
         async with door.serving(), asyncio.timeout(20):
@@ -46,8 +46,8 @@ async def test_a_caller_who_leaves_while_it_loads_takes_it_from_nobody(monkeypat
         yield
 
     made = (SimpleNamespace(session_manager=SimpleNamespace(run=runs)), application)
-    monkeypatch.setattr(McpDoor, "_make", lambda _self: made)
-    door = McpDoor(None, "1")  # type: ignore[arg-type]
+    monkeypatch.setattr(McpRoute, "_make", lambda _self: made)
+    door = McpRoute(None, "1")  # type: ignore[arg-type]
     async with door.serving(), asyncio.timeout(20):
         leaving = asyncio.create_task(ask(door))
         await asyncio.sleep(0)

@@ -152,7 +152,7 @@ def test_built_in_names_of_xls_say_repeated_rows_and_filters() -> None:
         name("_FilterDatabase", 0, 1, 9, 0, 5), name("Print_Titles", 1, 5, 6, 0, 256),
         name("Print_Area", 0, 0, 9, 0, 5),
     ]  # fmt: skip
-    said = cells._said(sheet)
+    said = cells._declarations(sheet)
     assert (said.repeated, said.headers_end, said.frozen) == (1, {1}, 1)
 
 

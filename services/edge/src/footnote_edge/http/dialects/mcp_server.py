@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-class McpDoor:
+class McpRoute:
     """An ASGI application that starts the MCP server at its first request, within `serving`."""
 
     def __init__(self, stub: EdgeStub, version: str) -> None:

@@ -93,7 +93,7 @@ def _may_name_layers(data: bytes) -> bool:
     return False
 
 
-class Sight:
+class HiddenTextFinder:
     """Determines which characters of a page are visible; reuses the C buffers between pages."""
 
     def __init__(self, layers: bool) -> None:

@@ -32,7 +32,7 @@ from footnote_ingestion.parsers.pdf import page_annotations, right_to_left, scan
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import unreadable as unreadable_lines
 from footnote_ingestion.parsers.pdf.grids import Grid
-from footnote_ingestion.parsers.pdf.hidden import Sight, has_hidden_layers
+from footnote_ingestion.parsers.pdf.hidden import HiddenTextFinder, has_hidden_layers
 from footnote_ingestion.parsers.pdf.layout import Outline, Page, write_pages
 from footnote_ingestion.parsers.pdf.lines import Line, LineReader
 from footnote_ingestion.parsers.pdf.on_pages import read_pictures, unread_pictures
@@ -81,7 +81,7 @@ class PdfParser:
             _check_pages(count, limits)
             properties = _properties(document)
             properties.page_count = count
-            sight = Sight(has_hidden_layers(path))
+            sight = HiddenTextFinder(has_hidden_layers(path))
             pages, unreadable, pictures, annotated = _read(document, sight, out)
             beside = page_annotations.read(document, annotated, out)
             jumble = _jumble(pages)
@@ -214,7 +214,7 @@ def _same_place(box: Area, line: Line) -> bool:
 
 
 def _read(
-    document: pdfium.PdfDocument, sight: Sight, out: BlockWriter
+    document: pdfium.PdfDocument, sight: HiddenTextFinder, out: BlockWriter
 ) -> tuple[list[Page], set[int], set[int], list[int]]:
     """Return the pages with their lines, and the numbers of unreadable ones, of pictures and of annotated ones."""
     reader = LineReader()

@@ -34,7 +34,7 @@ class Declared:
 
 
 @dataclass(slots=True)
-class Said:
+class Declarations:
     """What the file declares about one sheet's tables."""
 
     tables: list[Declared] = field(default_factory=list)
@@ -59,9 +59,9 @@ def table_of(reference: str, header_rows: int, name: str) -> Declared | None:
     return Declared(*found, header_rows, name)
 
 
-def of_package(package: zipfile.ZipFile, parts: Mapping[str, str]) -> dict[str, Said]:
+def of_package(package: zipfile.ZipFile, parts: Mapping[str, str]) -> dict[str, Declarations]:
     """Return an Office Open XML workbook's declarations by sheet name; unreadable ones are left out."""
-    found = {name: Said() for name in parts}
+    found = {name: Declarations() for name in parts}
     try:
         _print_titles(package, list(parts), found)
     except (*UNREADABLE_PACKAGE, OSError, etree.XMLSyntaxError, ValueError):
@@ -109,7 +109,7 @@ def _pivot(root: etree._Element) -> Declared | None:
     return Declared(top + header, left, bottom, right, body - header, root.get("name", ""), naming)
 
 
-def _print_titles(package: zipfile.ZipFile, sheets: Sequence[str], found: Mapping[str, Said]) -> None:
+def _print_titles(package: zipfile.ZipFile, sheets: Sequence[str], found: Mapping[str, Declarations]) -> None:
     book = etree.fromstring(package.read("xl/workbook.xml"), xml_parser())
     names = [sheet.get("name", "") for sheet in book.iterfind(f"{_MAIN}sheets/{_MAIN}sheet")]
     for name in book.iterfind(f"{_MAIN}definedNames/{_MAIN}definedName"):

@@ -99,7 +99,7 @@ class OdsCells:
                         yield element.get(f"{_TABLE}name", ""), sheet.beside
                 elif element.tag == _REPEATED:
                     if event == "end" and sheet.row:
-                        sheet.beside.said.repeated = sheet.row - 1
+                        sheet.beside.declarations.repeated = sheet.row - 1
                 elif element.tag == _RANGE:
                     if event == "end":
                         self._declare(element)
@@ -123,11 +123,13 @@ class OdsCells:
                 return
             root = etree.fromstring(package.read(_SETTINGS), xml_parser())
         for sheet in root.iterfind(f".//{_CONFIG}config-item-map-named/{_CONFIG}config-item-map-entry"):
-            said = {item.get(f"{_CONFIG}name"): item.text for item in sheet.iterchildren(f"{_CONFIG}config-item")}
-            rows = said.get("VerticalSplitPosition") or ""
+            declarations = {
+                item.get(f"{_CONFIG}name"): item.text for item in sheet.iterchildren(f"{_CONFIG}config-item")
+            }
+            rows = declarations.get("VerticalSplitPosition") or ""
             found = (self._sheets or {}).get(sheet.get(f"{_CONFIG}name", ""))
-            if found is not None and said.get("VerticalSplitMode") == _FROZEN and rows.isdecimal():
-                found.said.frozen = int(rows) - 1 if 0 < int(rows) <= _MOST_FROZEN else None
+            if found is not None and declarations.get("VerticalSplitMode") == _FROZEN and rows.isdecimal():
+                found.declarations.frozen = int(rows) - 1 if 0 < int(rows) <= _MOST_FROZEN else None
 
     def _declare(self, element: etree._Element) -> None:
         """Record a declared database range; its first row is a header unless the file denies that."""
@@ -138,7 +140,7 @@ class OdsCells:
         name = element.get(f"{_TABLE}name", "")
         one = table_of(reference, int(headed), "" if name.startswith("__Anonymous") else name)
         if one is not None and self._sheets is not None and sheet in self._sheets:
-            self._sheets[sheet].said.tables.append(one)
+            self._sheets[sheet].declarations.tables.append(one)
 
 
 def _new() -> _Sheet:

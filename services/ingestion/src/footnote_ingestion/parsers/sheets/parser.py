@@ -61,7 +61,7 @@ class WorkbookParser:
                 if len(names) > 1:
                     out.heading(inline(name), 1, SheetLocator(sheet=name))
                 left = sheet.start[1] if sheet.start else 0
-                grid = SheetWriter(out, name, left, beside.said)
+                grid = SheetWriter(out, name, left, beside.declarations)
                 merges = Merges([*(sheet.merged_cell_ranges or beside.merged), *beside.across], left)
                 for number, row in _filled_rows(sheet, name, limits.rows):
                     styles = [beside.numbers.get((number, at)) for at in range(left, left + len(row))]

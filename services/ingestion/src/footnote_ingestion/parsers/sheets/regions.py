@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.rows import Typed
-from footnote_ingestion.parsers.sheets.declared import Declared, Said
+from footnote_ingestion.parsers.sheets.declared import Declarations, Declared
 from footnote_ingestion.parsers.sheets.grid import GridWriter, Row
 from footnote_ingestion.parsers.tables import header_path
 
@@ -16,17 +16,17 @@ _NONE: frozenset[int] = frozenset()
 class SheetWriter:
     """Takes the rows of one sheet in order; `left` is the sheet's column of index 0."""
 
-    def __init__(self, out: BlockWriter, sheet: str, left: int, said: Said | None = None) -> None:
-        said = said or Said()
-        known = set(said.headers_end)
-        if said.repeated is not None:
-            known.add(said.repeated)
-        if not known and said.frozen is not None:
-            known.add(said.frozen)
-        self._rest = GridWriter(out, sheet, left, frozenset(known), said.lasting)
+    def __init__(self, out: BlockWriter, sheet: str, left: int, declarations: Declarations | None = None) -> None:
+        declarations = declarations or Declarations()
+        known = set(declarations.headers_end)
+        if declarations.repeated is not None:
+            known.add(declarations.repeated)
+        if not known and declarations.frozen is not None:
+            known.add(declarations.frozen)
+        self._rest = GridWriter(out, sheet, left, frozenset(known), declarations.lasting)
         self._declared = [
             _Declared(one, GridWriter(out, sheet, one.left, apart=False), left)
-            for one in sorted(said.tables, key=lambda one: (one.top, one.left))
+            for one in sorted(declarations.tables, key=lambda one: (one.top, one.left))
             if one.left >= left
         ]
         self._above: Row | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from footnote_ingestion.parsers.sheets.declared import Said
+from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Range
 
 
@@ -42,7 +42,7 @@ class SheetExtras:
     """Number of further parts that cannot be read."""
     unseen: bool = False
     """Whether the format does not allow looking for this data."""
-    said: Said = field(default_factory=Said)
+    declarations: Declarations = field(default_factory=Declarations)
     """What the file declares about its tables."""
     merged: list[Range] = field(default_factory=list)
     """Merged cells, if calamine does not report them."""

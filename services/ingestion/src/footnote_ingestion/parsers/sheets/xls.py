@@ -12,7 +12,7 @@ from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.office.drawn import pictures
-from footnote_ingestion.parsers.sheets.declared import Said
+from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
@@ -46,7 +46,7 @@ class XlsCells:
             sheet = self._book.sheet_by_name(name)
             found = SheetExtras(
                 numbers=self._numbers(sheet),
-                said=self._said(sheet),
+                declarations=self._declarations(sheet),
                 across=self._across(sheet),
                 hidden=sum(bool(row.hidden) for at, row in sheet.rowinfo_map.items() if at < sheet.nrows)
                 + sum(bool(column.hidden) for at, column in sheet.colinfo_map.items() if at < sheet.ncols),
@@ -72,19 +72,19 @@ class XlsCells:
                         found[row, column] = form
         return found
 
-    def _said(self, sheet: xlrd.sheet.Sheet) -> Said:
+    def _declarations(self, sheet: xlrd.sheet.Sheet) -> Declarations:
         """Return what built-in names and panes say of a sheet's headers."""
-        said = Said(frozen=_frozen(sheet))
+        declarations = Declarations(frozen=_frozen(sheet))
         for name in self._book.name_obj_list:
             if not name.builtin or name.scope != sheet.number or name.name not in ("Print_Titles", "_FilterDatabase"):
                 continue
             for area in name.result.value if name.result is not None and isinstance(name.result.value, list) else ():
                 _, _, top, end, left, right = area.coords
                 if name.name == "_FilterDatabase":
-                    said.headers_end.add(top)
+                    declarations.headers_end.add(top)
                 elif end - top <= _MOST_FROZEN and right - left >= sheet.ncols:
-                    said.repeated = end - 1
-        return said
+                    declarations.repeated = end - 1
+        return declarations
 
     def _across(self, sheet: xlrd.sheet.Sheet) -> list[Range]:
         """Return texts centred across empty cells."""

@@ -36,12 +36,12 @@ class XlsxCells:
         self._numbers = NumberFormats(path)
         self._parts: dict[str, str] = {}
         self._binary = False
-        self._said: dict[str, declared.Said] = {}
+        self._declarations: dict[str, declared.Declarations] = {}
         try:
             with zipfile.ZipFile(path) as package:
                 self._binary = BINARY in package.namelist()
                 self._parts = {} if self._binary else sheet_parts(package)
-                self._said = declared.of_package(package, self._parts)
+                self._declarations = declared.of_package(package, self._parts)
         except _BROKEN:
             return
 
@@ -49,7 +49,9 @@ class XlsxCells:
         """Return a sheet's data besides its values, as far as it can be read."""
         if self._binary:
             return SheetExtras(unseen=True)
-        found = SheetExtras(numbers=self._numbers.of_sheet(name), said=self._said.get(name) or declared.Said())
+        found = SheetExtras(
+            numbers=self._numbers.of_sheet(name), declarations=self._declarations.get(name) or declared.Declarations()
+        )
         found.across = self._numbers.across
         found.unreadable += self._numbers.damaged
         part = self._parts.get(name)
@@ -74,9 +76,9 @@ def _scan(stream: object, found: SheetExtras) -> int:
     for _, element in etree.iterparse(stream, events=("end",), tag=tags, **options):
         named += element.tag in _NAMED
         if element.tag == _PANE:
-            found.said.frozen = declared.frozen_rows(element)
+            found.declarations.frozen = declared.frozen_rows(element)
         elif element.tag == _FILTER and (filtered := corners(element.get("ref", ""))) is not None:
-            found.said.headers_end.add(filtered[0])
+            found.declarations.headers_end.add(filtered[0])
         found.hidden += element.get("hidden") in ("1", "true")
         if element.tag == f"{_MAIN}row":
             for cell in element:
