@@ -108,7 +108,7 @@ async def tried(check: Check, target: Target) -> Result:
 async def run(
     checks: Iterable[Check], target: Target, on_result: Callable[[Result], None] = lambda result: None
 ) -> list[Result]:
-    """Run the checks one after another, each in its own tenant; `told` is called with each result."""
+    """Run the checks one after another, each in its own tenant; `on_result` is called with each result."""
     results = []
     for check in checks:
         result = await tried(check, target.in_new_tenant())

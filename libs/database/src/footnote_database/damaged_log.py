@@ -1,9 +1,9 @@
 """Finds commits that a damaged write-ahead log would lose, before SQLite drops them in silence.
 
 SQLite reads a log up to the first frame whose checksum fails. It takes everything after that for the leftovers of a
-transaction that never committed, so that one flipped bit undoes every later commit. Two signs tell damage from
-leftovers: the index beside the log (`-shm`) survives the kill of a process and says how many frames were committed;
-where it is missing, an intact commit behind the failing frame does.
+transaction that never committed, so that one flipped bit undoes every later commit. Two signs distinguish damage from
+leftovers: the index beside the log (`-shm`), which survives a killed process and has the number of committed frames,
+and, if it is missing, an intact commit behind the failing frame.
 
 A checkpoint may have copied frames behind the damage into the file already. SQLite would read the older pages of the
 log's intact beginning over them, and mix two states: such a log has to be discarded instead.

@@ -121,10 +121,10 @@ Asked = tuple[str, Sequence[str]]
 class SecondOpinion(Protocol):
     """A model that reads statements beside their sources. Calls may run concurrently.
 
-    `enough` is the support from which it counts. `sees_contradictions` is whether it can tell a contradiction from
-    similarity; without that it changes no verdict, only the score of unconfirmed statements. `most_passages` is how
-    many passages of a source to pass with a statement, 0 for all sources whole, as one. `timeout` is the seconds that
-    one call may take.
+    `enough` is the support from which it counts. `sees_contradictions` is whether it can distinguish a contradiction
+    from similarity; without that it changes no verdict, only the score of unconfirmed statements. `most_passages` is
+    how many passages of a source to pass with a statement, 0 for all sources whole, as one. `timeout` is the seconds
+    that one call may take.
     """
 
     enough: float

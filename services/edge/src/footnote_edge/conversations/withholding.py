@@ -52,7 +52,7 @@ class Withholding:
         return [_shown(one, origins.get(one.id, set()), readable, effect) for one in shown]
 
     async def may_read_all(self, scope: Scope, message_ids: Sequence[str]) -> bool:
-        """Tell whether the caller may read all collections that messages derive from; raises Unavailable if unknown."""
+        """Return whether the caller may read all collections of the messages; raises Unavailable if unknown."""
         several = (await self.origins.of(message_ids)).values()
         named = {one.collection_id for origins in several for one in origins}
         return not named or named <= await self._permissions.readable(scope, named)

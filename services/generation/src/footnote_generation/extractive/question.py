@@ -107,7 +107,7 @@ _CATEGORY = re.compile(
     r"(?i)\b(?:what|which|quel(?:le)?s?|how many|combien d(?:e |['’]))\s*(?:type of |kind of |sort of |types? "
     r"de |kinds of )?((?:[^\W\d_]+\s+){0,1}[^\W\d_]+)"
 )
-# Words that ask rather than tell: the answer's sentence need not hold them.
+# Words that ask rather than state: the answer's sentence need not hold them.
 _ASKING = word_set("""what which who whom whose when where why how many much name list year date day month
     person people place city country
     kind type sort number percentage percent amount long far old called known call mean stand happen

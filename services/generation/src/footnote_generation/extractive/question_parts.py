@@ -88,10 +88,10 @@ def _names(word: Word) -> bool:
 
 
 def compared(question_text: str) -> list[tuple[str, str]]:
-    """Return each thing that a question compares with the question about it alone, where digits tell them apart.
+    """Return each compared thing with the question about it alone, if digits distinguish the things.
 
     "Linde 3" and "Linde 3S", "QL-500" and "QL-630": what says one of them must not say the other. Other things are
-    looked for side by side (`showing`), and none are returned.
+    searched side by side (`whole_passages`), and none are returned.
     """
     question = read(question_text)
     things = list(dict.fromkeys(one for one in _TOKEN.findall(question.text) if marks(one)))

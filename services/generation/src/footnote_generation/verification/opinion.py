@@ -82,7 +82,7 @@ def read(
     ranked = sorted(zip(passages, opinions, strict=True), key=lambda item: -item[1].supports)
     passage, best = ranked[0]
     if not reader.sees_contradictions:
-        return Read(Word.ALIKE, best.supports, {})  # similarity cannot tell truth from falsehood
+        return Read(Word.ALIKE, best.supports, {})  # similarity says nothing about truth
     if best.supports >= PARTLY_AT and best.contradicts < CONTRADICTED_AT:
         whole = {number: tuple(evidence[number].around(spans)) for number, spans in passage.quoted(best.spans).items()}
         if not _on_subject(statement, whole, evidence):

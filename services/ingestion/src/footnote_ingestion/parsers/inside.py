@@ -78,7 +78,7 @@ def picture_at(address: str, files: Files | None) -> bytes:
 def words_in(data: bytes, load: Callable[[], Image.Image], out: BlockWriter) -> tuple[list[list[ocr.TextLine]], str]:
     """Return the paragraphs of a picture, and what to warn of where there are none; both empty for one read before.
 
-    `data` tells it from others; `load` returns it in shades of grey.
+    `data` identifies it; `load` returns it in shades of grey.
     """
     name = sha256(data).hexdigest()
     if name in out.pictures_read:
