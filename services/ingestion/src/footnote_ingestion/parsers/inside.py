@@ -1,4 +1,4 @@
-"""Pictures within documents: OCR reads their words where the deployment asks for it; others are warned of."""
+"""Pictures within documents: OCR reads their words if the deployment enables it; others get a warning."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ RECOGNISED = "{count} pictures were recognised and may hold errors"
 FAILED = "{count} pictures are not read: character recognition failed, see the service's settings"
 BEYOND = "{count} pictures are too many or too large and are not read, but for their alternative texts"
 MOST_PICTURES = 200
-"""Different pictures of a file that are read; each takes about a second."""
+"""Maximum number of different pictures read per file; each takes about a second."""
 _MOST_POINTS = 50_000_000
 _SMALL, _ENLARGED = 1_200, 2
-"""Pictures of fewer points than this on their longer side are enlarged: letters on screens are small."""
+"""Pictures with a shorter longer side than this, in pixels, are enlarged: letters on screens are small."""
 Files = Callable[[str], bytes]
 _ERRORS = (OSError, ValueError, SyntaxError, EOFError, KeyError, Image.DecompressionBombError)
 
@@ -37,7 +37,7 @@ def write_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | No
 
 
 def read_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | None = None) -> str:
-    """Write the words of a picture as a note; return what to warn of where there are none, else "".
+    """Write the words of a picture as a note; return a warning if there are none, else "".
 
     A picture that was read before is not written again.
     """
@@ -62,7 +62,7 @@ def read_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | Non
 
 
 def picture_at(address: str, files: Files | None) -> bytes:
-    """Return the picture at an address of a page; KeyError, OSError or ValueError when it is not in the document.
+    """Return the picture at an address of a page; KeyError, OSError or ValueError if the document lacks it.
 
     `files` returns the file that a relative address names. Nothing is fetched over the network.
     """
@@ -76,7 +76,7 @@ def picture_at(address: str, files: Files | None) -> bytes:
 
 
 def words_in(data: bytes, load: Callable[[], Image.Image], out: BlockWriter) -> tuple[list[list[ocr.TextLine]], str]:
-    """Return the paragraphs of a picture, and what to warn of where there are none; both empty for one read before.
+    """Return the paragraphs of a picture, and a warning if there are none; both empty for a picture read before.
 
     `data` identifies it; `load` returns it in shades of grey.
     """
@@ -96,7 +96,7 @@ def words_in(data: bytes, load: Callable[[], Image.Image], out: BlockWriter) -> 
 
 
 def sure_paragraphs(found: list[list[ocr.TextLine]]) -> list[list[ocr.TextLine]]:
-    """Return the paragraphs that are words: what lines and leaves of a photograph look like is unsure."""
+    """Return the paragraphs that are words; shapes in a photograph are recognised with low confidence."""
     return [lines for lines in found if _is_sure(lines)]
 
 
@@ -106,7 +106,7 @@ def _is_sure(lines: list[ocr.TextLine]) -> bool:
 
 
 def _grey(opened: Image.Image) -> Image.Image:
-    """Return a picture upright in shades of grey on white, of a size at which letters are read."""
+    """Return a picture upright, in shades of grey on white, large enough for OCR."""
     upright = ImageOps.exif_transpose(opened).convert("RGBA")
     page = Image.new("RGBA", upright.size, "white")
     page.alpha_composite(upright)

@@ -1,8 +1,8 @@
-"""From lines on pages to paragraphs, headings, list items and rows.
+"""Groups lines of pages into paragraphs, headings, list items and rows.
 
-Lines are joined where the writer did not mean to break them: a line that had room left for the next one's first word
-was ended on purpose. Words cut at a line's end are made whole, running heads and page numbers follow the text as blocks
-that are not searched, headings are found by the outline, else by type size or weight.
+Lines are joined at unintended breaks. A break is intended if the line had room for the next line's first word.
+Hyphenated words are joined. Running heads and page numbers follow the text as blocks that are not searched. Headings
+are found by the outline, else by type size or weight.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ __all__ = ["Outline", "Page", "write_pages"]
 _ITEM = re.compile(r"(?:[•●▪◦‣∙■□▶➢✓–—*]|[-]|\(?\d{1,2}[.)]|\([a-z]{1,3}\)|[a-z]\))\s+\S")
 _TERMINAL = re.compile(r"[.!?:;。！？：；][\"'”’)\]»]*$")
 _NUMERIC = re.compile(r"(?<![$€£¥(])[$€£¥(]*+[-–—+]?\d[\d.,:/]*+[)%]*+(?:\^\d{1,3})?|[-–—$€£¥%]|\(\d|\)")
-# A row's label without figures may stand between the rows of a table: so many short lines do not end it.
+# Maximum number of short lines, such as labels of rows, that may be between a table's rows without ending it.
 _MOST_BETWEEN, _SHORT = 2, 90
 _TWO_FIGURES = re.compile(r"\A[^\d–—-]*+[\d–—-]\S*+\s[^\d–—-]*+[\d–—-]")
 _SIGNS = frozenset("$€£¥%()")
@@ -43,7 +43,7 @@ _SIGNS = frozenset("$€£¥%()")
 
 @dataclass(slots=True)
 class Page:
-    """The lines of one page; `height` in points, 0 when unknown."""
+    """The lines of one page; `height` in points, 0 if unknown."""
 
     number: int
     label: str
@@ -54,12 +54,12 @@ class Page:
     hidden: list[Line] = field(default_factory=list)
     """Hidden lines; they are not among `lines`."""
     pictures: list[Area] = field(default_factory=list)
-    """Places of pictures on which no line stands."""
+    """Places of pictures without a line on them."""
 
 
 @dataclass(slots=True)
 class _Group:
-    """Lines that make one block."""
+    """The lines of one block."""
 
     lines: list[Line] = field(default_factory=list)
     level: int = 0
@@ -72,7 +72,7 @@ def write_pages(
     unreadable: Set[int] = frozenset(),
     beside: Sequence[Mark] = (),
 ) -> None:
-    """Write the blocks of a whole document, then what stands `beside` its text.
+    """Write the blocks of a whole document, then the content `beside` its text.
 
     The lines whose ids are `unreadable` are kept and not searched.
     """
@@ -123,7 +123,7 @@ def write_pages(
 
 
 class _Prose:
-    """Writes groups of lines; rows of figures that no table was made of are kept together as one."""
+    """Writes groups of lines; rows of figures outside tables are kept together as one group."""
 
     def __init__(self, out: BlockWriter, labels: dict[int, str], vocabulary: set[str]) -> None:
         self._out = out
@@ -159,7 +159,7 @@ def _write_apart(
     kind: WarningKind.ValueType,
     words: str,
 ) -> None:
-    """Write lines that are not searched after everything else, a block a page: they part no chunk and are in none."""
+    """Write lines that are not searched at the end, one block per page: they are in no chunk and interrupt none."""
     if not apart:
         return
     out.reset_headings()
@@ -188,7 +188,7 @@ def _groups(lines: Sequence[Line], headings: HeadingFinder, pitch: float) -> lis
 
 
 def _usual_pitch(lines: Sequence[Line]) -> float:
-    """Return the usual distance of two lines' tops, in type sizes."""
+    """Return the usual distance between the tops of two lines, in type sizes."""
     found = [
         (above.top - below.top) / above.size
         for above, below in pairwise(lines)
@@ -198,7 +198,7 @@ def _usual_pitch(lines: Sequence[Line]) -> float:
 
 
 def _continues(group: _Group, line: Line, pitch: float) -> bool:
-    """Return whether `line` goes on with the block that `group` has begun."""
+    """Return whether `line` continues the block of `group`."""
     last = group.lines[-1]
     if last.hyphen:
         return True
@@ -225,7 +225,7 @@ def _continues(group: _Group, line: Line, pitch: float) -> bool:
 
 
 def _broken_on_purpose(group: _Group, last: Line, line: Line) -> bool:
-    """Return a first-line indent, or room left for the next word."""
+    """Return whether the break is intended: by an indented first line, or room for the next word."""
     indent = last.right - line.right if line.backwards else line.left - last.left
     if indent > 0.9 * line.size and len(group.lines) > 1:
         return True
@@ -257,7 +257,7 @@ def _is_row(text: str) -> bool:
 
 
 def _join(lines: Sequence[Line], vocabulary: set[str], labels: dict[int, str]) -> tuple[str, list[Anchor]]:
-    """Return the text of a block, and where each page begins in it when it is on more than one."""
+    """Return the text of a block, and where each page begins in it if there are several."""
     text = ""
     starts: list[tuple[int, int]] = []
     hyphen = False

@@ -21,11 +21,11 @@ from footnote_ingestion.parsers.pdf.scans import shown
 _DEEPEST = 3
 """Forms within forms: PDFium's own limit for finding objects in them."""
 _SMALLEST = 6.0
-"""Points: a picture that is lower or narrower is a rule or a bullet, for no letter of such a size is read."""
+"""Points: a lower or narrower picture is a rule or a bullet, because letters of this size are not readable."""
 
 
 def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> list[Area]:
-    """Return the places of the pictures of a page on which no line of text stands.
+    """Return the places of the pictures of a page without text on them.
 
     A picture under text is a background or a scan with its recognised text.
     """
@@ -33,9 +33,9 @@ def unread_pictures(page: pdfium.PdfPage, lines: Sequence[Line]) -> list[Area]:
 
 
 def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:
-    """Read the pictures of pages by OCR where it is asked for, and warn of those without words.
+    """Read the pictures of pages by OCR if it is enabled, and warn of those without words.
 
-    A page that was recognised as a whole has no others.
+    A page that was recognised as a whole has no further pictures.
     """
     wanted = [page for page in pages if page.pictures and page.recognised is None]
     if not out.ocr_languages:
@@ -56,7 +56,7 @@ def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:
 
 
 def _areas(page: pdfium.PdfPage) -> Iterator[Area]:
-    """Yield the places of pictures; those in a form have the place of the form."""
+    """Yield the places of pictures; pictures in a form have the form's place."""
     for index in range(raw.FPDFPage_CountObjects(page.raw)):
         found = raw.FPDFPage_GetObject(page.raw, index)
         kind = raw.FPDFPageObj_GetType(found)

@@ -1,4 +1,4 @@
-"""What a PDF holds beside its pages' text: values of forms, comments, attached files; all by PDFium.
+"""Reads a PDF's content besides the text of its pages, with PDFium: values of forms, comments, attached files.
 
 Parts that a reader of the page does not see, such as hidden comments, are left out and counted.
 """
@@ -21,7 +21,7 @@ from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.tables import pair_text
 
 _MOST = 10_000
-"""Of a file; what more there is counts as left out."""
+"""Maximum per file; further ones count as left out."""
 _MOST_BYTES = 200_000
 _MOST_OF_NAME = 300
 _ATTACHED = "{count} attached files are not read, but for their names"
@@ -37,7 +37,7 @@ _WRITTEN = frozenset((raw.FPDF_FORMFIELD_TEXTFIELD, raw.FPDF_FORMFIELD_COMBOBOX,
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A value of a form, a comment or the name of an attached file; `place` is None for what is on no page."""
+    """A value of a form, a comment or the name of an attached file; `place` is None if it is on no page."""
 
     kind: BlockKind.ValueType
     text: str
@@ -45,7 +45,7 @@ class Mark:
 
 
 def annotated(page: pdfium.PdfPage) -> bool:
-    """Return whether a page has annotations other than links, to which fields of forms belong."""
+    """Return whether a page has annotations other than links; form fields are annotations."""
     for index in range(min(raw.FPDFPage_GetAnnotCount(page.raw), _MOST)):
         annotation = raw.FPDFPage_GetAnnot(page.raw, index)
         if annotation:
@@ -57,7 +57,7 @@ def annotated(page: pdfium.PdfPage) -> bool:
 
 
 def read(document: pdfium.PdfDocument, pages: Sequence[int], out: BlockWriter) -> list[Mark]:
-    """Return what stands on some pages of a document (numbers from 1) and what is attached; warn of what is left."""
+    """Return the annotations of some pages (numbers from 1) and the attached files; warn of those left out."""
     marks: list[Mark] = []
     if pages:
         document.init_forms()
@@ -65,7 +65,7 @@ def read(document: pdfium.PdfDocument, pages: Sequence[int], out: BlockWriter) -
     for number in pages:
         try:
             page = document[number - 1]
-        except pdfium.PdfiumError:  # said already of its text
+        except pdfium.PdfiumError:  # its text has that warning already
             continue
         try:
             for mark in _on_page(page, number, form, out):
@@ -79,7 +79,7 @@ def read(document: pdfium.PdfDocument, pages: Sequence[int], out: BlockWriter) -
 
 
 def write(marks: Sequence[Mark], out: BlockWriter) -> None:
-    """Write them behind the text; the fields of a form are one table."""
+    """Write them after the text; the fields of a form are one table."""
     if not marks:
         return
     out.reset_headings()
@@ -156,7 +156,7 @@ def _of_form(ask: Callable[..., int], form: object, annotation: object) -> str:
 
 
 def _attached(document: pdfium.PdfDocument, out: BlockWriter) -> Iterator[Mark]:
-    """Yield the names of the files attached to the document as a whole; what is in them is not read."""
+    """Yield the names of the files attached to the whole document; their content is not read."""
     count = raw.FPDFDoc_GetAttachmentCount(document.raw)
     for index in range(min(max(count, 0), _MOST)):
         name = _file_name(raw.FPDFDoc_GetAttachment(document.raw, index))
@@ -168,7 +168,7 @@ def _attached(document: pdfium.PdfDocument, out: BlockWriter) -> Iterator[Mark]:
 
 
 def _file_name(attached: object) -> str:
-    """Return the name of an attached file in brackets; empty when it has none."""
+    """Return the name of an attached file in brackets; empty if it has none."""
     name = inline(_text(partial(raw.FPDFAttachment_GetName, attached))) if attached else ""
     return f"[{name[:_MOST_OF_NAME]}]" if name else ""
 

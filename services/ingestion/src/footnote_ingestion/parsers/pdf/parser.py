@@ -1,4 +1,4 @@
-"""PDF: text by PDFium, headings by outline or type size; pypdf tries again what PDFium cannot open or read."""
+"""Parses PDF: text by PDFium, headings by outline or type size; pypdf is the fallback if PDFium fails."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
 from footnote_ingestion.parsers.pdf.tables import find_tables
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
-# For files that have lost their own; PDFium then finds the objects by looking for them.
+# Appended to files without a valid one; PDFium then searches for the objects.
 _HEADER = b"%PDF-1.7\n"
 _OUTLINE_MOST = 5_000
 _STAMP = 200
-"""Characters: a page that is a picture may bear as many beside, as a stamp or a number."""
+"""Characters that a page may have besides its picture, such as a stamp or a number."""
 _MOST_PICTURES, _MOST_OF_PAGE = 100, 0.6
-# What pypdf raises on broken files beyond its own errors, as found by fuzzing.
+# Exceptions besides its own that pypdf raises for broken files, as found by fuzzing.
 _PYPDF_ERRORS = (
     PyPdfError, ValueError, KeyError, TypeError, AttributeError, IndexError, AssertionError, OverflowError, OSError,
     RecursionError, NotImplementedError, zlib.error,
@@ -117,8 +117,8 @@ class PdfParser:
 
 
 def _open(path: Path) -> pdfium.PdfDocument:
-    # PDFium leaves the last error untouched on some failures: without this, a broken file after a protected one would
-    # be taken for protected too.
+    # PDFium does not reset the last error on some failures: without this, a broken file after a protected one would
+    # count as protected too.
     raw.FPDF_LoadMemDocument(b"-", 1, None)
     try:
         with path.open("rb") as file:
@@ -160,7 +160,7 @@ def _nothing_seen() -> ParseError:
 
 
 def _jumble(pages: list[Page]) -> set[int]:
-    """Return the ids of lines that are numbers of glyphs, not text."""
+    """Return the ids of lines that are glyph numbers instead of text."""
     return unreadable_lines([(line.text, id(line)) for line in page.lines if not line.mapped] for page in pages)
 
 
@@ -168,9 +168,9 @@ def _recognised(
     path: Path, pages: list[Page], jumble: set[int], pictures: set[int], out: BlockWriter, limits: Limits, *,
     readable: bool,
 ) -> set[int]:  # fmt: skip
-    """Read the pages that are pictures or hold a jumble by OCR, and return what is left of the jumble.
+    """Read pages that are pictures or have a jumble by OCR, and return the rest of the jumble.
 
-    Raises `ParseError` when they cannot be and nothing else is `readable`.
+    Raises `ParseError` if that fails and nothing else is `readable`.
     """
     wanted = [page for page in pages if page.number in pictures or any(id(line) in jumble for line in page.lines)]
     try:
@@ -198,7 +198,7 @@ def _recognised(
 
 
 def _but_for(found: Recognised, lines: list[Line]) -> Recognised:
-    """Return what was recognised but for what the page says as text in the same place."""
+    """Return the recognised lines without those that the page has as text in the same place."""
     kept = []
     for paragraph in found.paragraphs:
         rest = [line for line in paragraph if not any(_same_place(line.box, one) for one in lines)]
@@ -266,13 +266,13 @@ def _read(
 def _parted(
     reader: LineReader, text_page: object, lines: list[Line], unseen: Set[int]
 ) -> tuple[list[Line], list[Line]]:
-    """Return the lines that are seen, and those that are not; one that is both is parted."""
+    """Return the visible and the hidden lines; a partly hidden one is split."""
     parts = [reader.parted(text_page, line, unseen) for line in lines]
     return [line for seen, _ in parts for line in seen], [line for _, not_seen in parts for line in not_seen]
 
 
 def _is_picture(page: pdfium.PdfPage, lines: list[Line]) -> bool:
-    """Return whether a page is a picture: without text any will do, beside a stamp's it covers most of the page."""
+    """Return whether a page is a picture: any without text, or one that covers most of a page with a stamp."""
     if sum(len(line.text) for line in lines) > _STAMP:
         return False
     pictures = page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3)
@@ -287,7 +287,7 @@ def _is_picture(page: pdfium.PdfPage, lines: list[Line]) -> bool:
 
 
 def _warn_of_glyphs(reader: LineReader, page: int, out: BlockWriter) -> None:
-    """Say what stands for glyphs without a character."""
+    """Warn of the signs that replace glyphs without a character."""
     places = [PageLocator(page=page)]
     if reader.glyphs.strokes:
         words = "{count} flat strokes without a character were read as minus signs"
@@ -298,7 +298,7 @@ def _warn_of_glyphs(reader: LineReader, page: int, out: BlockWriter) -> None:
 
 
 def _label(document: pdfium.PdfDocument, index: int) -> str:
-    """Return the printed page number where the file declares one that differs from the counted one."""
+    """Return the printed page number if the file declares one that differs from the count."""
     try:
         label = inline(str(document.get_page_label(index) or ""))
     except (pdfium.PdfiumError, ValueError):
@@ -355,7 +355,7 @@ def _moment(text: str) -> datetime | None:
 
 
 def _reader(path: Path) -> pypdf.PdfReader:
-    """Return pypdf's reader; raises `ParseError` when the file needs a password and the empty one does not open it."""
+    """Return pypdf's reader; raises `ParseError` if the file needs a password other than the empty one."""
     reader = pypdf.PdfReader(path, strict=False)
     if reader.is_encrypted and not reader.decrypt(""):
         raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.")
@@ -363,7 +363,7 @@ def _reader(path: Path) -> pypdf.PdfReader:
 
 
 def _check_with_pypdf(path: Path, limits: Limits, first: ParseError) -> None:
-    """Let pass what pypdf opens, be it with the empty password; else the `first` failure stands."""
+    """Accept a file that pypdf opens, even with the empty password; else raise the `first` failure."""
     try:
         _check_pages(len(_reader(path).pages), limits)
     except _PYPDF_ERRORS:
@@ -371,7 +371,7 @@ def _check_with_pypdf(path: Path, limits: Limits, first: ParseError) -> None:
 
 
 def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError) -> Properties:
-    """Read with pypdf; when that gives no text either, the `first` failure stands."""
+    """Read with pypdf; if that returns no text either, raise the `first` failure."""
     try:
         reader = _reader(path)
         info = reader.metadata
@@ -381,7 +381,7 @@ def _second_try(path: Path, out: BlockWriter, limits: Limits, first: ParseError)
     except _PYPDF_ERRORS:
         raise first from None
     if not any(page.lines for page in pages):
-        # PDFium asked for a password where the empty one was enough: then it is the lack of text that counts.
+        # PDFium asked for a password although the empty one suffices: the failure is then the lack of text.
         raise _no_text(count, pictures=False) if first.reason == PASSWORD_PROTECTED and count else first
     properties = _from_info(info.title, info.author, None, info.get("/ModDate")) if info else Properties()
     properties.page_count = count

@@ -1,4 +1,4 @@
-"""Pages of PDFs as pictures, and the text that OCR reads on them, with its place on the page."""
+"""Renders pages of PDFs as pictures for OCR, and places the recognised text on the page."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DOTS_PER_INCH = 200
 
 
 def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recognised]:
-    """Yield what is recognised on some pages of a PDF, by their numbers from 1; `languages` as in "eng+fra".
+    """Yield the recognised text of some pages of a PDF, by their numbers from 1; `languages` as in "eng+fra".
 
-    Raises `ParseError` when the program is not there or does not know a language. How long a page takes is not limited
-    here: the worker that runs this is ended as a whole, and the program with it.
+    Raises `ParseError` if the program is missing or lacks a language. There is no time limit per page: a timeout ends
+    the whole worker and the program with it.
     """
     program = find_program()
     for number, page in zip(numbers, shown(path, numbers), strict=True):
@@ -36,14 +36,14 @@ def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recogn
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page as a reader sees it, turned for reading, in shades of grey."""
+    """A page as a reader sees it, rotated for reading, in shades of grey."""
 
     picture: Image.Image
     scale: float
-    """Points of the picture that are a point of the page."""
+    """Pixels of the picture per point of the page."""
     turned: int
     size: tuple[float, float]
-    """Width and height of the page's crop box, from whose lower left `corner` its places count."""
+    """Width and height of the page's crop box; places count from its lower left `corner`."""
     corner: tuple[float, float]
 
     def cut(self, area: Area) -> Image.Image:
@@ -53,13 +53,13 @@ class Shown:
         return self.picture.crop((round(left), height - round(top), round(right), height - round(bottom)))
 
     def placed(self, line: TextLine, area: Area | None = None) -> TextLine:
-        """Return a line of the picture, or of what was `cut` of it, with its place on the page."""
+        """Return a line of the picture, or of a `cut` from it, with its place on the page."""
         right, up = self._seen(area)[:2] if area is not None else (0.0, 0.0)
         box = line.box[0] + round(right), line.box[1] + round(up), line.box[2] + round(right), line.box[3] + round(up)
         return _placed(TextLine(line.text, box, line.sure), self.scale, self.turned, self.size, self.corner)
 
     def _seen(self, area: Area) -> Area:
-        """Return an area of the page in points of the picture, from its lower left corner, and not beyond its edges."""
+        """Return an area of the page in pixels of the picture from its lower left corner, clipped to its edges."""
         right, up = self.corner
         moved = area[0] - right, area[1] - up, area[2] - right, area[3] - up
         at = [edge * self.scale for edge in turned_back(moved, -self.turned % 360, self.size)]
@@ -75,7 +75,7 @@ def shown(path: Path, numbers: Sequence[int]) -> Iterator[Shown]:
         for number in numbers:
             page = document[number - 1]
             picture, scale = _picture(page)
-            # The picture shows the page as it is turned for reading, and places count from its crop box.
+            # The picture shows the page as rotated for reading, and places count from its crop box.
             left, bottom, right, top = page.get_cropbox()
             turned = page.get_rotation()
             page.close()
@@ -85,7 +85,7 @@ def shown(path: Path, numbers: Sequence[int]) -> Iterator[Shown]:
 
 
 def _picture(page: pdfium.PdfPage) -> tuple[Image.Image, float]:
-    """Return a page in shades of grey, and how many of its points are a point of the page."""
+    """Return a page in shades of grey, and its number of pixels per point."""
     scale = min(_DOTS_PER_INCH / 72, MOST_PIXELS / max(1.0, *page.get_size()))
     bitmap = page.render(scale=scale, grayscale=True)
     picture = bitmap.to_pil().copy()
@@ -96,7 +96,7 @@ def _picture(page: pdfium.PdfPage) -> tuple[Image.Image, float]:
 def _placed(
     line: TextLine, scale: float, turned: int, size: tuple[float, float], corner: tuple[float, float]
 ) -> TextLine:
-    """Return a line with its box in points of the page that a picture shows, turned clockwise for reading."""
+    """Return a line with its box in points of the page; the picture shows the page rotated for reading."""
     left, bottom, right, top = (edge / scale for edge in line.box)
     shown = size if turned in (0, 180) else (size[1], size[0])
     left, bottom, right, top = turned_back((left, bottom, right, top), turned, shown)
