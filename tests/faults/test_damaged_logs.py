@@ -47,7 +47,8 @@ async def all_listed(running: Deployment, name: str) -> None:
             await asyncio.sleep(0.1)
 
 
-def test_a_damaged_log_is_said_and_own_vectors_are_listed_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_damaged_log_is_said_and_own_vectors_are_listed_again(tmp_path: Path, killed: bool) -> None:
     running = Deployment(tmp_path)
     running.start()
     try:
@@ -69,9 +70,15 @@ def test_a_damaged_log_is_said_and_own_vectors_are_listed_again(tmp_path: Path) 
             f"The write-ahead log of the indexing database {tmp_path / 'indexing' / 'indexing.db'} is damaged" in said
         )
         assert "start with --accept indexing to go on without them" in said
-        running = Deployment(
-            tmp_path, env={"FOOTNOTE_ACCEPT": "indexing", "FOOTNOTE_INDEXING_RECOVERY_INTERVAL": "0.5"}
-        )
+        often = {"FOOTNOTE_INDEXING_RECOVERY_INTERVAL": "0.5"}
+        running = Deployment(tmp_path, env={"FOOTNOTE_ACCEPT": "indexing", **often})
+        if killed:  # what was accepted lasts until it is settled, also without the flag
+            before = len(running.log("all"))
+            running.spawn()
+            while "damaged_log_accepted" not in running.log("all")[before:]:
+                assert running.processes["all"].poll() is None
+            running.kill()
+            running = Deployment(tmp_path, env=often)
         running.start()
         asyncio.run(all_listed(running, name))
         assert "own_rows_listed_again" in running.log("all")

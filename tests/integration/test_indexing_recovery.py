@@ -13,9 +13,11 @@ from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
-from footnote_indexing.adapters.database import Database
+from footnote_database.parts import Parts
+from footnote_indexing.adapters.database import TRAITS, Database
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable
+from footnote_indexing.adapters.losses import Losses
 from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
 from footnote_indexing.settings import Settings
@@ -103,8 +105,11 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
     uri: str, store: VectorStore, tmp_path: Path, accepted: bool
 ) -> None:
     database = Database("", tmp_path / "indexing")
-    lists = RowTable(database) if accepted else None
-    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), lists)
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    if accepted:
+        parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
     async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
         client = Client(served.channel)
         name = f"own-{accepted}"
@@ -137,4 +142,35 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
             assert found == Findings(rows_removed=3)
             assert await texts() == ["New 0", "Old 1", "Old 2", "Old 3"]
         assert await recovery.check_all() == [Findings()]
+        assert not parts.lacks(TRAITS.part), "what was lost is settled once"
+    await database.close()
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_rows_of_collections_that_the_ledger_lost_go_and_no_others(
+    uri: str, store: VectorStore, tmp_path: Path, accepted: bool
+) -> None:
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    if accepted:
+        parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        items = []
+        for name, dimensions in (("lost", 5), ("kept", 5), ("far", 6)):
+            made = await client.create(f"{name}-{accepted}", embedding={"provider": "none", "dimensions": dimensions})
+            rows = [VectorRow(id=f"r{n}", text=f"Row {n}", vector=[1.0] * dimensions) for n in range(3)]
+            await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection=made.name, rows=rows))
+            items += (await client.locate(made.name)).collections
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            for name in ("lost", "far"):
+                mine = "(SELECT id FROM indexing_collections WHERE name = ?)"
+                for table in ("indexing_revisions", "indexing_generations"):
+                    ledger.execute(f"DELETE FROM {table} WHERE collection_id IN {mine}", (f"{name}-{accepted}",))
+                ledger.execute("DELETE FROM indexing_collections WHERE name = ?", (f"{name}-{accepted}",))
+        await recovery.check_all()
+        counts = [await store.count(one.space, f'collection_key == "{one.collection_key}"') for one in items]
+        assert counts == ([0, 3, 0] if accepted else [3, 3, 3])
     await database.close()

@@ -24,6 +24,7 @@ NAME = "installation"
 _MARKS = "parts"
 _EARLIER = ".earlier"
 _BEGINNING = "beginning"
+_LACKING = "lacking"
 _TAG_DIGITS = 8
 _CACHES = frozenset({"embeddings.db"})  # refilled automatically
 
@@ -41,7 +42,7 @@ class Part:
 class Parts:
     """The parts of one data folder; parts in `accepted` may be missing or another installation's.
 
-    Checks change nothing. `begin` and `note` write marks, and are safe in several processes at once.
+    Checks change nothing. The other methods write marks, and are safe in several processes at once.
     """
 
     def __init__(self, folder: Path, accepted: Collection[str] = ()) -> None:
@@ -95,6 +96,20 @@ class Parts:
             self._prepare()
             _write(self._mark(part), name)
 
+    def note_loss(self, part: Part) -> None:
+        """Record that a part may lack what others refer to; it lasts over restarts until `forget_loss`."""
+        self._prepare()
+        _write(self._loss(part), _LACKING)
+
+    def lacks(self, part: Part) -> bool:
+        """Return whether a part may lack what others refer to, because its loss was accepted."""
+        return self._loss(part).exists()
+
+    def forget_loss(self, part: Part) -> None:
+        """Record that nothing refers any longer to what a part has lost."""
+        with contextlib.suppress(OSError):
+            self._loss(part).unlink(missing_ok=True)
+
     def name(self) -> str:
         """Return the installation's name; if there is none, take the name from a part, or generate one."""
         found = _read(self.folder / NAME)
@@ -129,6 +144,9 @@ class Parts:
 
     def _mark(self, part: Part) -> Path:
         return self.folder / _MARKS / part.name
+
+    def _loss(self, part: Part) -> Path:
+        return self.folder / _MARKS / f"{part.name}.{_LACKING}"
 
     def _prepare(self) -> None:
         """Create the folder of marks atomically, with a note when an earlier release has left parts."""

@@ -104,6 +104,8 @@ class Database:
             await asyncio.to_thread(file.parent.mkdir, mode=0o700, parents=True, exist_ok=True)
             # The first connection decides what of the file's log counts, so nothing opens it before this check.
             accepted = parts is not None and parts.accepts(self._traits.part)
+            if parts is not None and accepted:  # before anything is lost, so that a kill in between forgets nothing
+                await asyncio.to_thread(parts.note_loss, self._traits.part)
             await asyncio.to_thread(integrity.check_file, file, self._traits.name, accepted=accepted)
             if parts is not None:
                 await asyncio.to_thread(parts.check_file, self._traits.part, file)

@@ -121,13 +121,17 @@ class MessageRow:
     vector: Vector
 
 
+CHUNK_SPACES = "chunks_"
+"""How the names of all physical collections for chunks begin."""
+
+
 def space_name(dimensions: int, variant: int = 0) -> str:
     """Return the physical collection for chunks with vectors of a length; variants separate its generations.
 
     The name also contains the layout of the rows. After a change of layout, chunks of the old one count as missing,
     and indexing writes missing chunks again.
     """
-    return f"chunks_{_LAYOUT}{f'_v{variant + 1}' if variant else ''}_{dimensions}"
+    return f"{CHUNK_SPACES}{_LAYOUT}{f'_v{variant + 1}' if variant else ''}_{dimensions}"
 
 
 def dimensions_of(space: str) -> int:

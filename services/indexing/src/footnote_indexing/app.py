@@ -28,6 +28,7 @@ from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable, SearchedChunkTable
 from footnote_indexing.adapters.ledger import LedgerTable
+from footnote_indexing.adapters.losses import Losses
 from footnote_indexing.adapters.model_moves import ModelMoveTable
 from footnote_indexing.adapters.purge_list import PurgeTable
 from footnote_indexing.adapters.row_ledger import RowTable
@@ -92,7 +93,7 @@ async def build(runtime: Runtime) -> App:
         collections, index_versions, ledger, vectorizers, writer, moves, settings, database, permitted, cutters, locks
     )
     # Without the ledger's newest commits, rows of own vectors that it does not list may be those commits'.
-    recovery = Recovery(inventory, index_versions, writer, rows if parts.accepts(TRAITS.part) else None)
+    recovery = Recovery(inventory, index_versions, writer, Losses(parts, rows))
     sweeper = Sweeper(PurgeTable(database), index_versions, writer, documents, recovery, settings)
     sweeps = PeriodicTasks("sweep", sweeper.round, settings.sweep_interval, service="indexing")
     claims = VectorClaimTable(database)

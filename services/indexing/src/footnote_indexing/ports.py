@@ -153,11 +153,24 @@ class CollectionRecords(Protocol):
         """Make a hidden collection visible again; AlreadyExists when another collection took its name."""
 
 
+class LedgerLosses(Protocol):
+    """What follows from an accepted loss of the ledger's newest commits; see `adapters.losses.Losses`."""
+
+    async def rows(self) -> "RowLedger | None":
+        """Return where rows of own vectors are entered that only the store holds; None without a loss."""
+
+    async def settled(self) -> None:
+        """Record that the store was compared with the ledger since the loss."""
+
+
 class IndexVersions(Protocol):
     """The index versions of collections; see `adapters.index_versions.IndexVersionTable`."""
 
     async def all_of(self, collection_id: str) -> list[IndexVersion]:
         """Return every index version of a collection, oldest first."""
+
+    async def all(self) -> list[IndexVersion]:
+        """Return every index version of all collections."""
 
     async def searched(self) -> list[IndexVersion]:
         """Return the searched index versions of all collections."""

@@ -62,6 +62,11 @@ class IndexVersionTable:
         await connection.execute(sa.update(index_versions).where(*chosen).values(state=state, purge_at=when))
         return rows
 
+    async def all(self) -> list[IndexVersion]:
+        """Return every index version of all collections."""
+        async with self._database.read() as connection:
+            return [read(row) for row in await connection.execute(sa.select(index_versions))]
+
     async def searched(self) -> list[IndexVersion]:
         """Return the searched index versions of all collections."""
         async with self._database.read() as connection:

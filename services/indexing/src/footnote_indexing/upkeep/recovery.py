@@ -4,6 +4,7 @@ A marked document's remaining rows stay searchable until a new revision replaces
 
 Rows of own vectors have no document to be indexed again from. Where the loss of the ledger's newest commits was
 accepted, those that the store still holds are listed again. Otherwise they are leftovers of deletions, and are removed.
+Rows of collections that were lost with those commits are removed, and logged.
 """
 
 from collections import Counter
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
-from footnote_store.rows import own_key
+from footnote_store.rows import CHUNK_SPACES, own_key
 
 from footnote_indexing.model import IndexVersion, NewRow, RevisionKey
-from footnote_indexing.ports import IndexVersions, Inventory, RowLedger
+from footnote_indexing.ports import IndexVersions, Inventory, LedgerLosses, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
 _log = get_logger("footnote.indexing.recovery")
@@ -45,17 +46,45 @@ class Recovery:
         inventory: Inventory,
         index_versions: IndexVersions,
         writer: StoreWriter,
-        lists_again: RowLedger | None = None,
+        losses: LedgerLosses | None = None,
     ) -> None:
-        """With `lists_again`, unknown rows of own vectors are entered there instead of being removed."""
         self._inventory = inventory
         self._index_versions = index_versions
         self._writer = writer
-        self._lists_again = lists_again
+        self._losses = losses
+        self._lists_again: RowLedger | None = None
 
     async def check_all(self) -> list[Findings]:
-        """Check every searched index version; log the findings."""
-        return [await self.check(index_version) for index_version in await self._index_versions.searched()]
+        """Check every searched index version; log the findings. After a loss, check what the ledger no longer knows."""
+        self._lists_again = await self._losses.rows() if self._losses is not None else None
+        found = [await self.check(index_version) for index_version in await self._index_versions.searched()]
+        if self._losses is not None and self._lists_again is not None:
+            await self.remove_unknown()
+            await self._losses.settled()
+        return found
+
+    async def remove_unknown(self) -> Counter[str]:
+        """Remove the rows of collections that the ledger does not know, and log their ids; return rows by collection.
+
+        Nothing but a loss leaves such rows: the ledger enters a collection before its first row, and forgets it after
+        its last. A store on a server may have rows of other installations, so nothing is removed there.
+        """
+        removed: Counter[str] = Counter()
+        health = await self._writer.store.health()
+        spaces = health.get("rows", ()) if health["engine"] == "embedded" else ()
+        for space in (name for name in spaces if name.startswith(CHUNK_SPACES)):
+            known = ", ".join(quote(one.collection_key) for one in await self._index_versions.all()) or '""'
+            while hits := await self._writer.store.read(space, f"collection_key not in [{known}]", _AT_ONCE):
+                unknown = {hit.collection_key for hit in hits}
+                unknown -= {one.collection_key for one in await self._index_versions.all()}  # made meanwhile
+                for key in unknown:
+                    count = await self._writer.store.delete(space, f"collection_key == {quote(key)}")
+                    removed[key.rpartition(":")[0]] += count
+                if not unknown:
+                    break
+        if removed:
+            _log.error("rows_of_lost_collections_removed", collections=dict(removed.most_common(_MOST_NAMED)))
+        return removed
 
     async def check(self, index_version: IndexVersion) -> Findings:
         """Compare one index version with its rows. Documents being written or purged are left out."""
