@@ -20,8 +20,8 @@ USER = "local"
 """The user of its own machine, to whom everything in the states belongs."""
 OWN_ROWS = 4
 OWN_DIMENSIONS = 4
-DEFAULT = (384, 1000)
-"""The vector length and the chunk size of collections that chose none, in those releases."""
+DIMENSIONS = 384
+"""The vector length of collections that chose none, in those releases."""
 
 
 def begin(folder: Path, state: str, world: World) -> None:
@@ -32,10 +32,11 @@ def begin(folder: Path, state: str, world: World) -> None:
     data.rename(folder)
     made = {
         name: model.Collection(
-            name, one, Possible(Collection.FromString(stored).description), Possible(dimensions), Possible(DEFAULT[1])
+            name, one, Possible(kept.description), Possible(dimensions), Possible(kept.settings.chunking.size)
         )
         for one, name, stored in _read(folder, "indexing", "SELECT id, name, data FROM indexing_collections")
-        for dimensions in [OWN_DIMENSIONS if name == "stars" else DEFAULT[0]]
+        for kept in [Collection.FromString(stored)]
+        for dimensions in [OWN_DIMENSIONS if name == "stars" else DIMENSIONS]
     }
     world.collections += made.values()
     contents = {**texts.TEXTS, "mill.md": texts.TEXTS["mill.md"] + texts.ADDED}
