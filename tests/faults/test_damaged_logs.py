@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListConversationsRequest
 from footnote.types.v1.vector_pb2 import VectorRow
 from support import own_vectors
 from support.deployment import Deployment
@@ -88,5 +89,39 @@ def test_a_damaged_log_is_said_and_own_vectors_are_listed_again(tmp_path: Path, 
     running.start()
     try:
         assert asyncio.run(listed(running, name)) == 5 * CALLS
+    finally:
+        running.stop()
+
+
+async def converse(running: Deployment) -> list[str]:
+    async with edge_client(running.address()) as edge:
+        created = [await edge.stub.CreateConversation(CreateConversationRequest(title=f"Talk {n}")) for n in range(12)]
+        return [one.conversation.id for one in created]
+
+
+async def left(running: Deployment) -> set[str]:
+    async with edge_client(running.address()) as edge:
+        listed = await edge.stub.ListConversations(ListConversationsRequest(page_size=100))
+        return {one.id for one in listed.conversations}
+
+
+def test_conversations_that_a_damaged_log_lost_are_named(tmp_path: Path) -> None:
+    running = Deployment(tmp_path)
+    running.start()
+    try:
+        made = asyncio.run(converse(running))
+        running.kill()
+        flip(tmp_path / "edge" / "edge.db-wal")
+        running.spawn("all")
+        assert running.processes.pop("all").wait(PATIENCE) != 0
+        said = running.log("all")
+        with running.accepting("edge"):
+            running.start()
+        lost = set(made) - asyncio.run(left(running))
+        assert lost
+        assert "Talk 1" not in said
+        for one in lost:
+            assert one in said.partition("Still legible of what they changed: conversations ")[2]
+            assert one in running.log("all").partition("damaged_log_accepted")[0]
     finally:
         running.stop()

@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from footnote_database import integrity
+from footnote_database import integrity, legible
 from footnote_database.damaged_log import lost_commits
 from footnote_kit.errors import FailedPrecondition
 
@@ -204,6 +204,40 @@ def test_a_file_amid_a_checkpoint_is_damaged_with_its_log(tmp_path: Path) -> Non
     flip(path, 8 * (32 + 2 * FRAME + 300))
     with pytest.raises(FailedPrecondition, match="put back a copy"):
         integrity.check_file(path, "facts", accepted=True)
+
+
+NAMED = {"facts": "SELECT 'f' || number FROM facts", "none": "SELECT number FROM missing"}
+
+
+@pytest.mark.parametrize("place", [32 + 3 * FRAME + 300, 32 + 3 * FRAME + 20])
+def test_what_the_lost_commits_held_is_named(tmp_path: Path, place: int) -> None:
+    path = killed(tmp_path, "commit:12 checkpoint:TRUNCATE commit:30")
+    before = {number for number, _ in facts(Path(shutil.copy(path, tmp_path / "alone.db")))}
+    assert before == set(range(12))
+    flip(path, 8 * place)
+    lost = lost_commits(path)
+    assert lost is not None
+    held = legible.names(path, lost, NAMED)
+    left = 30 - (lost.count or 0)
+    assert {f"f{number}" for number in range(left + 1, 30) if number > 12} <= set(held["facts"])
+    assert not {f"f{number}" for number in range(12)} & set(held["facts"])
+    assert "none" not in held
+    assert lost_commits(path) == lost, "nothing was changed"
+    with pytest.raises(
+        FailedPrecondition, match=r"Still legible of what they changed: facts f\d+, .* and \d+ more|f29"
+    ):
+        integrity.check_file(path, "facts", named=NAMED)
+    integrity.check_file(path, "facts", accepted=True, named=NAMED)
+    assert not {f"f{number}" for number, _ in facts(path)} & set(held["facts"])
+
+
+def test_of_an_unreadable_log_nothing_is_named(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:12 checkpoint:TRUNCATE commit:30")
+    flip(path, 8 * 5)
+    lost = lost_commits(path)
+    assert lost is not None
+    assert legible.names(path, lost, NAMED) == {}
+    assert legible.sentence({}) == ""
 
 
 def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from functools import cache
 from operator import mul
 from pathlib import Path
 
-_HEADER = 32
-_FRAME_HEADER = 24
+HEADER = 32
+FRAME_HEADER = 24
 _INDEX_COPY = 48
 _INDEX_HEADER = 136
 _MASK = 0xFFFFFFFF
@@ -32,17 +32,19 @@ class LostCommits:
     """The number of commits that are neither readable nor in the file, and the time of the last write to the log.
 
     The number is None where not even the log's header can be read. The file is `ahead` when it holds commits from
-    behind the damage, and `mixed` when a checkpoint was interrupted while it copied some.
+    behind the damage, and `mixed` when a checkpoint was interrupted while it copied some. `frames` is how many frames
+    are readable, are readable or in the file, and were committed.
     """
 
     count: int | None
     until: datetime
     ahead: bool = False
     mixed: bool = False
+    frames: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class Frame:
     """A frame: whether it ends a transaction, and whether its checksum continues that of the frame before it."""
 
     commits: bool
@@ -70,16 +72,16 @@ def lost_commits(database: Path) -> LostCommits | None:
         index = _index(database.with_name(database.name + "-shm"))
         content = log.read_bytes()
         until = datetime.fromtimestamp(log.stat().st_mtime, UTC)
-        if len(content) < _HEADER + _FRAME_HEADER or not any(content[:_HEADER]):
+        if len(content) < HEADER + FRAME_HEADER or not any(content[:HEADER]):
             return None
         if not _is_sound(content):
-            if index.salts != content[_HEADER + 8 : _HEADER + 16]:
+            if index.salts != content[HEADER + 8 : HEADER + 16]:
                 return LostCommits(None, until)
             count = 0 if 0 < index.committed == index.copied else None
             return LostCommits(count, until, index.copied > 0, index.copying > index.copied)
-        frames = _frames(content)
+        frames = frames_of(content)
         with log.open("rb") as now:
-            if now.read(_HEADER) != content[:_HEADER]:
+            if now.read(HEADER) != content[:HEADER]:
                 return None
     except OSError:
         return None  # none there, or none that this user may read, which SQLite reports itself
@@ -96,7 +98,8 @@ def lost_commits(database: Path) -> LostCommits | None:
         return None
     kept = max(read, index.copied)
     count = max(1, sum(frame.commits for frame in frames[kept:committed])) if committed > kept else 0
-    return LostCommits(count, until, index.copied > read, index.copying > max(read, index.copied))
+    mixed = index.copying > kept
+    return LostCommits(count, until, index.copied > read, mixed, (read, kept, min(committed, len(frames))))
 
 
 def discard(database: Path) -> None:
@@ -105,7 +108,7 @@ def discard(database: Path) -> None:
         database.with_name(database.name + suffix).unlink(missing_ok=True)
 
 
-def _ends(frames: list[_Frame], number: int) -> bool:
+def _ends(frames: list[Frame], number: int) -> bool:
     """Return whether a frame is an intact commit; a transaction that was rolled back leaves none."""
     return frames[number].commits and frames[number].follows
 
@@ -128,21 +131,21 @@ def _is_sound(content: bytes) -> bool:
     return any(_add((0, 0), content[:24], order) == struct.unpack_from(">2I", content, 24) for order in "<>")
 
 
-def _frames(content: bytes) -> list[_Frame]:
+def frames_of(content: bytes) -> list[Frame]:
     """Return the frames of a log; those of earlier rounds carry other salts, and neither follow nor commit."""
     magic, _, page_size = struct.unpack_from(">3I", content)
     order = ">" if magic & 1 else "<"
     salts = content[16:24]
     before = struct.unpack_from(">2I", content, 24)
     frames = []
-    for start in range(_HEADER, len(content) - _FRAME_HEADER - page_size + 1, _FRAME_HEADER + page_size):
-        page = start + _FRAME_HEADER
+    for start in range(HEADER, len(content) - FRAME_HEADER - page_size + 1, FRAME_HEADER + page_size):
+        page = start + FRAME_HEADER
         recorded = struct.unpack_from(">2I", content, start + 16)
         ours = content[start + 8 : start + 16] == salts
         follows = ours and recorded == _add(
             before, content[start : start + 8] + content[page : page + page_size], order
         )
-        frames.append(_Frame(ours and content[start + 4 : start + 8] != bytes(4), follows))
+        frames.append(Frame(ours and content[start + 4 : start + 8] != bytes(4), follows))
         before = recorded
     return frames
 

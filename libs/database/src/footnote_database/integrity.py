@@ -3,11 +3,13 @@
 import contextlib
 import sqlite3
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
+from footnote_database import legible
 from footnote_database.damaged_log import LostCommits, discard, lost_commits
 
 CHECKED_BYTES = 64 * 1024 * 1024
@@ -33,20 +35,27 @@ def check_log(path: Path, name: str) -> None:
         raise damaged_log(path, name, lost)
 
 
-def check_file(path: Path, name: str, *, accepted: bool = False) -> None:
+def check_file(path: Path, name: str, *, accepted: bool = False, named: Mapping[str, str] | None = None) -> None:
     """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
 
     A damaged write-ahead log is refused too, unless it is `accepted` or the file has all of its commits. SQLite then
-    goes on without the newest ones.
+    goes on without the newest ones. `named` are queries that name what these held, by kind; see `legible`.
     """
     if not path.exists():
         return
     if (lost := lost_commits(path)) is not None:
+        held = legible.names(path, lost, named or {})
         if lost.mixed or (lost.count != 0 and not accepted):
-            raise damaged_log(path, name, lost)
+            raise damaged_log(path, name, lost, legible.sentence(held))
         if lost.ahead:
             discard(path)
-        _log.error("damaged_log_accepted", database=name, commits_lost=lost.count, until=lost.until.isoformat())
+        _log.error(
+            "damaged_log_accepted",
+            database=name,
+            commits_lost=lost.count,
+            until=lost.until.isoformat(),
+            still_legible={kind: one[: legible.MOST] for kind, one in held.items()},
+        )
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
             if lost is not None:
@@ -134,8 +143,8 @@ def damaged(path: Path, name: str) -> FailedPrecondition:
     )
 
 
-def damaged_log(path: Path, name: str, lost: LostCommits) -> FailedPrecondition:
-    """Return the error for a damaged write-ahead log."""
+def damaged_log(path: Path, name: str, lost: LostCommits, held: str = "") -> FailedPrecondition:
+    """Return the error for a damaged write-ahead log; `held` is a sentence about what was lost."""
     if lost.mixed:
         return damaged(path, name)
     if lost.count == 0:
@@ -148,7 +157,7 @@ def damaged_log(path: Path, name: str, lost: LostCommits) -> FailedPrecondition:
     )
     return FailedPrecondition(
         f"The write-ahead log of the {name} database {path} is damaged: its {commits}, until {lost.until:%F %T} UTC, "
-        f"cannot be read. Put back a copy of the database and its log, with the service stopped, or start with "
+        f"cannot be read. {held}Put back a copy of the database and its log, with the service stopped, or start with "
         f"--accept {name} to go on without them."
     )
 

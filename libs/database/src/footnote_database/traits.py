@@ -1,6 +1,7 @@
 """Database settings that differ between services."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 from footnote_database.migrations import Migrations
@@ -36,8 +37,9 @@ class Pool:
 class Traits:
     """The database settings of one service.
 
-    `name` identifies the database in messages; `holds` describes what is lost with it. With `refused`, temporary
-    refusals by the server are raised as `Unavailable` with that message.
+    `name` identifies the database in messages; `holds` describes what is lost with it. `named` are SQLite queries of
+    one column, by kind: the ids and times of what commits of a damaged log held. With `refused`, temporary refusals by
+    the server are raised as `Unavailable` with that message.
 
     For SQLite, `synchronous` is the durability of a commit, `busy_seconds` the wait for a foreign lock, and
     `foreign_keys` whether they are enforced. `sqlite_pool` is the pool; None means SQLAlchemy's default, also for a
@@ -60,6 +62,7 @@ class Traits:
     command_seconds: float = 60.0
     refused: str = ""
     holds: str = ""
+    named: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def part(self) -> Part:

@@ -106,7 +106,8 @@ class Database:
             accepted = parts is not None and parts.accepts(self._traits.part)
             if parts is not None and accepted:  # before anything is lost, so that a kill in between forgets nothing
                 await asyncio.to_thread(parts.note_loss, self._traits.part)
-            await asyncio.to_thread(integrity.check_file, file, self._traits.name, accepted=accepted)
+            named = self._traits.named
+            await asyncio.to_thread(integrity.check_file, file, self._traits.name, accepted=accepted, named=named)
             if parts is not None:
                 await asyncio.to_thread(parts.check_file, self._traits.part, file)
                 await asyncio.to_thread(parts.begin, self._traits.part)

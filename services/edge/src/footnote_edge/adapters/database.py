@@ -29,6 +29,12 @@ TRAITS = Traits(
     sqlite_pool=Pool(4, 4),
     postgres_pool=Pool(10, 10, seconds=10),
     holds="conversations, answers, API keys, limits, usage, sources and the audit log",
+    # Without titles and names: users wrote them, and the log keeps no text of theirs.
+    named={
+        "conversations": "SELECT id || ' of ' || substr(update_time, 1, 19) FROM conversations",
+        "API keys": "SELECT id || ' of ' || substr(create_time, 1, 19) FROM api_keys WHERE revoke_time IS NULL",
+        "sources": "SELECT id || ' of ' || substr(create_time, 1, 19) FROM sources",
+    },
 )
 
 

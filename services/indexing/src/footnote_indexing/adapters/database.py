@@ -35,6 +35,10 @@ TRAITS = Traits(
     busy_seconds=10,
     writers=Writers.TURNS,
     holds="collections, their rights and settings, and the list of what is indexed, own vectors included",
+    named={
+        "collections": "SELECT id || ' of ' || datetime(created_at / 1000, 'unixepoch') FROM indexing_collections",
+        "own vectors": "SELECT document_id FROM indexing_revisions WHERE document_id LIKE collection_id || '/%'",
+    },
 )
 
 

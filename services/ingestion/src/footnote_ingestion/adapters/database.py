@@ -29,6 +29,7 @@ TRAITS = Traits(
     postgres_pool=Pool(8, 8, seconds=10),
     refused="The documents database does not answer",
     holds="the list of documents, their labels and states",
+    named={"documents": "SELECT id || ' of ' || datetime(create_time / 1000000, 'unixepoch') FROM documents"},
 )
 
 
