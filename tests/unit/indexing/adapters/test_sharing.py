@@ -116,7 +116,10 @@ def test_a_name_means_the_nearest_collection() -> None:
         ([Grant(user_id="")], r"grants\[0\]\.user_id must be"),
         ([Grant(group="g"), Grant(group="a b")], r"grants\[1\]\.group must be 1 to 128"),
         ([Grant(group="g", access=7)], r"access has no value 7"),  # type: ignore[arg-type]
-        ([Grant(group="g"), Grant(user_id="g"), Grant(group="g", access=ACCESS_WRITE)], r"\[2\] names somebody a seco"),
+        (
+            [Grant(group="g"), Grant(user_id="g"), Grant(group="g", access=ACCESS_WRITE)],
+            r"\[2\] names a user or group a seco",
+        ),
         ([Grant(user_id=f"u{n}") for n in range(101)], "at most 100"),
     ],
 )
