@@ -107,6 +107,8 @@ ELSEWHERE = {
     "generation.settings",
     # Below, each in its own way.
     "ttl", "max_documents", "local_only",
+    # Of the reading of files: tests/e2e/test_ocr_pictures.py.
+    "ocr_pictures",
 }  # fmt: skip
 
 

@@ -107,6 +107,7 @@ SETTINGS: tuple[Setting, ...] = (
     _stored("ttl", None, "FOOTNOTE_TTL_DAYS", unit=86400),
     _stored("max_documents", None, "FOOTNOTE_INGESTION_MAX_DOCUMENTS", zero_is_unset=True),
     _stored("local_only", False, "FOOTNOTE_LOCAL_ONLY", strictest=True),
+    _stored("ocr_pictures", False, "FOOTNOTE_INGESTION_OCR_PICTURES"),
 )
 
 GROUPS: dict[str, type[Message]] = {

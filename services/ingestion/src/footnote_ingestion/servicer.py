@@ -196,7 +196,8 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         self, request: pb.ParseDocumentRequest, context: Call
     ) -> AsyncIterator[pb.ParseDocumentResponse]:
         """Return a document's blocks, then its metadata."""
-        found = self._extraction.parse(request.scope, checked_id("document_id", request.document_id))
+        document_id = checked_id("document_id", request.document_id)
+        found = self._extraction.parse(request.scope, document_id, request.ocr_pictures)
         async with aclosing(found) as batches:
             async for batch in batches:
                 if isinstance(batch, ParsedMetadata):

@@ -25,6 +25,7 @@ from footnote_ingestion.parsers.parse_warnings import PICTURES_NOT_READ
 from openpyxl.drawing.image import Image as SheetImage
 from PIL import Image
 from support.ingestion_client import assert_spans_exact
+from support.lettering import lettering, png
 from support.opendocument import NAMES
 
 pytestmark = [
@@ -33,26 +34,10 @@ pytestmark = [
         shutil.which("tesseract") is None, reason="tesseract is missing (apt-get install tesseract-ocr)"
     ),
 ]
-ENGLISH = Limits(ocr_languages="eng")
+ENGLISH = Limits(ocr_languages="eng", ocr_pictures=True)
 KEY = "The spare key hangs in room 12."
 DRAW = 'xmlns:draw="urn:oasis:names:tc:opendocument:xmlns:drawing:1.0" xmlns:xlink="http://www.w3.org/1999/xlink"'
 FRAME = '<draw:frame><draw:image xlink:href="Pictures/{}.png"/></draw:frame>'
-
-
-def lettering(text: str, points: int = 11) -> bytes:
-    """A picture of a line of text, as a screen shows it."""
-    typed = fpdf.FPDF(unit="pt", format=(320, 60))
-    typed.set_margin(0)
-    typed.add_page()
-    typed.set_font("Helvetica", size=points)
-    typed.text(20, 35, text)
-    return png(pdfium.PdfDocument(bytes(typed.output()))[0].render(scale=1.5).to_pil())
-
-
-def png(picture: Image.Image) -> bytes:
-    made = io.BytesIO()
-    picture.save(made, "PNG")
-    return made.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -218,9 +203,12 @@ def test_words_of_a_picture_are_read_and_one_without_words_is_warned_of(
     assert told == {recognised: [of_words], nothing: [without], **({missing: ["Keys"]} if kind == "epub" else {})}
 
 
+@pytest.mark.parametrize("limits", [Limits(), Limits(ocr_languages="eng")], ids=["no OCR", "OCR of scans"])
 @pytest.mark.parametrize("kind", FILES)
-def test_without_ocr_both_are_warned_of_as_unread(kind: str, key: bytes, red: bytes, tmp_path: Path) -> None:
-    blocks, warnings = read(FILES[kind][0](key, red), kind, tmp_path, Limits())
+def test_where_it_is_not_asked_for_both_are_warned_of_as_unread(
+    kind: str, limits: Limits, key: bytes, red: bytes, tmp_path: Path
+) -> None:
+    blocks, warnings = read(FILES[kind][0](key, red), kind, tmp_path, limits)
     assert not any("spare key" in block.text for block in blocks)
     (one,) = warnings
     assert one.text == PICTURES_NOT_READ.format(count=3 if kind == "epub" else 2)
@@ -280,6 +268,6 @@ def test_a_damaged_picture_is_warned_of(tmp_path: Path, key: bytes) -> None:
 
 
 def test_a_language_that_is_missing_fails_for_the_pictures_alone(tmp_path: Path, key: bytes, red: bytes) -> None:
-    blocks, warnings = read(word(key, red), "docx", tmp_path, Limits(ocr_languages="xxx"))
+    blocks, warnings = read(word(key, red), "docx", tmp_path, Limits(ocr_languages="xxx", ocr_pictures=True))
     assert [block.text for block in blocks] == ["Keys"]
     assert [one.text for one in warnings] == [inside.FAILED.format(count=2)]

@@ -422,6 +422,7 @@ export interface CollectionSettings {
   ttl?: string;
   max_documents?: number;
   local_only?: boolean;
+  ocr_pictures?: boolean;
 }
 
 export interface ColumnDescription {

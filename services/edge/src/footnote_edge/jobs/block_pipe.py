@@ -22,6 +22,10 @@ LEAST_SECONDS, BYTES_PER_SECOND = 600.0, 4096
 """A document's time limit: a minimum in seconds, longer for a large file."""
 STALL_SECONDS = 120.0
 """Seconds of silence after which a stage counts as hung; it normally reports progress several times a second."""
+WITH_PICTURES = frozenset({"pdf", "docx", "pptx", "xlsx", "ods", "odt", "odp", "html", "epub", "eml", "msg"})
+"""Types of documents whose pictures are read by OCR, or that hold such files."""
+SETTINGS_SECONDS = 10.0
+"""Time limit for asking indexing for a collection's settings."""
 TURN_SECONDS = 0.2
 """Seconds of use that each batch of a document's blocks adds to its tenant's share of this process."""
 
@@ -45,9 +49,9 @@ class BlockPipe:
         self._bus.publish(document.id, document.collection_id, progress)
         reading = Reading(progress)
         limit = min(self._longest, LEAST_SECONDS + document.size_bytes / BYTES_PER_SECOND)
-        parse = self._stages.ingestion.ParseDocument(
-            ingestion.ParseDocumentRequest(scope=scope, document_id=document.id), timeout=limit
-        )
+        request = ingestion.ParseDocumentRequest(scope=scope, document_id=document.id)
+        request.ocr_pictures = await reads_pictures(self._stages, scope, document)
+        parse = self._stages.ingestion.ParseDocument(request, timeout=limit)
         broken: list[FootnoteError] = []
         metadata = ParsedMetadata()
 
@@ -105,6 +109,15 @@ class BlockPipe:
         progress.phase, progress.bytes_total = PROGRESS_PHASE_PARSING, newest(document).size_bytes
         progress.ClearField("remaining")
         return progress
+
+
+async def reads_pictures(stages: Stages, scope: Scope, document: Document) -> bool:
+    """Return whether the collection has OCR read pictures within its documents; False for types without any."""
+    if document.document_type not in WITH_PICTURES:
+        return False
+    request = indexing.GetCollectionRequest(scope=scope, collection=document.collection_id, without_counts=True)
+    response = await stages.indexing.GetCollection(request, timeout=SETTINGS_SECONDS)
+    return bool(response.collection.effective_settings.ocr_pictures)
 
 
 async def _lively(call: AsyncIterable[indexing.IndexDocumentResponse]) -> AsyncIterator[indexing.IndexDocumentResponse]:

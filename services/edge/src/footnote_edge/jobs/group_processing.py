@@ -28,7 +28,7 @@ from footnote_kit.logs import get_logger
 
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Spent
-from footnote_edge.jobs.block_pipe import TURN_SECONDS
+from footnote_edge.jobs.block_pipe import TURN_SECONDS, WITH_PICTURES, reads_pictures
 from footnote_edge.jobs.failures import end_with
 from footnote_edge.jobs.labels import same_labels
 from footnote_edge.jobs.processing import Processor
@@ -107,10 +107,10 @@ class GroupProcessor:
         sent: list[int] = []
         metadata: dict[int, ParsedMetadata] = {}
         readings: dict[int, Reading] = {}
-        parse = self._stages.ingestion_groups.ParseDocuments(
-            ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents]),
-            timeout=GROUP_SECONDS,
-        )
+        request = ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents])
+        shown = next((one for one in documents if one.document_type in WITH_PICTURES), None)
+        request.ocr_pictures = shown is not None and await reads_pictures(self._stages, scope, shown)
+        parse = self._stages.ingestion_groups.ParseDocuments(request, timeout=GROUP_SECONDS)
 
         async def messages() -> AsyncIterator[indexing_groups.IndexDocumentsRequest]:
             yield indexing_groups.IndexDocumentsRequest(scope=scope)

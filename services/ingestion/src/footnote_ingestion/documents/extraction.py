@@ -39,6 +39,7 @@ _IN_MEMORY = 256 * 1024
 _PLAIN, _SHORT = frozenset({"txt", "md"}), 64 * 1024
 """Kinds of files, and a size in bytes, that take a worker a few milliseconds."""
 
+_BOTH = (False, True)
 _log = get_logger("footnote.ingestion")
 
 
@@ -161,19 +162,21 @@ class Extraction:
         self._killed = KilledReads()
 
     async def parse(
-        self, scope: Scope, document_id: str
+        self, scope: Scope, document_id: str, ocr_pictures: bool = False
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
         """Yield blocks in reading order with progress, finally the metadata; raises the error of an unreadable file.
+
+        `ocr_pictures`: OCR reads pictures within it, where it is on.
 
         Raises Unavailable when the system killed the parser, and FailedPrecondition when it did so too often.
         """
         stored = await self._permissions.document(scope, document_id, Access.READ)
-        async with aclosing(self._parsed(stored)) as found:
+        async with aclosing(self._parsed(stored, ocr_pictures)) as found:
             async for part in found:
                 yield part
 
     async def parse_many(
-        self, scope: Scope, document_ids: Sequence[str]
+        self, scope: Scope, document_ids: Sequence[str], ocr_pictures: bool = False
     ) -> AsyncGenerator[tuple[int, list[Block] | ParsedMetadata | FootnoteError], None]:
         """Yield the same of several documents, one after the other, each part with its document's place in the list.
 
@@ -185,14 +188,16 @@ class Extraction:
                 yield index, document_missing(document_id)
                 continue
             try:
-                async with aclosing(self._parsed(known[document_id])) as found:
+                async with aclosing(self._parsed(known[document_id], ocr_pictures)) as found:
                     async for part in found:
                         if not isinstance(part, PagesRead):
                             yield index, part
             except FootnoteError as error:
                 yield index, error
 
-    async def _parsed(self, stored: Stored) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
+    async def _parsed(
+        self, stored: Stored, ocr_pictures: bool
+    ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
         document_id = stored.document.id
         attributes: dict[str, str | int] = {
             names.DOCUMENT_ID: document_id,
@@ -200,7 +205,7 @@ class Extraction:
         }
         with span("ingestion.parse", attributes):
             try:
-                async with self._killed.turn(stored.blob_key), aclosing(self._frames(stored)) as frames:
+                async with self._killed.turn(stored.blob_key), aclosing(self._frames(stored, ocr_pictures)) as frames:
                     async for kind, payload in frames:
                         if kind == wire.BLOCKS:
                             yield list(wire.unpack_blocks(payload))
@@ -227,15 +232,16 @@ class Extraction:
         message = f"The system killed the process that read this file, and again at each of {MOST_RETRIES} retries."
         return FailedPrecondition(message, metadata={"failure_reason": error.reason, "hint": error.hint})
 
-    async def _frames(self, stored: Stored) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        if stored.parsed_key == self._parsed_key(stored):
+    async def _frames(self, stored: Stored, ocr_pictures: bool) -> AsyncGenerator[tuple[bytes, bytes], None]:
+        limits = replace(self._limits, ocr_pictures=ocr_pictures and bool(self._limits.ocr_languages))
+        if stored.parsed_key == _parsed_key(stored, limits):
             async for frame in self._kept_frames(stored.parsed_key):
                 yield frame
                 if frame[0] == wire.METADATA:
                     return
         async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
             spooled = FrameFile(path)
-            writer = asyncio.create_task(self._read(stored, spooled, path, tables))
+            writer = asyncio.create_task(self._read(stored, spooled, path, tables, limits))
             try:
                 async with aclosing(spooled.frames()) as frames:
                     async for frame in frames:
@@ -261,7 +267,7 @@ class Extraction:
                 else:
                     yield path
                     return
-            if stored.parsed_key == self._parsed_key(stored):
+            if stored.parsed_key in {_parsed_key(stored, replace(self._limits, ocr_pictures=one)) for one in _BOTH}:
                 try:
                     path = await stack.enter_async_context(self._files.as_file(tables_key(stored.blob_key)))
                 except FileNotFoundError:
@@ -272,7 +278,7 @@ class Extraction:
             frames = await stack.enter_async_context(temporary(self._scratch))
             archive = await stack.enter_async_context(temporary(self._scratch))
             spooled = FrameFile(frames)
-            await self._read(stored, spooled, frames, archive)
+            await self._read(stored, spooled, frames, archive, self._limits)
             try:
                 async for _ in spooled.frames():
                     pass
@@ -280,13 +286,13 @@ class Extraction:
                 raise file_error(error) from error
             yield archive if await asyncio.to_thread(archive.exists) else None
 
-    async def _read(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path) -> None:
+    async def _read(self, stored: Stored, spooled: FrameFile, path: Path, tables: Path, limits: Limits) -> None:
         """Let a worker parse the file into `spooled` and its tables into `tables`; keep the result for later."""
         document = newest(stored.document)
         started = time.perf_counter()
         try:
             async with self._files.as_file(stored.blob_key) as source:
-                job = wire.Job("parse", str(source), document.document_type, document.filename, self._limits)
+                job = wire.Job("parse", str(source), document.document_type, document.filename, limits)
                 async with aclosing(self._readers.run(job, document.tenant_id, document.owner_id)) as frames:
                     async for kind, payload in frames:
                         if kind == wire.PAGES:
@@ -304,17 +310,12 @@ class Extraction:
         seconds = time.perf_counter() - started
         histogram("footnote.ingestion.parse.duration").record(seconds, {"footnote.type": document.document_type})
         if keep:
-            await self._keep_frames(stored, path, tables)
+            await self._keep_frames(stored, path, tables, _parsed_key(stored, limits))
         await spooled.end()
 
-    def _parsed_key(self, stored: Stored) -> str:
-        """Return the key of the blocks parsed from a file by these parsers, with the OCR that is on."""
-        ocr = self._limits.ocr_languages.replace("+", "-")
-        return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}{f'-{ocr}' if ocr else ''}"
-
-    async def _keep_frames(self, stored: Stored, path: Path, tables: Path) -> None:
+    async def _keep_frames(self, stored: Stored, path: Path, tables: Path, key: str) -> None:
         """Store frames and tables beside the file; on failure, the next parse does the work again."""
-        key, of_tables = self._parsed_key(stored), tables_key(stored.blob_key)
+        of_tables = tables_key(stored.blob_key)
         try:
             await self._documents.doom([key, of_tables], now_micros() + GRACE_MICROS)
             await self._files.put(key, path)
@@ -368,3 +369,10 @@ def _check_frames(path: Path) -> list[int]:
     if offset != size or kind != wire.METADATA:
         raise EOFError
     return offsets
+
+
+def _parsed_key(stored: Stored, limits: Limits) -> str:
+    """Return the key of the blocks parsed from a file by these parsers, with the OCR that is on."""
+    ocr = f"-{limits.ocr_languages.replace('+', '-')}" if limits.ocr_languages else ""
+    pictures = "-pictures" if limits.ocr_languages and limits.ocr_pictures else ""
+    return f"{stored.blob_key.replace('uploads/', 'parsed/', 1)}.v{VERSION}{ocr}{pictures}"

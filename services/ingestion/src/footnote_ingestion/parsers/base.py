@@ -56,7 +56,9 @@ class Limits:
     decompressed_bytes: int = 512 * 1024 * 1024
     ratio: int = 250
     ocr_languages: str = ""
-    """OCR languages for scanned pages and pictures within documents ("eng+fra"); empty for no OCR."""
+    """OCR languages ("eng+fra"); empty for no OCR."""
+    ocr_pictures: bool = False
+    """Whether OCR reads pictures within documents too, not only scanned pages."""
 
 
 @dataclass(slots=True)
@@ -168,7 +170,8 @@ class BlockWriter:
         self.noticed = ParseWarnings()
         self.numbers = Numbers()
         """Parses the cells of all tables of the file."""
-        self.ocr_languages = limits.ocr_languages
+        self.ocr_languages = limits.ocr_languages if limits.ocr_pictures else ""
+        """OCR languages for pictures within documents; empty for none."""
         self.pictures_read: dict[str, str] = {}
         """Pictures by their checksum that OCR has been asked for, each with what to warn of."""
         self._part: Table | None = None
