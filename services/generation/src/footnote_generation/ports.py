@@ -144,6 +144,17 @@ class SecondOpinion(Protocol):
         ...
 
 
+class Likeness(Protocol):
+    """Compares a question with sentences in meaning. Calls may run concurrently."""
+
+    async def of(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return for each text the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
+
+        Returns nothing where no model is installed, or it did not answer in time; never raises FootnoteError.
+        """
+        ...
+
+
 class OpinionSettings(BaseModel):
     """A deployment's settings of a second opinion; other packages may add theirs, each with a default."""
 

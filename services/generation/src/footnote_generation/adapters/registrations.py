@@ -12,6 +12,7 @@ from footnote_providers.endpoints import SERVICES, endpoint
 from footnote_providers.own_vectors import PROVIDER as OWN_VECTORS
 from pydantic import BaseModel
 
+from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
 from footnote_generation.adapters.embedding_opinion import EmbeddingOpinion
 from footnote_generation.adapters.nli_opinion import NliOpinion
 from footnote_generation.adapters.openai_compatible import PRESETS, OpenAICompatible, Preset
@@ -25,7 +26,7 @@ def models(settings: Settings) -> Registry[ModelProvider]:
     """Return the available model providers; other packages add theirs in the group `footnote.models`."""
 
     def built_in(wanted: Wanted[NoSettings]) -> ModelProvider:
-        return Extractive(settings.not_found_threshold)
+        return Extractive(settings.not_found_threshold, EmbeddingLikeness())
 
     builtin = Registration(
         kind=Kind.MODEL,

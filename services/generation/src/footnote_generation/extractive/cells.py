@@ -19,7 +19,7 @@ def is_another(question: Question, unit: Unit, source: Source, under: frozenset[
 
     `under` are the stems of the titles, headings and headers that the row stands under.
     """
-    row = next((one for one in tables.rows(source) if unit.start <= one.start < unit.end), None)
+    row = _row(unit, source)
     if row is None:
         return False
     words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
@@ -37,6 +37,31 @@ def is_another(question: Question, unit: Unit, source: Source, under: frozenset[
 def _says(stems: frozenset[str], word: Word) -> bool:
     groups = frozenset(group for stem in stems for group in lexicon.groups(stem))
     return bool(stems.intersection(word.stems)) or any(lexicon.groups(stem) & groups for stem in word.stems)
+
+
+def asked(question: Question, unit: Unit, source: Source) -> bool | None:
+    """Return whether a row has a value in a column that the question names; None where it names none."""
+    row = _row(unit, source)
+    if row is None:
+        return None
+    name = _stems(" . ".join(row.headers), question.language)
+    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
+    columns = _asked_columns([word for word in words if not name.intersection(word.stems)], question, row)
+    if columns is None:
+        return None
+    return any(cell.column in columns and cell.text.strip() for cell in row.cells)
+
+
+def name_of(unit: Unit, source: Source, language: str) -> frozenset[str]:
+    """Return the stems of the cells that name a row; of one that none does, of its first."""
+    row = _row(unit, source)
+    if row is None:
+        return frozenset()
+    return _stems(" . ".join(row.headers or [cell.text for cell in row.cells[:1]]), language)
+
+
+def _row(unit: Unit, source: Source) -> Row | None:
+    return next((one for one in tables.rows(source) if unit.start <= one.start < unit.end), None)
 
 
 def _asked_columns(words: Sequence[Word], question: Question, row: Row) -> set[int] | None:

@@ -10,13 +10,15 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
 
+from footnote_generation.extractive import meaning
 from footnote_generation.extractive.confidence import confidence, signs
+from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Kind, Question, read
 from footnote_generation.extractive.ranking import Ranked, rank
 from footnote_generation.extractive.rows import shorten
-from footnote_generation.extractive.whole_passages import show
+from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
@@ -32,7 +34,8 @@ class Draft:
     """An answer in pieces, each a sentence with the number it cites; `support` says how sure it is, 0 to 1.
 
     `wish` is what was asked for beyond a passage. `groups`, where there are any, are the sentences as passages: a
-    paragraph, a row, an item each; `more` is how many further lines a long passage has.
+    paragraph, a row, an item each; `more` is how many further lines a long passage has. `first` is the best sentence
+    where there are none.
     """
 
     sentences: tuple[tuple[str, int], ...]
@@ -40,34 +43,64 @@ class Draft:
     wish: Intent | None = None
     groups: tuple[tuple[tuple[str, int], ...], ...] = ()
     more: int = 0
+    first: Unit | None = None
 
 
-def draft(question_text: str, sources: Sequence[Source], part: bool = False) -> Draft:
-    """Return the best answer that the sources' sentences give, however poor: `support` tells.
+class Search:
+    """One question put to its sources; `part` means that it is one of several that another was cut into."""
 
-    `part` means that the question is one of several that another was cut into: nothing is compared in it.
-    """
-    question = read(question_text)
-    if part and question.wish is Intent.COMPARISON:
-        question = replace(question, wish=None)
-    found = units(sources, question.language)
-    if not found:
-        return Draft((), 0.0)
-    ranked = rank(question, found, [source.score for source in sources])
-    sure = support(question, ranked, found)
-    # A heading speaks for what is told below it, and tells nothing itself.
-    ranked = [item for item in ranked if not item.unit.is_heading]
-    by_number = {source.number: source for source in sources}
-    ranked = fitting(question, ranked, found, by_number)
-    if not ranked:
-        return Draft((), 0.0)
-    chosen = _choose(question, ranked)
-    passages = show(question, ranked, by_number)
-    if passages is not None:
-        groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
-        return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
-    wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
-    return Draft(tuple((tidy(item.unit, question), item.unit.source) for item in chosen), sure, wish)
+    def __init__(self, question_text: str, sources: Sequence[Source], part: bool = False) -> None:
+        question = read(question_text)
+        # Nothing is compared in a part.
+        self.question = replace(question, wish=None) if part and question.wish is Intent.COMPARISON else question
+        self.sources = sources
+        self._by_number = {source.number: source for source in sources}
+        found = units(sources, question.language)
+        ranked = rank(self.question, found, [source.score for source in sources])
+        self._support = support(self.question, ranked, found) if ranked else 0.0
+        # A heading speaks for what is told below it, and tells nothing itself.
+        ranked = [item for item in ranked if not item.unit.is_heading]
+        self._ranked = fitting(self.question, ranked, found, self._by_number)
+        self._comparison = Comparison(self.question, self._ranked, found, self._by_number)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """Return the sentences to compare with the question in meaning."""
+        return self._comparison.texts
+
+    def draft(self, likeness: Sequence[float] = ()) -> Draft:
+        """Return the best answer that the sentences give, however poor: `support` tells; `likeness` is of `texts`."""
+        question = self.question
+        if not self._ranked:
+            return Draft((), 0.0)
+        ranked = self._comparison.ranked(likeness) if likeness else self._ranked
+        passages = show(question, ranked, self._by_number)
+        if passages is not None:
+            groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
+            sure = meaning.support(_within(ranked, passages)) if likeness else self._support
+            return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
+        if likeness:
+            chosen = _choose(question, ranked, 1 if ranked[0].score >= meaning.SURE else 2, meaning.SHARE)
+        else:
+            chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
+        sure = meaning.support(chosen) if likeness else self._support
+        wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
+        sentences = tuple((tidy(item.unit, question), item.unit.source) for item in chosen)
+        return Draft(sentences, sure, wish, first=chosen[0].unit)
+
+
+def draft(question_text: str, sources: Sequence[Source]) -> Draft:
+    """Return the best answer by words alone."""
+    return Search(question_text, sources).draft()
+
+
+def _within(ranked: Sequence[Ranked], passages: Shown) -> list[Ranked]:
+    """Return the sentences and rows that passages hold."""
+    texts: dict[int, str] = {}
+    for group in passages.groups:
+        for text, number in group:
+            texts[number] = f"{texts.get(number, '')}\n{text}"
+    return [item for item in ranked if item.unit.text.strip() in texts.get(item.unit.source, "")]
 
 
 def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit]) -> float:
@@ -75,15 +108,14 @@ def support(question: Question, ranked: Sequence[Ranked], found: Sequence[Unit])
     return max(confidence(signs(question, item, found, item.source_covered)) for item in ranked[:3])
 
 
-def _choose(question: Question, ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return the best sentence, and others that add to it: as many as the kind of question wants."""
+def _choose(question: Question, ranked: Sequence[Ranked], limit: int, share: float) -> list[Ranked]:
+    """Return the best sentence, and others that add to it, with this share of its score: as many as the limit."""
     best = ranked[0]
     chosen = [best]
-    limit = _MORE.get(question.kind, 2)
     for item in ranked[1:12]:
         if len(chosen) >= limit:
             break
-        if item.score < best.score * 0.85:
+        if item.score < best.score * share:
             break
         if item.unit.is_row and question.kind is not Kind.LIST and not _names_more(question, item, chosen):
             continue

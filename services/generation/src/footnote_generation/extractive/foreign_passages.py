@@ -82,10 +82,13 @@ def _holds(text: str, names: frozenset[str]) -> bool:
     return any(word[:_BEGINNING] in names for word in _WORD.findall(folded))
 
 
-def of(question_text: str, source: Source) -> Passage | None:
-    """Return the passage of a source that answers, where its language is another than the question's."""
+def of(question_text: str, source: Source, best: Unit | None = None) -> Passage | None:
+    """Return the passage of a source that answers, where its language is another than the question's.
+
+    `best` is the sentence to quote with what stands about it; without it the one with the most signs of an answer.
+    """
     question = read(question_text)
-    return _passage(question, source) if is_foreign(question, source) else None
+    return _passage(question, source, best) if is_foreign(question, source) else None
 
 
 def is_foreign(question: Question, source: Source) -> bool:
@@ -96,14 +99,15 @@ def is_foreign(question: Question, source: Source) -> bool:
     return text_language.of_source(source.text, question.language) not in ("", question.language)
 
 
-def _passage(question: Question, source: Source) -> Passage | None:
-    """Return the sentence with the most signs of an answer, and what stands about it."""
+def _passage(question: Question, source: Source, best: Unit | None = None) -> Passage | None:
+    """Return the best sentence, or the one with the most signs of an answer, and what stands about it."""
     found = units([source], question.language)
     candidates = [unit for unit in found if not unit.is_heading] or found
     if not candidates:
         return None
-    best = next(item.unit for item in rank(question, found, [source.score]) if item.unit in candidates)
-    first = last = candidates.index(best)
+    if best is None:
+        best = next(item.unit for item in rank(question, found, [source.score]) if item.unit in candidates)
+    first = last = [unit.place for unit in candidates].index(best.place)
     length = len(best.text)
     while True:
         if last + 1 < len(candidates) and length + len(candidates[last + 1].text) <= _LONGEST:

@@ -10,6 +10,7 @@ from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
 
 from footnote_generation.extractive import cells
+from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.passages import Unit, marks
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked, weigh
@@ -30,7 +31,7 @@ class Lacking:
     def __init__(self, question: Question, found: Sequence[Unit], sources: Mapping[int, Source]) -> None:
         self._question = question
         self._sources = sources
-        self._headings = _headings(found)
+        self._above = Above(found, sources).text
         words = (*question.about, *question.subject)
         self._marks = named_marks(question)
         years = (amount.text for amount in question.analysed.quantities if amount.dimension in _DAYS)
@@ -76,18 +77,6 @@ class Lacking:
                 missing += value
         return missing / self._total
 
-    def _above(self, unit: Unit) -> str:
-        """Return titles, sheet, headings and headers of columns that a sentence or row stands under."""
-        source = self._sources[unit.source]
-        inner = [
-            one.locator.heading_path[-1]
-            for one in source.anchors
-            if one.locator.heading_path and one.span.start < unit.end and one.span.end > unit.start
-        ]
-        columns = dict.fromkeys(cell.header for cell in unit.cells if cell.header)
-        titles = [source.title, source.filename, source.locator.sheet.sheet, *source.locator.heading_path, *inner]
-        return " . ".join([*titles, self._headings.get((unit.source, unit.place), ""), *columns])
-
 
 def fitting(
     question: Question, ranked: Sequence[Ranked], found: Sequence[Unit], sources: Mapping[int, Source]
@@ -100,18 +89,6 @@ def fitting(
     looked = [(item, lacking.share(item.unit), lacking.is_another(item.unit)) for item in ranked[:_LOOKED]]
     least = min((share for item, share, another in looked if another and item.unit.is_row), default=1.0)
     return [item for item, share, another in looked if not another and share <= least]
-
-
-def _headings(found: Sequence[Unit]) -> dict[tuple[int, int], str]:
-    """Return the nearest heading line above each sentence of a passage."""
-    above: dict[tuple[int, int], str] = {}
-    last: dict[int, str] = {}
-    for unit in found:
-        if unit.stands_above:
-            last[unit.source] = unit.text
-        elif unit.source in last:
-            above[unit.source, unit.place] = last[unit.source]
-    return above
 
 
 def named_marks(question: Question) -> frozenset[str]:

@@ -14,9 +14,9 @@ from footnote_text.intents import Intent
 from footnote_text.locales import Locale
 
 from footnote_generation.extractive import foreign_passages, question_parts
-from footnote_generation.extractive.compose import Draft, draft
+from footnote_generation.extractive.compose import Draft, Search
 from footnote_generation.extractive.question import read
-from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Stop, Words
+from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
@@ -29,15 +29,16 @@ class Extractive:
     id = "builtin"
     default_model = "extractive-1"
 
-    def __init__(self, threshold: float) -> None:
+    def __init__(self, threshold: float, likeness: Likeness | None = None) -> None:
         self._threshold = threshold
+        self._likeness = likeness
 
     def require(self) -> None:
         """Need nothing of the deployment."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
         """Write the answer a few words at a time: it is there as a whole, and each piece costs its caller a message."""
-        text = await asyncio.to_thread(self._answer, request)
+        text = await self._answer(request)
         budget = request.max_tokens
         stop = Stop.COMPLETE
         if tokens.count(text) > budget:
@@ -51,14 +52,14 @@ class Extractive:
         # No prompt was read, so none is charged.
         yield Finished(stop, prompt_tokens=0, completion_tokens=tokens.count(text), model=self.default_model)
 
-    def _answer(self, request: ModelRequest) -> str:
+    async def _answer(self, request: ModelRequest) -> str:
         locale = locales.choose(request.locale)
         if request.documents_unavailable:
             return locale.replies.unavailable
         if request.without_sources:
             return locale.replies.thanks if is_thanks(request.question) else locale.replies.greeting
         asked = question_parts.of(request.question)
-        said = [self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
+        said = [await self._said(question, request.sources, locale, len(asked) > 1) for _, question in asked]
         if not any(said):
             return locale.not_found
         if len(asked) == 1:
@@ -66,16 +67,22 @@ class Extractive:
         names = [name for name, _ in asked]
         return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
 
-    def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
+    async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
-        made = draft(question, sources, part)
+        search = await asyncio.to_thread(Search, question, sources, part)
+        likeness = await self._likeness.of(search.question.text, search.texts) if self._likeness else ()
+        return await asyncio.to_thread(self._written, question, search, likeness, locale)
+
+    def _written(self, question: str, search: Search, likeness: Sequence[float], locale: Locale) -> str:
+        made = search.draft(likeness)
         if not made.sentences or made.support < self._threshold:
-            passage = foreign_passages.find(question, sources)
+            # Likeness compares across languages; without it, the search's score of a passage is all there is.
+            passage = None if likeness else foreign_passages.find(question, search.sources)
             return "" if passage is None else pointed(passage, locale)
-        if not made.groups:
-            numbers = {number for _, number in made.sentences[:1]}
-            source = next(source for source in sources if source.number in numbers)
-            if (passage := foreign_passages.of(question, source)) is not None:
+        if made.first is not None:
+            source = next(source for source in search.sources if source.number == made.first.source)
+            best = made.first if likeness else None
+            if (passage := foreign_passages.of(question, source, best)) is not None:
                 return pointed(passage, locale)
         return written(made, locale)
 

@@ -1,0 +1,73 @@
+"""How alike a question and sentences are in meaning, by the embedding model that is installed on this machine."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
+from footnote_kit.errors import FootnoteError
+from footnote_kit.logs import get_logger
+from footnote_providers import automatic, registry
+from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
+from footnote_providers.settings import DefaultSettings
+
+_log = get_logger("footnote.generation.likeness")
+_SECONDS = 0.15
+_BATCH = 4
+_KEPT = 4096  # vectors, 6 MB of e5's
+
+
+class EmbeddingLikeness:
+    """Cosines of the deployment's embedding model; it keeps the vectors of sentences.
+
+    It uses only a model on this machine that knows meaning and its typical cosines: others need a network, or compare
+    words. An answer waits 0.15 seconds and the batch that is begun then, at most; without the vectors of all sentences
+    there is no likeness, and those that were made serve the next question.
+    """
+
+    def __init__(self, seconds: float = _SECONDS) -> None:
+        self._chosen = EmbeddingSettings(provider=automatic.choose(DefaultSettings()).provider)
+        registration = registry.registrations().get(self._chosen.provider)
+        self._usable = registration is not None and registration.local and not registration.builtin
+        self._seconds = seconds
+        self._vectors: OrderedDict[str, Vectors] = OrderedDict()
+
+    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return the likeness of each text in order; nothing where the model or the time did not allow it."""
+        if not self._usable or not texts:
+            return []
+        try:
+            async with registry.lease(self._chosen) as provider:
+                return await self._measured(provider, question, texts)
+        except FootnoteError as error:
+            _log.warning("likeness_unavailable", reason=error.reason)
+            return []
+
+    async def _measured(self, provider: EmbeddingProvider, question: str, texts: Sequence[str]) -> list[float]:
+        if not isinstance(provider, KnowsItsCosines):
+            self._usable = False
+            return []
+        until = time.monotonic() + self._seconds
+        asked = await provider.embed_query(question)
+        vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
+        wanted = sorted({*texts} - {*vectors}, key=len)  # texts of similar length need little padding
+        for start in range(0, len(wanted), _BATCH):
+            if time.monotonic() >= until:
+                _log.info("likeness_late", without=len(wanted) - start)
+                return []
+            batch = wanted[start : start + _BATCH]
+            vectors.update(zip(batch, await provider.embed_documents(batch), strict=True))
+            self._keep(vectors)
+        self._keep(vectors)
+        known = provider.cosines
+        cosines = [float(vectors[text] @ asked) for text in texts]
+        return [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
+
+    def _keep(self, vectors: Mapping[str, Vectors]) -> None:
+        for text, vector in vectors.items():
+            self._vectors[text] = vector
+            self._vectors.move_to_end(text)
+        while len(self._vectors) > _KEPT:
+            self._vectors.popitem(last=False)

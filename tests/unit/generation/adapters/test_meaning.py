@@ -1,0 +1,98 @@
+"""The fitted model of likeness and words: its signs and weights belong together, and what it must tell apart."""
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+import pytest
+from footnote.types.v1.answer_pb2 import Source
+from footnote_generation import extractive
+from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
+from footnote_generation.extractive import meaning
+from footnote_generation.extractive.compose import Search
+from footnote_generation.extractive.provider import Extractive
+from footnote_generation.extractive.signs import LIKENESS, NAMES
+from footnote_generation.ports import ModelRequest, Words
+from footnote_generation.settings import Settings
+from footnote_providers.builtin import MODEL as BUILTIN
+from footnote_providers.builtin import BuiltinEmbeddings
+
+QUESTION = "How long until I get my refund?"
+ANSWER = "We return the sum to your card within 9 working days."
+TEXT = (
+    f"Cancelling is free until dispatch. {ANSWER} A bicycle can be sent back for 30 days. The shop is closed on Sunday."
+)
+SOURCE = Source(number=1, title="Orders", filename="orders.md", text=TEXT, score=0.8)
+
+
+class ByHand:
+    """Gives a sentence the likeness of the first words that it has."""
+
+    def __init__(self, likeness: dict[str, float], other: float = 0.5) -> None:
+        self._likeness = likeness
+        self._other = other
+        self.compared: list[str] = []
+
+    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
+        self.compared += texts
+        return [next((a for words, a in self._likeness.items() if words in text), self._other) for text in texts]
+
+
+async def said(likeness: ByHand | None, *sources: Source, question: str = QUESTION, locale: str = "en") -> str:
+    request = ModelRequest(messages=[], question=question, sources=sources or [SOURCE], locale=locale)
+    answerer = Extractive(Settings().not_found_threshold, likeness)
+    return "".join([event.text async for event in answerer.stream(request) if isinstance(event, Words)])
+
+
+def test_every_sign_has_a_weight_and_no_other() -> None:
+    fitted = json.loads((resources.files(extractive) / "weights.json").read_text(encoding="utf-8"))
+    assert tuple(fitted["weights"]) == (*NAMES, *LIKENESS)
+    assert fitted["fitted_on"]
+    assert fitted["fitted_by"]
+
+
+async def test_the_sentence_that_means_the_question_is_the_best() -> None:
+    search = Search(QUESTION, [SOURCE])
+    likeness = await ByHand({ANSWER[:20]: 1.3}).of(QUESTION, search.texts)
+    made = search.draft(likeness)
+    assert made.sentences[0][0] == ANSWER
+    assert made.support > search.draft([0.4] * len(likeness)).support
+
+
+async def test_a_sentence_is_compared_behind_its_title() -> None:
+    likeness = ByHand({})
+    await said(likeness)
+    assert f"Orders: {ANSWER}" in likeness.compared
+    assert len(likeness.compared) <= meaning.COMPARED
+
+
+async def test_what_means_something_else_is_no_answer() -> None:
+    assert "[1]" not in await said(ByHand({}, other=-0.5))
+
+
+async def test_meaning_reaches_across_languages() -> None:
+    french = Source(
+        number=1, filename="atelier.md", text="L'atelier ferme à dix-huit heures. Il est fermé le lundi.", score=0.8
+    )
+    answer = await said(ByHand({"ferme à": 1.4}), french, question="When does the workshop close?")
+    assert "L'atelier ferme à dix-huit heures [1]." in answer
+    assert "another language" in answer
+    assert "[1]" not in await said(ByHand({}, other=-0.5), french, question="When does the workshop close?")
+
+
+async def test_vectors_that_come_late_serve_the_next_question() -> None:
+    provider = BuiltinEmbeddings(BUILTIN, 64)
+    likeness = EmbeddingLikeness(seconds=0)
+    texts = [f"The workshop has {count} stands." for count in range(12)]
+    assert await likeness._measured(provider, "How many stands?", texts) == []
+    likeness._seconds = 60
+    found = await likeness._measured(provider, "How many stands?", texts)
+    assert len(found) == len(texts)
+    likeness._seconds = 0
+    assert await likeness._measured(provider, "How many stands?", texts) == found
+
+
+@pytest.mark.parametrize("provider", ["builtin", "openai"])
+async def test_only_a_model_of_meaning_on_this_machine_compares(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", provider)
+    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) == []
