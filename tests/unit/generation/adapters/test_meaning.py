@@ -1,11 +1,14 @@
 """The fitted model of likeness and words: its signs and weights belong together, and what it must tell apart."""
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from importlib import resources
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_generation import extractive
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
 from footnote_generation.extractive import meaning
@@ -14,6 +17,7 @@ from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.signs import LIKENESS, NAMES
 from footnote_generation.ports import ModelRequest, Words
 from footnote_generation.settings import Settings
+from footnote_providers import registry
 from footnote_providers.builtin import MODEL as BUILTIN
 from footnote_providers.builtin import BuiltinEmbeddings
 
@@ -90,6 +94,19 @@ async def test_vectors_that_come_late_serve_the_next_question() -> None:
     assert len(found) == len(texts)
     likeness._seconds = 0
     assert await likeness._measured(provider, "How many stands?", texts) == found
+
+
+async def test_an_answer_does_not_wait_for_a_model_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def never_lent(settings: EmbeddingSettings) -> AsyncIterator[None]:
+        await asyncio.Event().wait()
+        yield
+
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "e5")
+    monkeypatch.setattr(registry, "lease", never_lent)
+    likeness = EmbeddingLikeness(seconds=0.001)
+    assert likeness._usable
+    assert await likeness.of(QUESTION, [ANSWER]) == []
 
 
 @pytest.mark.parametrize("provider", ["builtin", "openai"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -23,8 +24,8 @@ class EmbeddingLikeness:
     """Cosines of the deployment's embedding model; it keeps the vectors of sentences.
 
     It uses only a model on this machine that knows meaning and its typical cosines: others need a network, or compare
-    words. An answer waits 0.15 seconds and the batch that is begun then, at most; without the vectors of all sentences
-    there is no likeness, and those that were made serve the next question.
+    words. An answer waits 0.15 seconds and the batch that is begun then, and 0.3 at most, also while the model loads.
+    Without the vectors of all sentences there is no likeness; those that were made serve the next question.
     """
 
     def __init__(self, seconds: float = _SECONDS) -> None:
@@ -39,8 +40,11 @@ class EmbeddingLikeness:
         if not self._usable or not texts:
             return []
         try:
-            async with registry.lease(self._chosen) as provider:
+            async with asyncio.timeout(2 * self._seconds), registry.lease(self._chosen) as provider:
                 return await self._measured(provider, question, texts)
+        except TimeoutError:
+            _log.info("likeness_late", without=len(texts))
+            return []
         except FootnoteError as error:
             _log.warning("likeness_unavailable", reason=error.reason)
             return []
