@@ -95,10 +95,10 @@ class ItemTable:
         """Return items whose documents have not ended, by key after one."""
         return await self._rows(Row.source_id == source_id, Row.revision > 0, Row.key > after, limit=limit)
 
-    async def unconfirmed(self, source_id: str) -> list[StoredItem]:
-        """Return items whose upload began and whose document is unknown, after a crash or a lost response."""
-        wanted = (Row.source_id == source_id, Row.document_id == "", Row.label != "")
-        return await self._rows(*wanted, limit=None)
+    async def unconfirmed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
+        """Return items whose upload began and whose document is unknown, by key after one."""
+        wanted = (Row.source_id == source_id, Row.document_id == "", Row.label != "", Row.key > after)
+        return await self._rows(*wanted, limit=limit)
 
     async def owned(self, source_id: str, document_ids: Collection[str]) -> set[str]:
         """Return those of some documents that an item of the source has."""
@@ -189,7 +189,7 @@ class ItemTable:
         more = len(rows) > page.size
         return shown, page.token((shown[-1].item, shown[-1].key)) if more else "", total or 0
 
-    async def _rows(self, *where: ColumnElement[bool], limit: int | None) -> list[StoredItem]:
+    async def _rows(self, *where: ColumnElement[bool], limit: int) -> list[StoredItem]:
         async with self._sessions() as session:
             rows = await session.scalars(select(Row).where(*where).order_by(Row.key).limit(limit))
             return [record(StoredItem, row) for row in rows]

@@ -1,13 +1,19 @@
 """Finds documents whose upload succeeded although the run that sent them was killed, or lost the response."""
 
 import json
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.logs import get_logger
 
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.stored import Holder, ItemStore, StoredItem, StoredSource
+
+BATCH = 500
+LONGEST = timedelta(hours=1)
+"""The longest that an upload can be under way after its run was killed, clock differences included."""
 
 _log = get_logger(__name__)
 
@@ -17,11 +23,23 @@ async def recover_uploads(
 ) -> None:
     """Assign such documents to their items; of several documents of one item, delete all but the first.
 
-    Otherwise an item that changed, moved or vanished after the crash would leave a document that no item owns.
+    Otherwise an item that changed, moved or vanished after the crash would leave a document that no item owns. An
+    upload that began long ago and has no document can have none later: its item is not looked for again.
     """
-    rows = {row.item: row for row in await items.unconfirmed(source.id)}
-    if not rows:
-        return
+    after = ""
+    while rows := await items.unconfirmed(source.id, after, BATCH):
+        after = rows[-1].key
+        await _recover({row.item: row for row in rows}, items, store, scope, source, holder)
+
+
+async def _recover(
+    rows: Mapping[str, StoredItem],
+    items: ItemStore,
+    store: DocumentStore,
+    scope: Scope,
+    source: StoredSource,
+    holder: Holder,
+) -> None:
     made = await store.changed_since(scope, source, min(map(_began, rows.values())))
     found = {item: documents for item, documents in made.items() if item in rows}
     owned = await items.owned(source.id, [document.id for documents in found.values() for document in documents])
@@ -36,6 +54,11 @@ async def recover_uploads(
             await store.delete(scope, document.id)
         if lost:
             _log.info("source_upload_recovered", source_id=source.id, documents=len(lost))
+    latest = datetime.now(UTC) - LONGEST
+    for row in rows.values():
+        if row.item not in found and _began(row) < latest:
+            # Another nonce: what is uploaded from now on repeats no call of then.
+            await items.set(holder, row.key, label="", nonce=uuid4().hex)
 
 
 def _began(row: StoredItem) -> datetime:

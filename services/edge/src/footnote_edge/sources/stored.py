@@ -218,8 +218,8 @@ class ItemStore(Protocol):
     async def indexing(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
         """Return items whose documents have not ended, by key after one."""
 
-    async def unconfirmed(self, source_id: str) -> list[StoredItem]:
-        """Return items whose upload began and whose document is unknown, after a crash or a lost response."""
+    async def unconfirmed(self, source_id: str, after: str, limit: int) -> list[StoredItem]:
+        """Return items whose upload began and whose document is unknown, by key after one."""
 
     async def owned(self, source_id: str, document_ids: Collection[str]) -> set[str]:
         """Return those of some documents that an item of the source has."""
