@@ -14,7 +14,7 @@ from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_u
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
@@ -29,6 +29,7 @@ from footnote_edge.settings import Settings
 PAGE = 500
 MOST_TRIES = 3
 """Repair attempts of this process per document: repeating does not help a document that differs each time."""
+_FINAL = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
 _MOST_REMEMBERED = 100_000
 
 _log = get_logger(__name__)
@@ -65,11 +66,14 @@ class Comparison:
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
 
     async def _missing(self) -> int:
-        """Begin a new revision of every INDEXED document that indexing lacks in that revision; return their number."""
+        """Begin a new revision of every document that is searched in another revision than recorded; return how many.
+
+        Of a document in ERROR only chunks are looked for that its record does not know: they are removed.
+        """
         mended, token = 0, ""
         while True:
             request = ingestion.ListDocumentsRequest(
-                scope=SYSTEM, states=[DOCUMENT_STATE_INDEXED], page_size=PAGE, page_token=token, all_tenants=True
+                scope=SYSTEM, states=_FINAL, page_size=PAGE, page_token=token, all_tenants=True
             )
             page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
             # Read ingestion before indexing: indexing publishes a document before ingestion marks it INDEXED.
@@ -77,7 +81,8 @@ class Comparison:
             searched = {} if found is None else {one.document_id: one.revision for one in found.documents}
             for document in page.documents:
                 revision = searched.get(document.id, 0)
-                if revision != document.indexed_revision:
+                unrecorded = revision if document.state == DOCUMENT_STATE_ERROR else 1
+                if revision != document.indexed_revision and unrecorded:
                     mended += await self._mend(document)
             token = page.next_page_token
             if not token:
@@ -95,6 +100,8 @@ class Comparison:
         # Its searchable chunks, if any, come from other bytes and would pass for the new revision.
         if not await self._remove(scope, document.collection_id, document.id):
             return False
+        if document.state == DOCUMENT_STATE_ERROR and not document.indexed_revision:
+            return True
         again = await self._chores.renew(scope, document)
         if again is not None:
             await self._jobs.process(again)

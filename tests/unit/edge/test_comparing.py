@@ -1,0 +1,78 @@
+"""Documents and what is searched of them, compared: chunks that a document in ERROR does not know go."""
+
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from footnote.indexing.v1 import indexing_service_pb2 as indexing
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
+from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
+from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
+from footnote_edge.documents.comparing import Comparison
+from footnote_edge.settings import Settings
+
+
+@dataclass
+class Both:
+    """Both stages and the jobs: the documents of one, and the searched revisions of the other."""
+
+    documents: dict[str, Document]
+    searched: dict[str, int]
+    removed: list[str] = field(default_factory=list)
+    renewed: list[str] = field(default_factory=list)
+
+    async def ListDocuments(self, request: Any, **more: Any) -> ingestion.ListDocumentsResponse:
+        wanted = [one for one in self.documents.values() if not request.states or one.state in request.states]
+        return ingestion.ListDocumentsResponse(documents=wanted)
+
+    async def GetDocument(self, request: Any, **more: Any) -> ingestion.GetDocumentResponse:
+        return ingestion.GetDocumentResponse(document=self.documents[request.document_id])
+
+    async def FindDocuments(self, request: Any, **more: Any) -> ingestion_upkeep.FindDocumentsResponse:
+        return ingestion_upkeep.FindDocumentsResponse(document_ids=self.documents.keys(), instance="i")
+
+    async def ListIndexedDocuments(self, request: Any, **more: Any) -> indexing_upkeep.ListIndexedDocumentsResponse:
+        found = [
+            indexing_upkeep.IndexedDocument(document_id=one, revision=revision)
+            for one, revision in self.searched.items()
+            if not request.document_ids or one in request.document_ids
+        ]
+        return indexing_upkeep.ListIndexedDocumentsResponse(documents=found, instance="x")
+
+    async def DeleteDocumentChunks(self, request: Any, **more: Any) -> indexing.DeleteDocumentChunksResponse:
+        self.removed.append(request.document_id)
+        self.searched.pop(request.document_id, None)
+        return indexing.DeleteDocumentChunksResponse()
+
+    async def renew(self, scope: Any, document: Document) -> Document:
+        self.renewed.append(document.id)
+        return document
+
+    async def process(self, document: Document) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("state", "recorded", "searched", "removed", "renewed"),
+    [
+        (DOCUMENT_STATE_INDEXED, 3, 3, False, False),
+        (DOCUMENT_STATE_INDEXED, 3, 4, True, True),
+        (DOCUMENT_STATE_INDEXED, 3, 0, True, True),
+        (DOCUMENT_STATE_ERROR, 0, 0, False, False),
+        (DOCUMENT_STATE_ERROR, 0, 4, True, False),
+        (DOCUMENT_STATE_ERROR, 2, 2, False, False),
+        (DOCUMENT_STATE_ERROR, 2, 4, True, True),
+        (DOCUMENT_STATE_PROCESSING, 0, 4, False, False),
+    ],
+)
+async def test_what_is_searched_is_what_is_recorded(
+    state: Any, recorded: int, searched: int, removed: bool, renewed: bool
+) -> None:
+    document = Document(id="d", state=state, revision=5, indexed_revision=recorded)
+    both = Both({"d": document}, {"d": searched} if searched else {})
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await Comparison(*cast(Any, (stages, both, both, Settings()))).look()
+    assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
