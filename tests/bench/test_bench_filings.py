@@ -100,6 +100,6 @@ async def test_filings_are_found_by_document_and_by_page(running: Deployment) ->
     console.print(table)
     count = len(questions)
     console.print(f"among the first {FIRST}: document {documents / count:.3f}, page {right_pages / count:.3f}")
-    assert documents / count >= 0.9
-    # 14 of 30 while a file's name could add 0.3 to any score, 13 since it only leans: it was fitted to these names.
-    assert right_pages / count >= 0.4
+    # None of these questions chose how names count (`ranking/affinity.py`).
+    assert documents / count >= 0.92
+    assert right_pages / count >= 0.52

@@ -36,6 +36,12 @@ def test_the_file_that_the_question_speaks_of_stands_out(query: str, document: s
     assert best(query) == document
 
 
+def test_a_company_with_its_year_outweighs_the_company_in_another_year() -> None:
+    found = affinities("How does Boeing's tax rate in FY2022 compare to FY2021?", "en", FileNames(FILINGS))
+    assert found["b22"] == pytest.approx(found["b18"] + found["l22"])
+    assert found["b22"] > found["b18"] == found["l22"] > 0
+
+
 def test_a_word_that_every_name_shares_tells_nothing() -> None:
     files = {"a": "report_north.pdf", "b": "report_south.pdf"}
     assert affinities("What does the report say?", "en", FileNames(files)) == {}
@@ -76,7 +82,8 @@ def test_scores_lean_to_the_document_and_stay_within_bounds() -> None:
 
 
 @pytest.mark.parametrize("weight", [0.05, 0.15, 0.3, 1.0])
-def test_a_clearly_better_passage_is_never_passed(weight: float) -> None:
+@pytest.mark.parametrize("most", [1.0, 2.5])
+def test_a_clearly_better_passage_is_never_passed(weight: float, most: float) -> None:
     group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
     rng = random.Random(7)
     for _ in range(200):
@@ -85,10 +92,11 @@ def test_a_clearly_better_passage_is_never_passed(weight: float) -> None:
             Candidate(hit=make_hit(make_chunk("x", document_id=f"d{n}"), s), group=group, score=s)
             for n, s in enumerate(scores)
         ]
-        apply_affinity(candidates, {f"d{n}": rng.random() for n in range(0, 8, 2)} | {"d6": 1.0}, weight)
+        apply_affinity(candidates, {f"d{n}": most * rng.random() for n in range(0, 8, 2)} | {"d6": most}, weight)
         for (before, one), (other_before, other) in permutations(zip(scores, candidates, strict=True), 2):
-            assert 0 <= one.score <= 1
-            if before > other_before * (1 + weight) + 1e-9:
+            assert 0 <= one.score <= before + 1e-9
+            assert 0 <= one.adjustments[0].basis <= 1
+            if before > other_before * (1 + weight * most) + 1e-9:
                 assert one.score > other.score
 
 

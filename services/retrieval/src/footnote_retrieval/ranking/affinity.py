@@ -18,7 +18,6 @@ from footnote_retrieval.query.files import FileNames, pieces
 
 _FEWEST_LETTERS = 3
 _YEAR = 4
-_LEAST = 0.1  # ignores words in most names; fitted and checked like `file_name_weight` (settings.py)
 
 
 def _question_pieces(query: str, language: str) -> frozenset[str]:
@@ -31,10 +30,11 @@ def _question_pieces(query: str, language: str) -> frozenset[str]:
 
 
 def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
-    """Return by document id, 0..1, how strongly the question mentions its file name; documents at 0 are left out.
+    """Return by document id how strongly the question mentions its file name; documents at 0 are left out.
 
-    Each shared word counts by its rarity among the names; 1 is as good as a word that only one file has. A short number
-    counts only beside a shared word or year: "2" alone does not mention "2.pdf". A single name gives no evidence.
+    The words of a name add up, each by its rarity among the names: 1 is as good as a word that only one file has. So
+    a company with its year outweighs the same company in another year. A short number counts only beside a shared
+    word or year: "2" alone does not mention "2.pdf". A single name gives no evidence.
     """
     if len(names) < 2:
         return {}
@@ -43,28 +43,27 @@ def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
     short: dict[str, float] = {}
     for piece in _question_pieces(query, language) & names.by_piece.keys():
         having = names.by_piece[piece]
-        weight = math.log(len(names) / len(having)) / rarest
-        if weight < _LEAST:
+        if len(having) == len(names):
             continue
         into = short if piece.isdigit() and len(piece) < _YEAR else scores
         for name in having:
-            into[name] = into.get(name, 0.0) + weight
+            into[name] = into.get(name, 0.0) + math.log(len(names) / len(having)) / rarest
     return {
-        document: min(1.0, score + short.get(name, 0.0))
-        for name, score in scores.items()
-        for document in names.documents[name]
+        document: score + short.get(name, 0.0) for name, score in scores.items() for document in names.documents[name]
     }
 
 
 def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float], weight: float) -> None:
     """Raise each score by its document's share of itself; scores stay within 0..1.
 
-    score' = score · (1 + weight · affinity) / (1 + weight): a passage never overtakes one more than 1 + weight times as
-    good, and an irrelevant passage gains nothing.
+    score' = score · (1 + weight · affinity) / (1 + weight · most), where `most` is the question's strongest affinity,
+    at least 1: a passage never overtakes one more than 1 + weight · most times as good, and an irrelevant passage
+    gains nothing.
     """
     if weight <= 0 or not affinity:
         return
+    most = max(1.0, max(affinity.values()))
     for candidate in candidates:
         share = affinity.get(candidate.hit.document_id, 0.0)
-        boosted = candidate.score * (1 + weight * share) / (1 + weight)
-        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, boosted - candidate.score, share)
+        boosted = candidate.score * (1 + weight * share) / (1 + weight * most)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, boosted - candidate.score, share / most)
