@@ -274,6 +274,21 @@ async def test_the_wrapper_queries_by_metadata(http: httpx2.AsyncClient, world: 
     assert (refused.status_code, refused.json()["detail"]) == (400, message)
 
 
+async def test_the_wrapper_gives_a_files_chunks_what_where_knows_them_by(
+    http: httpx2.AsyncClient, world: World
+) -> None:
+    chunk = passage_pb2.Chunk(id="c1", text="the text", document_id="d", filename="guide.pdf", tags=["new"])
+    chunk.locator.heading_path.extend(["Leave", "Parents"])
+    chunk.locator.page.page = 3
+    chunk.metadata.update({"section_id": "intro", "title": "the uploader's"})
+    world.chunks["d"] = [chunk]
+    (found,) = (await http.get("/collections/kb/documents")).json()["documents"]
+    assert found["metadata"] == {
+        "document_id": "d", "filename": "guide.pdf", "tags": ["new"], "heading": "Parents",
+        "heading_path": "Leave › Parents", "page": 3, "section_id": "intro", "title": "the uploader's",
+    }  # fmt: skip
+
+
 async def test_the_openai_sdk_asks_whole_and_as_a_stream(http: httpx2.AsyncClient, base: str, world: World) -> None:
     await put(http, b"Tea is brewed at 80 degrees.")
     client = openai.AsyncOpenAI(base_url=f"{base}/v1", api_key="none", max_retries=0)

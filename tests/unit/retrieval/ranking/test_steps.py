@@ -118,6 +118,24 @@ def test_what_scores_below_the_floor_of_its_model_answers_nothing(
     assert len(step.run(candidates, given)) == 50
 
 
+@pytest.mark.parametrize(("holds", "given", "weight"), [(True, None, 0.7), (True, 0.4, 0.4), (False, None, None)])
+def test_a_model_that_holds_its_weight_keeps_it_where_channels_disagree(
+    holds: bool, given: float | None, weight: float | None
+) -> None:
+    lexical = ranking(named=0)
+    vector = QueryVector(np.ones(8, np.float32), 0.7, holds_weight=holds)
+    found = replace(lexical.findings, vectors={GROUP.embedding_key: vector})
+    for number, candidate in enumerate(found.candidates.values()):
+        candidate.dense, candidate.dense_rank = number / 100, 50 - number  # the reverse of the lexical order
+    settings = replace(lexical.settings, dense_weight=given)
+    hybrid = SearchStrategy.SEARCH_STRATEGY_HYBRID
+    page = rank(
+        replace(lexical, strategy=hybrid, settings=settings, findings=found), Stopwatch(PIPELINE_STAGE_RETRIEVAL)
+    ).page
+    weights = {round(candidate.dense_weight, 6) for candidate in page}
+    assert weights == {weight} if weight is not None else 0.7 not in weights
+
+
 def test_equals_of_a_band_end_are_known_after_its_candidate_went_into_an_earlier_band() -> None:
     found = Findings({})
     for number, (dense, dense_rank) in enumerate([(0.9, 1), (0.8, 2), (None, 0), (None, 0)]):

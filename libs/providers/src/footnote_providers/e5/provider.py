@@ -20,6 +20,8 @@ DIMENSIONS = 384
 DENSE_WEIGHT = 0.7
 # Means over SQuAD-13 and PIAF-fr: questions to passages of the other set, and to the passages that answer them. The
 # floor: over unseen documents the best passage scored 0.45 or more where it was on topic, and 0.31 or less off it.
+# Of Cranfield, which had no say, over 104 abstracts: 39 of 40 of its questions found something by default, and 3 of 60
+# of SQuAD-13 and PIAF-fr (through Retrieve, 27 November 2026).
 COSINES = Cosines(unrelated=0.72, related=0.86, floor=0.38)
 _TOGETHER = 16
 """Texts per request: a dying process loses only these, and they are enough for every thread of the process."""

@@ -197,6 +197,21 @@ def _collection(collection: Collection) -> dict[str, Any]:
 
 
 def _chunk(chunk: Chunk) -> dict[str, Any]:
-    # A document that was added with its embedding keeps the caller's id.
-    name = chunk.document_id if chunk.source_type == "vectors" else chunk.id
-    return {"id": name, "text": chunk.text, "metadata": whole(json_format.MessageToDict(chunk.metadata))}
+    metadata = whole(json_format.MessageToDict(chunk.metadata))
+    if chunk.source_type == "vectors":
+        # A document that was added with its embedding keeps the caller's id, and has no metadata but the caller's.
+        return {"id": chunk.document_id, "text": chunk.text, "metadata": metadata}
+    return {"id": chunk.id, "text": chunk.text, "metadata": {**_filtered_by(chunk), **metadata}}
+
+
+def _filtered_by(chunk: Chunk) -> dict[str, Any]:
+    """Return what a file's chunk has besides its uploader's metadata, by the names that `where` knows it by."""
+    headings = list(chunk.locator.heading_path)
+    fields = {
+        "document_id": chunk.document_id, "filename": chunk.filename, "title": chunk.title,
+        "document_type": chunk.document_type, "language": chunk.language, "source_type": chunk.source_type,
+        "heading": headings[-1] if headings else "", "heading_path": " › ".join(headings),
+        "page": chunk.locator.page.page, "slide": chunk.locator.slide.slide, "sheet": chunk.locator.sheet.sheet,
+        "tags": list(chunk.tags),
+    }  # fmt: skip
+    return {name: value for name, value in fields.items() if value}
