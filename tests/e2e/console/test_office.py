@@ -93,6 +93,9 @@ def test_it_is_drawn_as_a_document_with_the_quoted_words_marked(
     office = page.locator(".office")
     assert "".join(office.locator("mark").all_text_contents()) == CLOSING
     assert office.locator("mark").first.is_visible()
+    ended = page.locator(".answer .kept").first
+    assert ended.text_content().endswith("."), "the sign that ends a sentence is not on a line of its own"
+    assert ended.evaluate("one => getComputedStyle(one).whiteSpace") == "nowrap"
     assert office.locator("td").first.text_content() == "Dish"
     assert office.locator("a, iframe, script, object").count() == 0
     if name == "a.docx":
@@ -121,4 +124,7 @@ def test_one_that_cannot_be_drawn_is_shown_by_its_passages(site: Site) -> None:
     page.locator(".state.good").wait_for()
     page.get_by_role("button", name="a.docx", exact=True).click()
     page.locator(".prose", has_text=CLOSING).wait_for()
+    page.goto(f"{site.url}#/overview")
+    page.get_by_role("heading", name="Services").wait_for()
+    assert page.locator(".viewer").count() == 0, "on a narrow page it would lie over the view"
     page.context.close()

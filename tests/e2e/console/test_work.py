@@ -240,8 +240,11 @@ def test_no_view_has_a_serious_barrier_or_is_cut_off(site: Site, handbook: str, 
         "collections",
         f"collections/{handbook}",
         "conversations",
+        "sources",
+        "evaluation",
         "overview",
         "keys",
+        "audit",
     ):
         page.goto(f"{site.url}#/{path}")
         page.wait_for_selector("h1")

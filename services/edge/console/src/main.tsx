@@ -1,14 +1,14 @@
 // The console: who calls, the views, the document beside them.
 import { useSignalEffect } from "@preact/signals";
 import { render } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { get } from "./api/client";
 import { finish, signOut, ways } from "./api/oidc";
 import { key, refused } from "./api/session";
 import { shareSession, shareSignOut } from "./api/sharing";
 import type { Role, WhoAmIResponse } from "./api/types";
 import { Failure, type Fault, Told, attempt, faultOf } from "./parts/failure";
-import { announced, arrive, collections, hide, link, loadCollections, me, route } from "./state";
+import { announced, arrive, collections, hide, link, loadCollections, me, route, shown } from "./state";
 import { Icon } from "./parts/icons";
 import { type Key, LANGUAGES, type Language, language, named, ready, speak, t } from "./strings";
 import { THEMES, choose, theme } from "./theme";
@@ -17,9 +17,11 @@ import { Audit } from "./views/audit";
 import { Collections } from "./views/collections";
 import { Conversations } from "./views/conversations";
 import { Documents } from "./views/documents";
+import { Evaluation } from "./views/evaluation";
 import { Keys } from "./views/keys";
 import { Overview } from "./views/overview";
 import { Recent } from "./views/recent";
+import { Shared } from "./views/shared";
 import { Sources } from "./views/sources";
 import { SignIn } from "./views/signin";
 import { Viewer } from "./viewer/viewer";
@@ -30,6 +32,7 @@ const VIEWS: { name: string; label: Key; draw: (rest: string) => preact.JSX.Elem
   { name: "collections", label: "nav.collections", draw: (rest) => <Collections opened={rest} /> },
   { name: "conversations", label: "nav.conversations", draw: () => <Conversations /> },
   { name: "sources", label: "nav.sources", draw: () => <Sources />, least: "ROLE_WRITER" },
+  { name: "evaluation", label: "nav.evaluation", draw: () => <Evaluation />, least: "ROLE_WRITER" },
   { name: "overview", label: "nav.overview", draw: () => <Overview /> },
   { name: "keys", label: "nav.keys", draw: () => <Keys />, least: "ROLE_ADMIN" },
   { name: "audit", label: "nav.audit", draw: () => <Audit />, least: "ROLE_ADMIN" },
@@ -56,13 +59,17 @@ function App() {
       await loadCollections();
     }).catch((error) => asked === key.value && !refused.value && setFault(faultOf(error)));
   });
+  const [name = "ask", rest = ""] = route.value;
+  // On a narrow page the document lies over the view that one went to.
+  useEffect(() => {
+    shown.value = null;
+  }, [name]);
   // The words of every view change with the language.
   void language.value;
   if (refused.value) return <SignIn />;
   if (fault) return <main class="signin"><Failure fault={fault} again={() => location.reload()} /></main>;
   if (!me.value) return <main class="signin quiet"><p role="status">{t("loading")}</p></main>;
   const views = VIEWS.filter((one) => !one.least || ROLES.indexOf(me.value!.role) >= ROLES.indexOf(one.least));
-  const [name = "ask", rest = ""] = route.value;
   const view = views.find((one) => one.name === name);
   return (
     <>
@@ -71,13 +78,13 @@ function App() {
         <a class="brand" dir="ltr" href={link("ask")}>Footnote</a>
         <ul>
           {views.map((one) => (
-            <li><a href={link(one.name)} ref={one === view ? shown : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
+            <li><a href={link(one.name)} ref={one === view ? inSight : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
           ))}
         </ul>
         {view?.name === "ask" && <Recent opened={rest} />}
         <Foot />
       </nav>
-      <main id="content" tabIndex={0} key={`${name} ${key.value}`}>{view ? view.draw(rest) : <Unknown />}</main>
+      <main id="content" tabIndex={0} key={`${name} ${key.value}`}>{view ? view.draw(rest) : name === "shared" && rest ? <Shared id={rest} /> : <Unknown />}</main>
       <Viewer />
       <Told />
       <div class="hidden" aria-live="polite" role="status">{announced.value}</div>
@@ -86,7 +93,7 @@ function App() {
 }
 
 /** On a narrow page the views lie in a row that is wider than it: bring the one in use into sight. */
-function shown(entry: HTMLAnchorElement | null) {
+function inSight(entry: HTMLAnchorElement | null) {
   const row = entry?.closest("ul");
   if (entry && row) row.scrollLeft = entry.offsetLeft - row.offsetLeft - (row.clientWidth - entry.offsetWidth) / 2;
 }

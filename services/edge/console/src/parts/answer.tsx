@@ -69,7 +69,7 @@ interface StretchProps extends Pick<BlockProps, "numbers" | "sources" | "answerI
 function Stretch({ piece, content, numbers, sources, answerId }: StretchProps) {
   const look = piece.claim && LOOKS[piece.claim.support];
   if (piece.citations.length) {
-    return (
+    const badges = (
       <>
         {piece.citations.map((one) => (
           <Badge
@@ -80,6 +80,7 @@ function Stretch({ piece, content, numbers, sources, answerId }: StretchProps) {
         {piece.ends && <Mark claim={piece.claim} />}
       </>
     );
+    return piece.after ? <span class="kept">{badges}{piece.after}</span> : badges;
   }
   const words = content ?? linked(piece.text);
   if (!look) return <>{words}</>;

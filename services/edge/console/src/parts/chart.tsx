@@ -26,13 +26,15 @@ interface Props {
   /** What is said of all bars together. */
   summary?: string;
   nothing: string;
+  /** Each bar is named, not the first and the last only. */
+  each?: boolean;
 }
 
 const WIDTH = 1000;
 const HEIGHT = 100;
 const WIDEST = 80;
 
-export function Chart({ title, series, bars, say = number, full, before = false, summary, nothing }: Props) {
+export function Chart({ title, series, bars, say = number, full, before = false, summary, nothing, each = false }: Props) {
   const heights = bars.map((bar) => (before ? Math.max(...bar.values) : bar.values.reduce((sum, value) => sum + value, 0)));
   const highest = Math.max(...heights, 0);
   const top = full ?? highest;
@@ -65,7 +67,7 @@ export function Chart({ title, series, bars, say = number, full, before = false,
                 );
               })}
             </svg>
-            <div class="ends"><span>{bars[0]?.label}</span><span>{bars.at(-1)?.label}</span></div>
+            <div class={each ? "ends each" : "ends"} dir={each ? "auto" : undefined}>{(each ? bars : [bars[0], bars.at(-1)]).map((bar) => <span>{bar?.label}</span>)}</div>
             {series.length > 1 && (
               <ul class="legend">{series.map((one) => <li key={one.name}><i class={one.look} />{one.name}</li>)}</ul>
             )}

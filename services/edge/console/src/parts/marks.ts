@@ -8,6 +8,9 @@ interface Stretch {
   end: number;
 }
 
+/** Signs that end a sentence or a clause. */
+const CLOSING = /^[.,;:!?)\]…。、，；：！？）」』؟،؛]/;
+
 /** The claims and footnote marks of an answer in order, with their places in UTF-16 units. */
 export interface Marks {
   claims: (Stretch & { claim: Claim })[];
@@ -22,6 +25,8 @@ export interface Piece extends Stretch {
   citations: Citation[];
   /** True for the last stretch of its claim. */
   ends: boolean;
+  /** A sign that follows a marker and stays on its line. */
+  after?: string;
 }
 
 /** Place claims and citations, whose spans count code points, in a text. */
@@ -85,6 +90,11 @@ export function cut(node: Text, source: string, base: number, marks: Marks): Pie
     under = stated;
     last = there;
   }
+  pieces.forEach((piece, index) => {
+    const next = pieces[index + 1];
+    const sign = piece.citations.length && next && !next.citations.length ? CLOSING.exec(next.text)?.[0] : undefined;
+    if (sign) [piece.after, next!.text] = [sign, next!.text.slice(sign.length)];
+  });
   return pieces;
 }
 

@@ -15,7 +15,7 @@ const PAPER = `
 :host { contain: content; display: block; color-scheme: light; background: #fff; color: #111; border-radius: .375rem; overflow-wrap: anywhere; }
 .paper { padding: 1.25rem 1.5rem; }
 .docx-wrapper { all: unset; display: block; }
-.docx-wrapper > section.docx { display: block; width: auto; min-height: 0; padding: 1.25rem 1.5rem; margin: 0; box-shadow: none; }
+.docx-wrapper > section.docx { display: block; width: auto; min-height: 0; padding: 1.25rem 1.5rem !important; margin: 0; box-shadow: none; }
 img { max-width: 100%; height: auto; }
 table { max-width: 100%; border-collapse: collapse; }
 .paper td, .paper th { border: 1px solid #bbb; padding: .25rem .5rem; text-align: start; vertical-align: top; }

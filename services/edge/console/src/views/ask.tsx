@@ -14,6 +14,7 @@ import { keepDraft, keptDraft, putBack } from "./draft";
 import { readRatings } from "./rating";
 import { asked as questions } from "./recent";
 import { FollowUps, Starters } from "./starters";
+import { Share } from "./share";
 import { type Turn, TurnView, versionsId } from "./turn";
 
 /** Pixels from the end that count as being at the end. */
@@ -193,7 +194,8 @@ export function Ask({ conversation: opened }: { conversation: string }) {
         <div class="row">
           <Scope asked={asked} change={setAsked} />
           <Attach conversation={begun} added={include} failed={(error) => setFault(faultOf(error))} />
-          {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /><span class="wide-only">{t("ask.new")}</span></button>}
+          {turns.length > 0 && <button type="button" class="plain" aria-label={t("ask.new")} title={t("ask.new")} onClick={() => { conversation.current ? go("ask") : setTurns([]); }}><Icon name="more" /></button>}
+          {conversation.current && turns.length > 0 && <Share conversation={conversation.current} busy={busy} key={conversation.current} />}
           <span class="space" />
           {/* Two places of their own: a second click on Stop, when the answer has just ended, must not send the draft. */}
           {busy && <button type="button" onClick={() => { stop.current?.abort(); box.current?.focus(); }}><Icon name="stop" />{t("ask.stop")}</button>}

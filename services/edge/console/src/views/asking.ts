@@ -64,8 +64,10 @@ export async function messagesOf(conversationId: string): Promise<ConversationMe
     found.push(...page.messages);
     token = page.next_page_token;
   } while (token);
-  return found.sort((a, b) => (a.create_time ?? "").localeCompare(b.create_time ?? ""));
+  return inOrder(found);
 }
+
+export const inOrder = (messages: ConversationMessage[]) => messages.sort((a, b) => (a.create_time ?? "").localeCompare(b.create_time ?? ""));
 
 /** Return the turns of a conversation from its messages. */
 export function turnsOf(messages: ConversationMessage[]): Turn[] {

@@ -8,9 +8,10 @@ import { useLoaded } from "../parts/load";
 import { language, number, t } from "../strings";
 import { range } from "../viewer/passages";
 
-/** Rows that are drawn of a table, and bars of a chart, at most. */
+/** Rows that are drawn of a table, and bars of a chart, at most; bars that have their names below them. */
 const MOST_ROWS = 200;
 const MOST_BARS = 60;
+const MOST_NAMED = 12;
 const PAGE = 1000;
 
 interface Found {
@@ -37,7 +38,7 @@ function Inside({ made }: { made: TableComputation }) {
       {fault && <Failure fault={fault} again={again} />}
       {!value && !fault && <p class="quiet">{t("loading")}</p>}
       {value?.series && (
-        <Chart title={value.series.name} series={[{ name: value.series.name, look: "good" }]} bars={value.series.bars} nothing={t("none")} />
+        <Chart title={value.series.name} series={[{ name: value.series.name, look: "good" }]} bars={value.series.bars} each={value.series.bars.length <= MOST_NAMED} nothing={t("none")} />
       )}
       {value?.tables.map((one) => <Cells found={one} counted={made.cells.filter((cells) => isOf(cells, one))} />)}
       <h3>{t("computed.query")}</h3>
