@@ -2,7 +2,9 @@
 
 import gc
 import os
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -22,6 +24,16 @@ os.environ.update(surroundings.NAMED)
 # with every later collection they cost more than the tests. What the tests themselves leave is found as ever.
 gc.disable()
 
+LEFT_OUT = re.compile(r"^pytestmark = .*\bmark\.full\b", re.MULTILINE)
+"""A module all of whose tests `make test-all` runs."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import modules of which `-m "... not full"` runs nothing: each worker collects every test."""
+    if "not full" not in config.option.markexpr or collection_path.suffix != ".py":
+        return None
+    return True if LEFT_OUT.search(collection_path.read_text(encoding="utf-8")) else None
+
 
 @pytest.hookimpl(tryfirst=True)  # before markers choose what runs
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,6 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         given = getattr(getattr(item, "callspec", None), "params", {}).values()
         if any(isinstance(one, str) and one in ("postgres", "postgresql") for one in given):  # arrays compare to arrays
             item.add_marker("full")
+    # A worker takes a file whole: these take minutes, and at the end one worker would be left with them alone.
+    items.sort(key=lambda item: "tests/unit/linear/" not in item.nodeid)
 
 
 def pytest_collection_finish() -> None:
