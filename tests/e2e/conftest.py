@@ -24,14 +24,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("full")
 
 
-@pytest.fixture(scope="session", params=MODES)
-def running(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
-    """A deployment in each mode, shared by all tests here."""
-    folder = tmp_path_factory.mktemp("deployment")
-    # How `serve all` divides services among processes where nobody says is for the files with deployments of their own.
-    env = {"FOOTNOTE_PROCESSES": "1"} | STORE
-    with deployment(folder, separate=request.param == "one process each", env=env) as started:
+@pytest.fixture(scope="session")
+def together(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment in one process, started for the first test that wants it and kept for all others."""
+    # How `serve all` divides services among processes by default is for the files with deployments of their own.
+    with deployment(tmp_path_factory.mktemp("together"), env={"FOOTNOTE_PROCESSES": "1"} | STORE) as started:
         yield started
+
+
+@pytest.fixture(scope="session")
+def apart(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """A deployment with a process for each service, kept like the other: a start costs as much as a file of tests."""
+    env = {"FOOTNOTE_PROCESSES": "1"} | STORE
+    with deployment(tmp_path_factory.mktemp("apart"), separate=True, env=env) as started:
+        yield started
+
+
+@pytest.fixture(scope="session", params=MODES)
+def running(request: pytest.FixtureRequest) -> Deployment:
+    """The deployment in each mode, shared by all tests here."""
+    found: Deployment = request.getfixturevalue("together" if request.param == "all in one" else "apart")
+    return found
 
 
 @pytest.fixture
