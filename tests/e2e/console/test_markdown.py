@@ -9,7 +9,7 @@ from support.model_answers import ANSWERS
 
 from .test_answers import answered, cited, scripted, stream
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.full]
 
 # The page's own fetch, for /v1/ask alone: the events that a test pushes, when it pushes them.
 PUSHED = """() => {
