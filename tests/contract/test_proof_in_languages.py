@@ -13,6 +13,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLES = ROOT / "tests" / "polyglot" / "proof"
 CONSOLE = ROOT / "services" / "edge" / "console" / "node_modules" / ".bin"
 SECONDS = 300
+ENABLED_BY = {
+    "javac": "apt-get install default-jdk", "java": "apt-get install default-jdk", "go": "apt-get install golang",
+    "node": "apt-get install nodejs npm", "tsc": "npm ci in services/edge/console",
+}  # fmt: skip
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +26,7 @@ def tool(name: str) -> str:
     beside = CONSOLE / name
     found = shutil.which(name) or (str(beside) if beside.exists() else None)
     if found is None:
-        pytest.skip(f"{name} is not installed")
+        pytest.skip(f"{name} is not installed ({ENABLED_BY.get(name, 'see its own page')})")
     return found
 
 

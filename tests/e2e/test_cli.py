@@ -153,7 +153,7 @@ def test_an_empty_question_and_a_missing_collection_are_refused_with_what_to_do(
 BUF = shutil.which("buf") or shutil.which("buf", path=str(Path(sys.executable).parent))
 
 
-@pytest.mark.skipif(BUF is None, reason="buf is not installed")
+@pytest.mark.skipif(BUF is None, reason="buf is not installed (pip install buf-bin)")
 def test_buf_curl_lists_and_calls_by_reflection(running: Deployment) -> None:
     def curl(*arguments: str) -> str:
         command = [str(BUF), "curl", "--protocol", "grpc", "--http2-prior-knowledge", "--reflect", *arguments]

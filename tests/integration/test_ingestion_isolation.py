@@ -330,7 +330,7 @@ async def test_required_refuses_a_kernel_that_lacks_something() -> None:
 def test_numbers_of_system_calls_are_the_kernels() -> None:
     header = Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h")
     if not header.is_file():
-        pytest.skip("the kernel's headers are not installed")
+        pytest.skip("the kernel's headers are not installed (apt-get install linux-libc-dev)")
     from footnote_ingestion.worker.seccomp import X86_64
 
     known = {
@@ -347,7 +347,7 @@ def test_numbers_of_system_calls_are_the_kernels() -> None:
 def test_numbers_of_system_calls_on_arm_are_the_kernels() -> None:
     header = Path("/usr/include/asm-generic/unistd.h")
     if not header.is_file():
-        pytest.skip("the kernel's headers are not installed")
+        pytest.skip("the kernel's headers are not installed (apt-get install linux-libc-dev)")
     from footnote_ingestion.worker.seccomp import AARCH64
 
     known = {}

@@ -15,7 +15,7 @@ SOURCE = Path(__file__).with_suffix(".c")
 
 def why_not() -> str | None:
     """Return why there is none here, None where there is."""
-    return None if shutil.which("cc") else "there is no C compiler"
+    return None if shutil.which("cc") else "there is no C compiler (apt-get install gcc libc6-dev)"
 
 
 class Clock:

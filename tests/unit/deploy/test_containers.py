@@ -288,7 +288,7 @@ def test_kustomize_puts_all_of_it_together() -> None:
 @pytest.mark.skipif(shutil.which("docker") is None, reason="docker is not installed (see docs.docker.com)")
 def test_docker_compose_takes_the_file() -> None:
     if subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("this docker has no compose plugin")
+        pytest.skip("this docker has no compose plugin (apt-get install docker-compose-v2)")
     command = ["docker", "compose", "--file", str(ROOT / "docker-compose.yml"), "config", "--quiet"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr

@@ -104,7 +104,7 @@ class Reference:
 
 async def test_vectors_are_those_of_the_package_s_own_engine(model: E5Embeddings, tmp_path: Path) -> None:
     if shutil.which("cc") is None:
-        pytest.skip("no C compiler for the reference")
+        pytest.skip("there is no C compiler for the reference (apt-get install gcc)")
     reference = Reference(tmp_path)
     texts = [f"{part}{text}" for part in ("", "3. ", "N.B.: ") for text in SENTENCES.values()]
     vectors = await model.embed_documents(texts)

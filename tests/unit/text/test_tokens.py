@@ -26,7 +26,7 @@ def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tokens are counted by the shared vocabulary."""
     shared = shared_dir()
     if shared is None or not (shared / "data" / "tiktoken").is_dir():
-        pytest.skip("the cl100k_base vocabulary is not at hand")
+        pytest.skip("the vocabulary cl100k_base is not beside the checkout (FOOTNOTE_SHARED names its folder)")
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(shared / "data" / "tiktoken"))
     tokens._encoding.cache_clear()
 
