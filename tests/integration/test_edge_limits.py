@@ -23,6 +23,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, ResourceExhausted
 from footnote_kit.testing import serve_app
 from support import postgres
+from support.conditions import until
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.stage_doubles import World, serve_doubles
 
@@ -138,7 +139,11 @@ async def test_many_at_once_do_not_overdraw(edge: Edge, model: ModelServer, monk
     refused = [one for one in outcomes if isinstance(one, ResourceExhausted)]
     assert len(refused) + len(model.seen) == 20
     assert 4 <= len(model.seen) <= 6
-    await asyncio.sleep(1)  # until what came at the end is written down
+
+    async def written() -> bool:  # completions are written down after the answer has ended
+        return (await edge.used()).completion_tokens >= len(model.seen)
+
+    await until(written)
     used = await edge.used()
     assert used.prompt_tokens == len(model.seen) * PROMPT
     assert used.completion_tokens == len(model.seen)

@@ -13,6 +13,7 @@ from footnote_indexing.chunking import cutting
 from footnote_indexing.chunking.cutting import LONG, TOGETHER, Cutters
 from footnote_indexing.chunking.drafts import Draft
 from footnote_kit.errors import Internal, InvalidArgument
+from support.conditions import until
 from support.processes import running
 
 pytestmark = pytest.mark.full
@@ -99,8 +100,11 @@ async def test_errors_are_those_of_the_cutter(cutters: Cutters, monkeypatch: pyt
         assert caught.value.violations
     monkeypatch.setattr(cutting, "IDLE_SECONDS", 0.1)
     await cut(cutters, 3, LONG)
-    await asyncio.sleep(1)
-    assert not children(), "a process that has nothing to do ends"
+
+    async def gone() -> bool:
+        return not children()
+
+    await until(gone)  # a process that has nothing to do ends
 
 
 async def test_a_process_forgets_documents_that_are_cut_or_given_up(cutters: Cutters) -> None:

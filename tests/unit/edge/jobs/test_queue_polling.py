@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from footnote_edge.jobs import queue_polling as module
 from footnote_edge.jobs.queue_polling import BUSY_SECONDS, QueuePolling
+from support.conditions import until
 
 
 class Queue:
@@ -80,6 +81,10 @@ async def test_its_rounds_end(monkeypatch: pytest.MonkeyPatch) -> None:
     queue = Queue()
     queue.now = BUSY_SECONDS
     await queue.pace.start()
-    await asyncio.sleep(0.5)
+
+    async def rested() -> bool:
+        return bool(queue.told)
+
+    await until(rested)
     await queue.pace.close()
     assert queue.told == [0.25]

@@ -148,6 +148,8 @@ class _Process:
         self._lock = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._idle: asyncio.TimerHandle | None = None
+        self._leaving: asyncio.Future[None] | None = None
+        """The end of the last process that had nothing to do."""
 
     async def ask(self, request: Request) -> Any:
         """Return the answer to a request; re-raises errors of cutting, and Internal when the process has died."""
@@ -175,17 +177,10 @@ class _Process:
         """Stop the process, even in the middle of a document."""
         self._stay()
         process, self._process = self._process, None
-        if process is None or process.returncode is not None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(_END_SECONDS):
-                await process.wait()
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+        if process is not None:
+            await _ended(process)
+        if self._leaving is not None:
+            await asyncio.shield(self._leaving)
 
     async def _in_turn(self, request: Request) -> tuple[Any, ...]:
         async with self._lock:
@@ -233,6 +228,21 @@ class _Process:
     def _tired(self) -> None:
         if self.documents:
             self._rest()
-        elif (process := self._process) is not None and process.stdin is not None:
-            process.stdin.close()  # it exits by itself; the next document starts another
-            self._process = None
+        elif (process := self._process) is not None:
+            self._process = None  # the next document starts another
+            self._leaving = asyncio.ensure_future(_ended(process))
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Let a process end by itself, or kill it after a while."""
+    if process.returncode is not None:
+        return
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_END_SECONDS):
+            await process.wait()
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
