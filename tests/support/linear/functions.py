@@ -37,7 +37,7 @@ from footnote_generation.verification import (
 from footnote_generation.verification.evidence import Evidence
 from footnote_indexing.chunking import make_chunker
 from footnote_indexing.chunking.assemble import TextWindow
-from footnote_ingestion.parsers import parser_for, sniff
+from footnote_ingestion.parsers import inside, parser_for, sniff
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
@@ -48,7 +48,7 @@ from footnote_kit.collection_settings import resolve
 from footnote_kit.memoise import Memoised
 from footnote_providers.builtin import embed
 from footnote_retrieval import memory
-from footnote_retrieval.query import files
+from footnote_retrieval.query import files, whole_file
 from footnote_retrieval.ranking import affinity
 from footnote_store import expr
 from footnote_text import a1, abbreviations, anaphora, dialogue, intents, locales, scripts, tokens
@@ -89,6 +89,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_store.expr.check_name": lambda t: expr.check_name(t, ValueError),
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
     "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),
+    "footnote_text.intents.without": lambda t: intents.without(t, locales.choose("en").signals.summary),
     "footnote_text.intents.wish": lambda t: [intents.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
     "footnote_text.intents.is_order": lambda t: [intents.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
@@ -104,6 +105,10 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_ingestion.parsers.texts.plain.write_text": lambda t: text.write_text(t, _writer()),
     "footnote_retrieval.ranking.affinity.affinities": lambda t: affinity.affinities(t, "en", _NAMES),
     "footnote_retrieval.query.files.effort_of_naming": lambda t: files.effort_of_naming(t, _NAMES),
+    "footnote_retrieval.query.whole_file.asks_for_whole": lambda t: whole_file.asks_for_whole(
+        t, files.named_files(t[:200] + " policy_1.txt", _NAMES)
+    ),
+    "footnote_ingestion.parsers.inside.picture_at": lambda t: inside.picture_at(f"data:image/png;base64,{t}", None),
     "footnote_retrieval.query.files.named_files": lambda t: files.named_files(t, _NAMES),
     "footnote_augmentation.budget.cut_at_sentence": lambda t: budget.cut_at_sentence(t, "en", lambda p: len(p) < 999),
     "footnote_augmentation.neutralise.is_invisible": lambda t: neutralise.is_invisible(t, 0),
