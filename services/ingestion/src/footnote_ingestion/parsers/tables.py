@@ -83,6 +83,11 @@ def is_series(row: Sequence[str], below: Sequence[str]) -> bool:
     return steps <= {1, -1} or not row[0] or all(looks_like_year(value) for value in cells)
 
 
+def is_day(text: str) -> bool:
+    """Return whether a text is a date in figures."""
+    return _DAY.fullmatch(text) is not None
+
+
 def looks_like_year(text: str) -> bool:
     """Return whether four digits may be a year."""
     return len(text) == 4 and text.isdecimal() and 1900 <= int(text) <= 2100

@@ -69,6 +69,59 @@ GRIDS: dict[str, tuple[Grid, list[str], dict[str, tuple[str, ...]]]] = {
         [],
         {"A3": ("Town",), "B3": ("Homes",), "D5": ("Parks",)},
     ),
+    "blank rows within the header and below it": (
+        [[None, "Total", "Mayor", None, "Clerk", None], [None, "Cast", "of the town", None, "of the court", None],
+         [None], [None, None, "Ann", "Bea", "Cid", "Dan"], [None],
+         ["North", 30, 10, 20, 25, 5], ["South", 40, 25, 15, 31, 9]],
+        ["C1:D1", "C2:D2", "E1:F1", "E2:F2"],
+        {"B6": ("Total", "Cast"), "D6": ("Mayor", "of the town", "Bea"), "E7": ("Clerk", "of the court", "Cid")},
+    ),
+    "a merged header of five rows above a blank row": (
+        [["Place", "Local", None, None, None], [None, "Council", None, "Court", None],
+         [None, "Left", None, "Right", None],
+         [None, "Women", None, "Men", None], [None, "Ann", "Bea", "Cid", "Dan"], [None],
+         ["North", 1, 2, 3, 4], ["South", 5, 6, 7, 8]],
+        ["A1:A5", "B1:E1", "B2:C2", "D2:E2", "B3:C3", "D3:E3", "B4:C4", "D4:E4"],
+        {"C7": ("Local", "Council", "Left", "Women", "Bea"), "E8": ("Local", "Court", "Right", "Men", "Dan")},
+    ),
+    "columns lettered and counted above a blank row": (
+        [["Code", "Name", "Plan", "Changed", "Spent"], ["a", "b", 1, 2, 3], [None], ["A7", "Roads", 120, 130, 99.5],
+         ["A8", "Parks", 20, 30, 25]],
+        [],
+        {"C4": ("Plan",), "E5": ("Spent",)},
+    ),
+    "numbers of districts beside a total, below a title": (
+        [["Votes of 2018", None, None, None, None], [None, 1, 4, 7, "Total"], ["The senate", None, None, None, None],
+         ["Ann", 130, 116, 133, 379], ["Bea", 54, 105, 88, 247], ["Cid", 12, 5, 12, 29]],
+        ["A1:E1"],
+        {"B4": ("1",), "D5": ("7",), "E6": ("Total",)},
+    ),
+    "numbers of districts below one word that repeats": (
+        [[None, "Pct.", "Pct.", "Pct.", "Pct."], [None, 1, 2, 3, "4a"], ["The senate", None, None, None, None],
+         ["Ann", 130, 116, 133, 379], ["Bea", 54, 105, 88, 247], ["Cid", 12, 5, 12, 29]],
+        [],
+        {"B4": ("Pct.", "1"), "E6": ("Pct.", "4a")},
+    ),
+    "numbered weeks, their dates, and a blank row": (
+        [["Week", 1, 2, 3, None], ["Beginning", "2020-01-06", "2020-01-13", "2020-01-20", "Year"], [None],
+         ["Births", 11, 12, 9, 32], ["Deaths", 8, 7, 15, 30], [None], ["By place", None, None, None, None],
+         ["North", 4, 5, 6, 15]],
+        ["A7:C7"],
+        {"B4": ("1", "2020-01-06"), "E5": ("Year",), "D8": ("3", "2020-01-20")},
+    ),
+    "another header among the rows": (
+        [["Place", "Voters", "Spoilt", "Valid", "Sum"], ["North", 10, 1, 9, 20], ["South", 30, 2, 28, 60],
+         ["Mayor", "Ann", "Bea", "Cid", "Dan"], ["North", 3, 2, 2, 2], ["South", 10, 9, 8, 1]],
+        [],
+        {"B2": ("Voters",), "B5": ("Ann",), "E6": ("Dan",)},
+    ),
+    "captions of tables side by side": (
+        [["Mice", None, None, "Rats", None], ["Caught", "Weight", None, "Caught", "Weight"],
+         ["2013-07-16", 33, None, "2013-08-19", 52], ["2013-07-17", 35, None, "2013-08-20", 51],
+         ["2013-07-18", 36, None, "2013-08-21", 50]],
+        [],
+        {"B3": ("Mice", "Weight"), "E5": ("Rats", "Weight")},
+    ),
     "three rows of headers": (
         [["Year", "Exports", None, None, None], [None, "Goods", None, "Services", None],
          [None, "EU", "Other", "EU", "Other"], [2020, 10.5, 11, 12, 13], [2021, 20.25, 21, 22, 23], [2022, 1, 2, 3, 4]],
@@ -230,6 +283,17 @@ def test_a_filter_a_pane_or_repeated_rows_show_the_header(how: str, tmp_path: Pa
         sheet.print_title_rows = "1:1"
     book.save(tmp_path / "a.xlsx")
     assert paths(kept(WorkbookParser(), tmp_path / "a.xlsx"))["C3"] == ("red",)
+
+
+def test_a_filter_over_figures_alone_declares_no_header(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in ([7, 5, 6], [5, 9, 1], [8, 1, 6], [8, 3, 3]):
+        book.active.append(row)
+    book.active.auto_filter.ref = "A1:C4"
+    book.save(tmp_path / "a.xlsx")
+    cells = [cell for row in kept(WorkbookParser(), tmp_path / "a.xlsx") for cell in row.cells]
+    assert len(cells) == 12
+    assert not any(cell.headers for cell in cells)
 
 
 def test_a_header_above_a_blank_row_heads_what_is_below_it(tmp_path: Path) -> None:

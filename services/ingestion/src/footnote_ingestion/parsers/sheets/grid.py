@@ -11,6 +11,8 @@ from footnote_ingestion.parsers.sheets.headers import filled_cells, kind_of
 from footnote_ingestion.parsers.tables import (
     HEADER_SEPARATOR,
     are_pairs,
+    header_path,
+    is_day,
     looks_numeric,
     naming_columns,
     pair_text,
@@ -18,7 +20,9 @@ from footnote_ingestion.parsers.tables import (
 )
 
 _SEARCH = 25
-_HEADER_ALONE = 3
+_HEADER_ALONE = 8
+_HEADER_WITHOUT_MERGES = 3
+_LEAST_NAMED = 3
 Row = tuple[int, Sequence[str], frozenset[int], Typed | None]
 
 
@@ -27,7 +31,8 @@ class GridWriter:
 
     Blank rows separate tables. Each part's header is searched for in its first rows; rows above it are written
     unchanged. A part without a header keeps the header above if its columns fit. `known` are rows that the file
-    declares as the last of a header; those also in `lasting` head all parts below.
+    declares as the last of a header; those also in `lasting` head all parts below. `group` is a caption above the
+    header's names, if other tables beside this one have theirs in the same row.
     """
 
     def __init__(
@@ -39,8 +44,10 @@ class GridWriter:
         lasting: frozenset[int] = frozenset(),
         *,
         apart: bool = True,
+        group: str = "",
     ) -> None:
         self._out = out
+        self._group = group
         self._sheet, self._left = sheet, left
         self._places = SheetPlaces(sheet, left)
         self._known, self._lasting = known, lasting
@@ -55,7 +62,7 @@ class GridWriter:
         self._header_row = 0
         self._unused: set[int] = set()
         self._pairs = False
-        self._alone: list[Row] = []
+        self._alone: list[list[Row]] = []
         self._beside: list[tuple[int, int, GridWriter]] = []
 
     def row(
@@ -71,9 +78,11 @@ class GridWriter:
             self._share(number, values, covered, typed)
         elif covered and all(not value or column in covered for column, value in enumerate(values)):
             return  # nothing but values of merged cells from above
-        elif self._decided:
+        elif self._decided and not self._names_again(values, covered):
             self._write(number, values, covered, typed)
         else:
+            if self._decided:
+                self._end_part()
             self._pending.append((number, values, covered, typed))
             if len(self._pending) > _SEARCH:
                 self._decide()
@@ -81,9 +90,9 @@ class GridWriter:
     def close(self) -> None:
         """Finish the sheet."""
         self._end_part()
-        if self._alone:
-            rows, self._alone = self._alone, []
-            self._settle(rows)
+        alone, self._alone = self._alone, []
+        for part in alone:
+            self._settle(part)
             self._end_part()
 
     def begin(self, paths: Sequence[Headers], header_row: int, name: str, naming: Collection[int]) -> None:
@@ -94,7 +103,7 @@ class GridWriter:
         self._table = TableRows(self._out, self._headers, naming=naming, name=name)
 
     def _end_part(self) -> None:
-        if self._pending:
+        while self._pending:
             self._decide()
         for _, _, writer in self._beside:
             writer.close()
@@ -106,19 +115,23 @@ class GridWriter:
             self._unused.clear()
 
     def _decide(self) -> None:
+        """Settle the rows read so far, or hold them: blank rows may be inside a header, or between it and its body."""
         rows, self._pending = self._pending, []
-        if self._alone:
-            alone, self._alone = self._alone, []
-            found = self._find([*alone, *rows])
-            if found is not None and found.body == len(alone):
-                rows = [*alone, *rows]
-            else:
-                self._settle(alone)
-                self._end_part()
-        elif _is_header_alone(rows):
-            self._alone = rows
+        kept = rows[-1][0] <= max(self._lasting, default=-1)
+        if _may_head(rows, kept=kept) and (not self._alone or _names_more(rows, self._alone[-1])):
+            self._alone.append(rows)
             return
-        self._settle(rows)
+        parts, self._alone = [*self._alone, rows], []
+        for at in range(len(parts) - 1):
+            above = [row for part in parts[at:-1] for row in part]
+            found = self._find([*above, *rows])
+            if found is not None and found.body == len(above):
+                parts[at:] = [[*above, *rows]]
+                break
+        for part in parts[:-1]:
+            self._settle(part)
+            self._end_part()
+        self._settle(parts[-1])
 
     def _find(self, rows: list[Row]) -> headers.Header | None:
         known = next((at for at, row in enumerate(rows[:-1]) if row[0] in self._known), None)
@@ -128,13 +141,9 @@ class GridWriter:
         """Decide what the first rows of a part are, and write them."""
         own = _owns(rows)
         if self._apart and (parts := _tables_beside(own)):
+            groups = _captions(own, parts)
             self._beside = [
-                (
-                    start,
-                    end,
-                    GridWriter(self._out, self._sheet, self._left + start, self._known, self._lasting, apart=False),
-                )
-                for start, end in parts
+                (start, end, self._part_beside(start, group)) for (start, end), group in zip(parts, groups, strict=True)
             ]
             for row in rows:
                 self._share(*row)
@@ -143,6 +152,10 @@ class GridWriter:
         self._out.numbers.learn(own)
         self._pairs = not self._lasting_headers and are_pairs(own)
         self._begin_part(rows, own, None if self._pairs else self._find(rows))
+
+    def _part_beside(self, start: int, group: str) -> GridWriter:
+        left = self._left + start
+        return GridWriter(self._out, self._sheet, left, self._known, self._lasting, apart=False, group=group)
 
     def _begin_part(self, rows: list[Row], own: list[Sequence[str]], found: headers.Header | None) -> None:
         above: list[str] = []
@@ -159,7 +172,7 @@ class GridWriter:
                 if at < found.first or at > found.last:
                     above += [value for value in own[at] if value]
                     self._lines(number, own[at])
-            self._headers = list(found.paths)
+            self._headers = [header_path((self._group, *path)) if path else path for path in found.paths]
             if any(row[0] in self._lasting for row in rows[found.first : found.body]):
                 self._lasting_headers = self._headers
             below = rows[found.body :]
@@ -180,7 +193,7 @@ class GridWriter:
             self._figures |= _figures(mine)
             self._texts |= _texts(mine)
         for row in below:
-            self._write(*row)
+            self.row(*row)
 
     def _fits_above(self, rows: list[Row], own: list[Sequence[str]]) -> bool:
         """Return whether the table header above fits these rows: same columns, figures in the same places.
@@ -190,10 +203,29 @@ class GridWriter:
         widths = [_width(row[1]) for row in rows if filled_cells(row[1]) > 1]
         if not self._headers or not widths or max(widths) > len(self._headers):
             return False
+        if any(self._repeats_header(row) for row in own):
+            return True
         figures = _figures(own)
         if figures <= self._figures or not self._figures:
             return True
         return bool(figures & self._figures) and not (figures - self._figures) & self._texts
+
+    def _names_again(self, values: Sequence[str], covered: frozenset[int]) -> bool:
+        """Return whether a row may be another header: different texts in most columns that otherwise hold figures."""
+        if not self._headers or len(self._figures) < _LEAST_NAMED:
+            return False
+        over = [values[at] for at in self._figures if at < len(values) and values[at] and at not in covered]
+        return (
+            len(over) * 2 > len(self._figures)
+            and len(set(over)) == len(over) >= _LEAST_NAMED
+            and all(kind_of(text) == "t" for text in over)
+        )
+
+    def _repeats_header(self, own: Sequence[str]) -> bool:
+        """Return whether a row is the last row of the header again."""
+        names = [path[-1] if path else "" for path in self._headers]
+        filled = [column for column, value in enumerate(own) if value]
+        return len(filled) > 1 and all(own[column] == names[column] for column in filled)
 
     def _share(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
         """Give each of several adjacent tables its part of a row."""
@@ -253,15 +285,28 @@ def _owns(rows: Sequence[Row]) -> list[Sequence[str]]:
     return [_own(values, covered) for _, values, covered, _ in rows]
 
 
-def _is_header_alone(rows: Sequence[Row]) -> bool:
-    """Return whether rows before a blank row may be the header of the rows below it."""
+def _may_head(rows: Sequence[Row], *, kept: bool) -> bool:
+    """Return whether rows before a blank row may be a header, below titles, of rows that follow.
+
+    More than a few must be `kept` above the rest by the file, or group their columns by merged cells.
+    """
+    if len(rows) > _HEADER_ALONE:
+        return False
     own = _owns(rows)
+    titles = next((at for at, row in enumerate(own) if filled_cells(row) > 1), len(own) - 1)
+    if not kept and not all(covered for _, _, covered, _ in rows[titles:-_HEADER_WITHOUT_MERGES]):
+        return False
+    named = [row for row in own[titles:] if not headers.counts_columns(row)]
     return (
-        len(rows) <= _HEADER_ALONE
-        and all(filled_cells(row) > 1 for row in own)
-        and not any(looks_numeric(value) and len(value) != 4 for row in own for value in row)
+        all(filled_cells(row) > 1 for row in named)
+        and not any(looks_numeric(value) and len(value) != 4 for row in named for value in row)
         and filled_cells(own[-1]) > 2
     )
+
+
+def _names_more(rows: Sequence[Row], above: Sequence[Row]) -> bool:
+    """Return whether a single row has more cells than the row above the blank row: names below their groups."""
+    return len(rows) == 1 and filled_cells(_owns(rows)[0]) > filled_cells(_owns(above)[-1])
 
 
 def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
@@ -288,13 +333,25 @@ def _tables_beside(own: Sequence[Sequence[str]]) -> list[tuple[int, int]]:
     return parts
 
 
+def _captions(own: Sequence[Sequence[str]], parts: Sequence[tuple[int, int]]) -> Sequence[str]:
+    """Return the captions of adjacent tables if the row above their headers has one for each; else empty ones."""
+    header = next(
+        (at for at, row in enumerate(own) if all(filled_cells(row[start:end]) > 1 for start, end in parts)), 0
+    )
+    above = own[header - 1] if header else ()
+    captions = [above[start] for start, _ in parts if start < len(above)]
+    if filled_cells(above) != len(parts) or len(set(captions) - {""}) != len(parts):
+        return [""] * len(parts)
+    return captions
+
+
 def _stands_alone(own: Sequence[Sequence[str]], start: int, end: int) -> bool:
     """Return whether columns are a table by themselves: a header over rows that begin with names."""
     rows = [row[start:end] for row in own if any(row[start:end])]
     full = [row for row in rows if filled_cells(row) > 1]
     if end - start < 2 or len(full) < 3:
         return False
-    texts = sum(kind_of(row[0]) == "t" for row in full[1:])
+    texts = sum(kind_of(row[0]) == "t" or is_day(row[0]) for row in full[1:])
     return bool(full[0][0]) and not any(map(looks_numeric, full[0])) and texts * 2 > len(full)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from footnote_ingestion.parsers.tables import header_path, is_range, is_series, looks_like_year, looks_numeric
+from footnote_ingestion.parsers.tables import header_path, is_day, is_range, is_series, looks_like_year, looks_numeric
 
 Grid = Sequence[Sequence[str]]
 _ABSENT = frozenset(
@@ -40,8 +40,8 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     it.
     """
     figures = _columns_of_figures(own)
-    if known_last is not None and filled_cells(own[known_last]) < 2:
-        known_last = None  # what is declared is a title
+    if known_last is not None and not _may_be_declared(own, known_last):
+        known_last = None
     if known_last is None and not figures:
         return _by_words(rows, own)
     body = _first_of_body(own, figures) if known_last is None else _declared_body(own, figures, known_last)
@@ -51,7 +51,7 @@ def find(rows: Grid, own: Grid, known_last: int | None = None) -> Header | None:
     while last > 0 and _is_section(own[last], rows[last]):
         last -= 1
     numbered = last
-    while last > 0 and _is_numbering(own[last]):
+    while last > 0 and is_numbering(own[last]):
         last -= 1
     if known_last is not None:
         named = filled_cells(rows[min(last, known_last)]) > 1
@@ -109,7 +109,7 @@ def _first_of_body(own: Grid, figures: frozenset[int]) -> int | None:
             if begun or years_above[0]:
                 return at  # the column of names has its header already, and this is a name
             begun = filled_cells(row) == 1
-        if _is_numbering(row) and at and below:
+        if is_numbering(row) and at and below:
             continue
         if numbers and below and _is_series_of_names(own, at, numbers):
             continue
@@ -138,6 +138,12 @@ def _declared_body(own: Grid, figures: frozenset[int], known_last: int) -> int:
     return at
 
 
+def _may_be_declared(own: Grid, known_last: int) -> bool:
+    """Return whether a declared row may be the last of a header: a title has one cell, a row of values only figures."""
+    kinds = [kind_of(text) for text in own[known_last] if text]
+    return len(kinds) > 1 and (known_last > 0 or any(kind != "n" for kind in kinds) or is_numbering(own[known_last]))
+
+
 def _tells_apart(years: Sequence[str], row: Sequence[str], texts: Sequence[int]) -> bool:
     """Return whether texts below years name columns: each year is repeated under another text."""
     under = [(years[column], row[column]) for column in texts if column < len(years)]
@@ -158,12 +164,25 @@ def _is_above_names(own: Grid, at: int, figures: frozenset[int]) -> bool:
 
 
 def _is_series_of_names(own: Grid, at: int, numbers: Sequence[int]) -> bool:
-    """Return whether a row numbers its columns, over other rows, without one name above them all."""
-    if at and all(column < len(own[at - 1]) and own[at - 1][column] for column in numbers):
-        return False
-    row, below = own[at], own[at + 1 :]
+    """Return whether a row numbers or dates its columns, over other rows, and no other names are above them all."""
+    row, below = own[at], [one for one in own[at + 1 :] if filled_cells(one) > 1] or own[at + 1 :]
+    above = [own[at - 1][column] if column < len(own[at - 1]) else "" for column in numbers] if at else [""]
     days = not any(row[column].isdecimal() for column in numbers)
-    return is_series(row, below[0]) and (days or not (below[1:] and is_series(below[0], below[1])))
+    if all(above) and len(set(above)) > 1 and not (days and all(map(str.isdecimal, above))):
+        return False
+    if len(set(above) - {""}) < 2 and _rises_beside_names(row, numbers):
+        return True
+    counted = [text if column <= numbers[0] or column in numbers else "" for column, text in enumerate(row)]
+    return is_series(counted, below[0]) and (days or not (below[1:] and is_series(below[0], below[1])))
+
+
+def _rises_beside_names(row: Sequence[str], numbers: Sequence[int]) -> bool:
+    """Return whether rising whole numbers have names right of them, as totals have beside numbered districts."""
+    counted = [row[column] for column in numbers]
+    if len(numbers) < _LEAST_NUMBERED or not all(text.isascii() and text.isdecimal() for text in counted):
+        return False
+    rising = all(int(one) < int(other) for one, other in pairwise(text[:10] for text in counted))
+    return rising and any(kind_of(text) == "t" for text in row[numbers[0] + 1 :])
 
 
 def _head_figures(years: Sequence[int], below: Grid) -> bool:
@@ -185,13 +204,26 @@ def _is_section(own: Sequence[str], row: Sequence[str]) -> bool:
     )
 
 
-def _is_numbering(row: Sequence[str]) -> bool:
-    """Return whether a row numbers its columns: "1", "2", "3" or "(1)", "(2)", "(3)"."""
-    counted = [_NUMBERING.fullmatch(text) for text in row if text]
+def is_numbering(row: Sequence[str]) -> bool:
+    """Return whether a row numbers its columns: "1", "2", "3" or "(1)", "(2)", "(3)", or "a", "b", "1", "2", "3"."""
+    cells = [text for text in row if text]
+    if cells and cells[0] in ("a", "A"):
+        cells = [text for text in cells if text.isdecimal()]
+    counted = [_NUMBERING.fullmatch(text) for text in cells]
     if len(counted) < _LEAST_NUMBERED or not all(counted):
         return False
     numbers = [int(one[1]) for one in counted if one]
     return numbers[0] in (0, 1, 2) and all(after == before + 1 for before, after in pairwise(numbers))
+
+
+def counts_columns(row: Sequence[str]) -> bool:
+    """Return whether the figures of a row number or date its columns: "Week", "1", "2", "3", "Total"."""
+    figures = [text for text in row if kind_of(text) == "n"]
+    if len(figures) < _LEAST_NUMBERED:
+        return False
+    if all(map(is_day, figures)):
+        return len(set(figures)) == len(figures)
+    return is_numbering(figures)
 
 
 def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -> bool:
@@ -199,6 +231,8 @@ def _is_names(own: Sequence[str], row: Sequence[str], figures: frozenset[int]) -
     filled = [text for text in own if text]
     if not filled or sum(map(len, filled)) > _LONGEST_NAME * len(filled):
         return False
+    if len(filled) == 1 and len(figures) > 1 and own.index(filled[0]) not in figures:
+        return False  # one cell from the names over values: a title
     over = sum(column in figures for column, text in enumerate(row) if text)
     return over > 0 and (sum(1 for text in row if text) > 1 or len(figures) == 1)
 
@@ -213,8 +247,10 @@ def _goes_on_above(rows: Grid, own: Grid, at: int, figures: frozenset[int]) -> b
         return False  # merged over names and values: a title
     if not filled:
         return any(row)
-    if any(len(mine[column]) > _LONGEST_GROUP or kind_of(mine[column]) == "n" for column in filled):
+    if any(len(mine[column]) > _LONGEST_GROUP for column in filled):
         return False
+    if any(kind_of(mine[column]) == "n" for column in filled):
+        return counts_columns(mine) and not is_numbering(mine)
     if len(filled) > 1:
         return any(column in figures for column, text in enumerate(row) if text)
     column = filled[0]
@@ -233,7 +269,10 @@ def _spread(rows: Grid, own: Grid, at: int, last: int, figures: frozenset[int]) 
     if at == last or any(text and not mine[column] for column, text in enumerate(row)):
         return row
     labels = [column for column, text in enumerate(mine) if text]
-    below = rows[at + 1]
+    under = at + 1  # a title may go on below, in the same columns
+    while under < last and all(column in labels for column, text in enumerate(rows[under]) if text):
+        under += 1
+    below = rows[under]
     names = [column for column, text in enumerate(below) if text and column >= _first_value(below, mine, figures)]
     bare = [column for column in names if column >= len(mine) or not mine[column]]
     if not bare or not labels:
