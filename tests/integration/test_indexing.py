@@ -740,7 +740,7 @@ async def test_a_document_that_a_change_of_model_overtakes_is_sent_back_and_not_
         await client.index(collection.id, "other", article(seed="Other"), revision=2)
         assert (await client.locate("overtaken")).collections[0].space == "chunks_l2_256"
     moved.set()
-    with pytest.raises(Unavailable, match="move to another model"):
+    with pytest.raises(Unavailable, match="move to another embedding model"):
         await indexing
     again = await client.index(collection.id, "slow", article(seed="Slow"))
     assert again.chunks_stored == again.chunks_expected
