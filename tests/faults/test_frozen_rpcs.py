@@ -28,8 +28,9 @@ USUALLY = {
     "RevokeKey": "KEYS_OFF",
     "CancelDocument": "ILLEGAL_STATE",
     "CancelOperation": "ILLEGAL_STATE",
+    "GetSharedConversation": "CONVERSATION_NOT_FOUND",
 }
-"""What is refused when nothing is wrong: there are no keys here, and what is there has ended."""
+"""What is refused when nothing is wrong: there are no keys here, what is there has ended, and nothing is shared."""
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 WELL_AGAIN = 120.0
 
