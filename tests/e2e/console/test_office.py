@@ -43,10 +43,22 @@ def _word() -> bytes:
     return saved.getvalue()
 
 
-def _open_text() -> bytes:
+def _misplaced() -> bytes:
+    """Return a document whose style's font is a rule that places its host over the whole page."""
+    document = Document()
+    document.add_paragraph(CLOSING)
+    rule = "position:fixed!important;inset:0!important;z-index:99!important;contain:none!important"
+    document.styles["Normal"].font.name = f"x}}:host{{{rule}}}.y{{color:red"
+    saved = io.BytesIO()
+    document.save(saved)
+    return saved.getvalue()
+
+
+def _open_text(body: str = "", further: bytes = b"") -> bytes:
+    """Return a text, of `body` or of a few paragraphs; `further` is a file beside it."""
     office = "urn:oasis:names:tc:opendocument:xmlns:"
     spaces = " ".join(f'xmlns:{name}="{office}{name}:1.0"' for name in ("office", "text", "table", "style", "manifest"))
-    body = (
+    body = body or (
         '<text:h text:outline-level="2">Cafeteria</text:h>'
         "<text:p>The cafeteria <text:span>closes at 15:20</text:span> on Fridays.</text:p>"
         "<text:list><text:list-item><text:p>Trays go to the rack.</text:p></text:list-item></text:list>"
@@ -59,6 +71,7 @@ def _open_text() -> bytes:
     with zipfile.ZipFile(saved, "w") as archive:
         archive.writestr("mimetype", ODT)
         archive.writestr("content.xml", content)
+        archive.writestr("Pictures/further.bin", further, zipfile.ZIP_DEFLATED)
         entry = f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{ODT}"/>'
         archive.writestr("META-INF/manifest.xml", f"<manifest:manifest {spaces}>{entry}</manifest:manifest>")
     return saved.getvalue()
@@ -113,16 +126,58 @@ def test_it_is_drawn_as_a_document_with_the_quoted_words_marked(
     page.context.close()
 
 
-def test_one_that_cannot_be_drawn_is_shown_by_its_passages(site: Site) -> None:
+def _padded(archive: bytes) -> bytes:
+    """Return an archive with another part, of zeros, which takes it beyond the bound."""
+    saved = io.BytesIO(archive)
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as added:
+        added.writestr("word/further.bin", bytes(50_000_001))
+    return saved.getvalue()
+
+
+def _nested(depth: int) -> str:
+    """Return tables in each other's cells, each of 100 columns like the first."""
+    cell = "<text:p>1</text:p>"
+    for _ in range(depth):
+        repeated = f'<table:table-cell table:number-columns-repeated="100">{cell}</table:table-cell>'
+        cell = f"<table:table><table:table-row>{repeated}</table:table-row></table:table>"
+    return cell
+
+
+def test_the_styles_of_a_document_place_nothing_outside_its_frame(site: Site) -> None:
     page = site.page()
-    page.route("**/v1/documents/*:download*", lambda route: route.fulfill(body=b"no archive"))
+    body = _misplaced()
+    page.route("**/v1/documents/*:download*", lambda route: route.fulfill(body=body))
+    _opened(page, site, "a.docx", DOCX, _word())
+    office = page.locator(".office")
+    assert office.evaluate("one => getComputedStyle(one).position") == "fixed", "the case tests what it should"
+    reached = page.evaluate("[[5, 5], [400, 300]].map(at => document.elementFromPoint(...at).className)")
+    assert "office" not in reached, reached
+    page.context.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "media", "make", "served"),
+    [
+        ("a.docx", DOCX, _word, lambda: b"no archive"),
+        ("a.odt", ODT, _open_text, lambda: _open_text(_nested(4))),
+        ("a.odt", ODT, _open_text, lambda: _open_text(further=bytes(50_000_001))),
+        ("a.docx", DOCX, _word, lambda: _padded(_word())),
+    ],
+    ids=["no archive", "too many cells", "too large unzipped", "too large a docx"],
+)
+def test_one_that_cannot_be_drawn_is_shown_by_its_passages(
+    site: Site, name: str, media: str, make: Callable[[], bytes], served: Callable[[], bytes]
+) -> None:
+    page = site.page()
+    body = served()
+    page.route("**/v1/documents/*:download*", lambda route: route.fulfill(body=body))
     admin = {"x-api-key": site.keys["admin"]}
     collection = made(page, site)
-    file = {"name": "a.docx", "mimeType": DOCX, "buffer": _word()}
+    file = {"name": name, "mimeType": media, "buffer": make()}
     page.request.post(f"{site.url}v1/documents", headers=admin, multipart={"collection": collection, "file": file})
     page.goto(f"{site.url}#/documents/{collection}")
     page.locator(".state.good").wait_for()
-    page.get_by_role("button", name="a.docx", exact=True).click()
+    page.get_by_role("button", name=name, exact=True).click()
     page.locator(".prose", has_text=CLOSING).wait_for()
     page.goto(f"{site.url}#/overview")
     page.get_by_role("heading", name="Services").wait_for()

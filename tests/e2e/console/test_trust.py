@@ -158,3 +158,20 @@ def test_an_edit_that_fails_leaves_what_was_there(site: Site, handbook: str) -> 
     assert page.locator(".question h2").count() == page.locator(".turn .answer").count() == 2
     assert page.locator(".asker textarea").input_value() == "How long is the warranty?"
     page.context.close()
+
+
+def test_an_edit_under_way_changes_nothing_in_the_conversation_gone_to(site: Site, handbook: str) -> None:
+    page = site.page()
+    ask(page, "How high is the travel allowance?")
+    ask(page, "And abroad?")
+    page.route("**/v1/messages/*:edit", lambda route: None)  # it does not end by itself
+    page.get_by_role("button", name="Edit the question").first.click()
+    page.get_by_role("textbox", name="Edit the question").fill("How long is the warranty?")
+    with page.expect_request("**/v1/messages/*:edit"):
+        page.get_by_role("button", name="Ask", exact=True).first.click()
+    with page.expect_event("requestfailed"):
+        page.get_by_role("button", name="New conversation").click()
+    page.get_by_role("button", name="Stop").wait_for(state="detached")
+    assert page.locator(".turn").count() == 0
+    assert page.locator(".asker textarea").input_value() == ""
+    page.context.close()

@@ -1,6 +1,7 @@
 // A .docx, drawn by docx-preview, of which only elements and attributes that can do nothing are taken over.
 import { parseAsync, renderDocument } from "docx-preview";
 import type { Drawing } from "./office";
+import { unzipped } from "./unzipped";
 
 const HTML = "http://www.w3.org/1999/xhtml";
 const MATHS = "http://www.w3.org/1998/Math/MathML";
@@ -11,6 +12,7 @@ const KEPT = new Set((
 export async function drawDocx(file: Blob): Promise<Drawing> {
   // Embedded fonts, HTML chunks and comments stay out: none of them is read by us either way, and the first two are code of others.
   const options = { ignoreWidth: true, ignoreHeight: true, ignoreFonts: true, breakPages: false, renderAltChunks: false, renderComments: false };
+  await unzipped(file);
   const nodes = await renderDocument(await parseAsync(file, options), options);
   const styles = nodes.filter((one) => one.nodeName === "STYLE").map((one) => one.textContent ?? "");
   const root = document.createElement("div");

@@ -1,6 +1,7 @@
 // An OpenDocument text as headings, paragraphs, lists, tables and pictures; of its styles only bold and italic.
-import JSZip from "jszip";
+import type JSZip from "jszip";
 import type { Drawing } from "./office";
+import { unzipped } from "./unzipped";
 
 const STYLES = "urn:oasis:names:tc:opendocument:xmlns:style:1.0";
 const LOOKS = "urn:oasis:names:tc:opendocument:xmlns:xsl-fo-compatible:1.0";
@@ -10,6 +11,9 @@ const LINKS = "http://www.w3.org/1999/xlink";
 const TYPES: Record<string, string> = { png: "image/png", jpg: "image/jpeg", jpeg: "image/jpeg", gif: "image/gif", webp: "image/webp" };
 /** Most columns and spaces that one element stands for. */
 const MOST_REPEATED = 100;
+/** Most elements that a document is drawn with; repeated text counts too, as an element for so many characters. */
+const MOST_ELEMENTS = 200_000;
+const AN_ELEMENT = 50;
 const AS: Record<string, string> = { p: "p", list: "ul", "list-item": "li", table: "table", "table-row": "tr", note: "small" };
 /** What is no text of the document: change tracking, comments, declarations. */
 const LEFT_OUT = new Set(["tracked-changes", "annotation", "annotation-end", "sequence-decls", "variable-decls", "forms", "table-column"]);
@@ -17,10 +21,14 @@ const LEFT_OUT = new Set(["tracked-changes", "annotation", "annotation-end", "se
 interface Reading {
   zip: JSZip;
   looks: Map<string, CSSStyleDeclaration>;
+  /** Addresses of the pictures, by their paths: one that is shown often is unzipped once. */
+  pictures: Map<string, string>;
+  /** Elements that may still be made. */
+  left: number;
 }
 
 export async function drawOdt(file: Blob): Promise<Drawing> {
-  const zip = await JSZip.loadAsync(file);
+  const zip = await unzipped(file);
   const content = await zip.file("content.xml")!.async("string");
   const xml = new DOMParser().parseFromString(content, "application/xml");
   const body = xml.getElementsByTagNameNS("*", "text")[0];
@@ -35,8 +43,20 @@ export async function drawOdt(file: Blob): Promise<Drawing> {
   }
   const root = document.createElement("div");
   root.className = "paper";
-  root.append(...await within(body, { zip, looks }));
+  const reading: Reading = { zip, looks, pictures: new Map(), left: MOST_ELEMENTS };
+  try {
+    root.append(...await within(body, reading));
+  } catch (error) {
+    reading.pictures.forEach((address) => URL.revokeObjectURL(address));
+    throw error;
+  }
   return { root, styles: [] };
+}
+
+/** Take elements from what may still be made; throw when nothing is left. */
+function spend(reading: Reading, elements: number): void {
+  reading.left -= elements;
+  if (reading.left < 0) throw new Error("too many elements");
 }
 
 async function within(node: Element, reading: Reading): Promise<Node[]> {
@@ -52,14 +72,17 @@ async function drawn(node: Element, reading: Reading): Promise<Node[]> {
   switch (node.localName) {
     case "s": return [document.createTextNode(" ".repeat(times(node, TEXT, "c")))];
     case "tab": return [document.createTextNode("\t")];
-    case "line-break": return [document.createElement("br")];
+    case "line-break": return [await element("br", node, reading)];
     case "image": return picture(node, reading);
     case "h": return [await element(`h${Math.min(Math.max(times(node, TEXT, "outline-level"), 1), 6)}`, node, reading)];
     case "table-cell": {
       const cell = await element("td", node, reading) as HTMLTableCellElement;
       cell.colSpan = times(node, TABLE, "number-columns-spanned");
       cell.rowSpan = times(node, TABLE, "number-rows-spanned");
-      return Array.from({ length: times(node, TABLE, "number-columns-repeated") }, () => cell.cloneNode(true));
+      const further = times(node, TABLE, "number-columns-repeated") - 1;
+      // Repeated cells may hold tables of repeated cells.
+      if (further) spend(reading, further * (1 + cell.getElementsByTagName("*").length + cell.textContent.length / AN_ELEMENT));
+      return [cell, ...Array.from({ length: further }, () => cell.cloneNode(true))];
     }
     case "covered-table-cell": return [];
   }
@@ -68,6 +91,7 @@ async function drawn(node: Element, reading: Reading): Promise<Node[]> {
 }
 
 async function element(name: string, node: Element, reading: Reading): Promise<HTMLElement> {
+  spend(reading, 1);
   const made = document.createElement(name);
   made.style.cssText = reading.looks.get(styleOf(node))?.cssText ?? "";
   if (/^(p|h.)$/.test(name)) made.dir = "auto";
@@ -76,14 +100,17 @@ async function element(name: string, node: Element, reading: Reading): Promise<H
 }
 
 /** Return a picture of the file; one elsewhere is not loaded. */
-async function picture(node: Element, { zip }: Reading): Promise<Node[]> {
+async function picture(node: Element, reading: Reading): Promise<Node[]> {
   const path = node.getAttributeNS(LINKS, "href") ?? "";
   const type = TYPES[path.split(".").at(-1)!.toLowerCase()];
-  const data = type && await zip.file(path)?.async("arraybuffer");
-  if (!data) return [];
+  const data = type && !reading.pictures.has(path) && await reading.zip.file(path)?.async("arraybuffer");
+  if (data) reading.pictures.set(path, URL.createObjectURL(new Blob([data], { type })));
+  const address = reading.pictures.get(path);
+  if (!address) return [];
+  spend(reading, 1);
   const image = document.createElement("img");
   image.alt = "";
-  image.src = URL.createObjectURL(new Blob([data], { type }));
+  image.src = address;
   return [image];
 }
 

@@ -76,7 +76,8 @@ export default function OfficeFile({ at, instead }: Props) {
     <>
       {!marked && <p class="notice">{t("viewer.textnotfound")}</p>}
       {!drawing && <p class="quiet" role="status">{t("viewer.loading", { filename: at.filename })}</p>}
-      <div class="office" ref={host} />
+      {/* A document's own styles may place the host, but not outside this frame. */}
+      <div class="office-frame"><div class="office" ref={host} /></div>
     </>
   );
 }

@@ -45,7 +45,8 @@ export function Ask({ conversation: opened }: { conversation: string }) {
     setTurns([]);
     setFault(null);
     hide();
-    if (opened) load(opened).then(({ turns, collections }) => { setTurns(turns); setAsked({ ...EVERYWHERE, collections }); }).catch((error) => setFault(faultOf(error)));
+    const here = () => conversation.current === opened;
+    if (opened) load(opened).then(({ turns, collections }) => { if (here()) { setTurns(turns); setAsked({ ...EVERYWHERE, collections }); } }).catch((error) => here() && setFault(faultOf(error)));
     else box.current?.focus();
   }, [opened]);
 
@@ -127,9 +128,11 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   async function edit(turn: Turn, text: string): Promise<void> {
     const changed = { ...fresh(text), id: turn.id };
     const before = turns;
+    const of = conversation.current;
     // An edited question ends what came after it; both are kept as a version.
     setTurns((all) => [...all.slice(0, all.findIndex((one) => one.id === turn.id)), changed]);
     const done = await run(`/v1/messages/${encodeURIComponent(turn.questionId)}:edit`, { text, keep_replaced: true }, changed);
+    if (conversation.current !== of) return; // another conversation is shown, which the edit must not overwrite
     if (!done.answer) {
       // Nothing was replaced: what was there stays, and the words are in the box.
       setTurns(before);
@@ -146,9 +149,11 @@ export function Ask({ conversation: opened }: { conversation: string }) {
   async function restore(questionId: string): Promise<void> {
     setBusy(true);
     following.current = false;
+    const of = conversation.current;
     await attempt(async () => {
       await call("POST", `/v1/messages/${encodeURIComponent(questionId)}:restore`, {});
-      const { turns } = await load(conversation.current);
+      const { turns } = await load(of);
+      if (conversation.current !== of) return;
       setTurns(turns);
       requestAnimationFrame(() => {
         const group = document.getElementById(versionsId(questionId));
