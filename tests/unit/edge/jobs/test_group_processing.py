@@ -152,3 +152,56 @@ async def test_what_a_group_waits_for_is_said_of_its_documents_before_their_own_
     with pytest.raises(type(error)):
         await processor.process(SCOPE, documents)
     assert waiting.said == dict.fromkeys(said, (error.message, 1))
+
+
+class Collections:
+    """The collections of indexing, whose pictures are read or not."""
+
+    def __init__(self, reads: bool) -> None:
+        self._reads = reads
+
+    async def GetCollection(self, request: indexing.GetCollectionRequest, timeout: float) -> Any:
+        response = indexing.GetCollectionResponse()
+        response.collection.effective_settings.ocr_pictures = self._reads
+        return response
+
+
+@pytest.mark.parametrize(
+    ("types", "reads", "alone"),
+    [
+        (["html", "txt", "eml", "md"], True, ["html", "eml"]),
+        (["html", "txt", "eml", "md"], False, []),
+        (["html", "eml"], True, ["html", "eml"]),
+        (["txt", "md"], True, []),
+    ],
+)
+async def test_documents_whose_pictures_are_read_are_left_to_their_own_jobs(
+    types: list[str], reads: bool, alone: list[str]
+) -> None:
+    stages, moved, rest = SimpleNamespace(), Moves(""), Nothing()
+    stages.ingestion_groups, stages.indexing_groups, stages.indexing = moved, Indexing(), Collections(reads)
+    groups: Any = GroupProcessor
+    processor = groups(stages, ProgressBus(), rest, rest, Alone(), Settings())
+    documents = [Document(id=name, document_type=name, revision=1, collection_id="c", owner_id="ann") for name in types]
+    assert [one.id for one in await processor.process(SCOPE, documents)] == alone
+    assert moved.ids == {*types} - {*alone}, "what is left to its own job still waits"
+    assert moved.parsed == [name for name in types if name not in alone]
+
+
+class Moves(Ingestion):
+    """Notes which documents are moved and parsed."""
+
+    def __init__(self, deleted: str) -> None:
+        super().__init__(deleted)
+        self.ids: set[str] = set()
+        self.parsed: list[str] = []
+
+    async def MoveDocuments(
+        self, request: ingestion_groups.MoveDocumentsRequest, timeout: float
+    ) -> ingestion_groups.MoveDocumentsResponse:
+        self.ids |= {move.document_id for move in request.moves}
+        return await super().MoveDocuments(request, timeout)
+
+    def ParseDocuments(self, request: ingestion_groups.ParseDocumentsRequest, timeout: float) -> Any:
+        self.parsed += request.document_ids
+        return super().ParseDocuments(request, timeout)

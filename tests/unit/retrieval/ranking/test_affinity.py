@@ -1,5 +1,5 @@
 import random
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import pytest
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
@@ -94,10 +94,37 @@ def test_a_clearly_better_passage_is_never_passed(weight: float, most: float) ->
         ]
         apply_affinity(candidates, {f"d{n}": most * rng.random() for n in range(0, 8, 2)} | {"d6": most}, weight)
         for (before, one), (other_before, other) in permutations(zip(scores, candidates, strict=True), 2):
-            assert 0 <= one.score <= before + 1e-9
+            assert 0 <= one.score <= 1
+            assert one.score >= before / (1 + weight) - 1e-9
             assert 0 <= one.adjustments[0].basis <= 1
             if before > other_before * (1 + weight * most) + 1e-9:
                 assert one.score > other.score
+
+
+@pytest.mark.parametrize("weight", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize("most", [1.0, 2.5, 20.0])
+def test_other_documents_fall_by_the_weight_however_many_words_a_name_shares(weight: float, most: float) -> None:
+    group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
+    other, named = (
+        Candidate(hit=make_hit(make_chunk("x", document_id=name), 0.8), group=group, score=0.8) for name in "ab"
+    )
+    apply_affinity([other, named], {"b": most / 2, "without a candidate": most}, weight)
+    assert other.score == pytest.approx(0.8 / (1 + weight))
+    assert named.score > other.score
+
+
+def test_scores_that_names_raise_keep_their_order_up_to_the_best() -> None:
+    group = Group(space="s", embedding=EmbeddingSettings(), members=(), tenant_id="t")
+    given = [(share, score) for share in (0.0, 0.5, 1.0, 1.8, 4.0) for score in (0.1, 0.4, 0.7, 0.9, 1.0)]
+    candidates = [
+        Candidate(hit=make_hit(make_chunk("x", document_id=f"d{share}"), score), group=group, score=score)
+        for share, score in given
+    ]
+    apply_affinity(candidates, {f"d{share}": share for share, _ in given}, 0.3)
+    raised = {score * (1 + 0.3 * share): one.score for (share, score), one in zip(given, candidates, strict=True)}
+    ordered = [raised[key] for key in sorted(raised)]
+    assert all(worse < better for worse, better in pairwise(ordered)), ordered
+    assert ordered[-1] < 1
 
 
 def test_a_passage_that_says_nothing_of_the_matter_gains_nothing_by_its_name() -> None:

@@ -74,7 +74,7 @@ class GroupProcessor:
         """
         seconds = min(MOST_COUNTED, TURN_SECONDS * len(group))
         await self._shares.job_turn(scope.tenant_id, scope.user_id, seconds)
-        begun = await self._begin(scope, group)
+        begun = await self._begin(scope, await self._quick(scope, group))
         try:
             moves = await self._index(scope, list(begun.values()))
         except FootnoteError as error:
@@ -84,6 +84,13 @@ class GroupProcessor:
         await self._finish(scope, begun, moves)
         return [document for document in group if document.id not in moves]
 
+    async def _quick(self, scope: Scope, group: Sequence[Document]) -> Sequence[Document]:
+        """Return the documents whose pictures OCR does not read: at a second each, others would outlast the group."""
+        shown = next((one for one in group if one.document_type in WITH_PICTURES), None)
+        if shown is None or not await reads_pictures(self._stages, scope, shown):
+            return group
+        return [one for one in group if one.document_type not in WITH_PICTURES]
+
     async def _say_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
         """Note on a document what it waits for; one that has changed meanwhile is left to its own job."""
         with suppress(FootnoteError):
@@ -91,6 +98,8 @@ class GroupProcessor:
 
     async def _begin(self, scope: Scope, group: Sequence[Document]) -> dict[str, Document]:
         """Move the documents to PROCESSING; return those that were moved, by id."""
+        if not group:
+            return {}
         moves = [_move(one, DOCUMENT_STATE_PROCESSING) for one in group]
         moved = await self._move_all(scope, moves)
         begun = {one.document.id: one.document for one in moved if one.HasField("document")}
@@ -108,8 +117,6 @@ class GroupProcessor:
         metadata: dict[int, ParsedMetadata] = {}
         readings: dict[int, Reading] = {}
         request = ingestion_groups.ParseDocumentsRequest(scope=scope, document_ids=[one.id for one in documents])
-        shown = next((one for one in documents if one.document_type in WITH_PICTURES), None)
-        request.ocr_pictures = shown is not None and await reads_pictures(self._stages, scope, shown)
         parse = self._stages.ingestion_groups.ParseDocuments(request, timeout=GROUP_SECONDS)
 
         async def messages() -> AsyncIterator[indexing_groups.IndexDocumentsRequest]:

@@ -54,16 +54,23 @@ def affinities(query: str, language: str, names: FileNames) -> dict[str, float]:
 
 
 def apply_affinity(candidates: Sequence[Candidate], affinity: Mapping[str, float], weight: float) -> None:
-    """Raise each score by its document's share of itself; scores stay within 0..1.
+    """Raise each score by its document's share of itself against the others; scores stay within 0..1.
 
-    score' = score · (1 + weight · affinity) / (1 + weight · most), where `most` is the question's strongest affinity,
-    at least 1: a passage never overtakes one more than 1 + weight · most times as good, and an irrelevant passage
-    gains nothing.
+    raised = score · (1 + weight · affinity), and score' = raised / (1 + weight) up to raised = 1. Above, score' grows
+    ever more slowly towards 1. So scores' order is that of `raised`, other documents fall by the factor 1 + weight
+    however many words a name shares, and an irrelevant passage gains nothing. No score depends on another candidate:
+    those of separate lists compare.
     """
     if weight <= 0 or not affinity:
         return
-    most = max(1.0, max(affinity.values()))
     for candidate in candidates:
         share = affinity.get(candidate.hit.document_id, 0.0)
-        boosted = candidate.score * (1 + weight * share) / (1 + weight * most)
-        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, boosted - candidate.score, share / most)
+        score = _bounded(candidate.score * (1 + weight * share), weight)
+        candidate.adjust(SCORE_ADJUSTMENT_KIND_FILE_SPOKEN_OF, score - candidate.score, min(1.0, share))
+
+
+def _bounded(raised: float, weight: float) -> float:
+    """Map a raised score, 0 or more, into 0..1: rising everywhere, and smooth where the two parts meet."""
+    if raised <= 1:
+        return raised / (1 + weight)
+    return 1 - weight**2 / ((1 + weight) * (weight + raised - 1))
