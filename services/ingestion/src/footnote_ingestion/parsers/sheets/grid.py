@@ -13,6 +13,7 @@ from footnote_ingestion.parsers.tables import (
     are_pairs,
     header_path,
     is_day,
+    is_range,
     looks_numeric,
     naming_columns,
     pair_text,
@@ -23,6 +24,8 @@ _SEARCH = 25
 _HEADER_ALONE = 8
 _HEADER_WITHOUT_MERGES = 3
 _LEAST_NAMED = 3
+_MOST_HELD = 4
+"""Parts between blank rows that are held as one header's possible rows: each is tried as its beginning."""
 Row = tuple[int, Sequence[str], frozenset[int], Typed | None]
 
 
@@ -90,10 +93,7 @@ class GridWriter:
     def close(self) -> None:
         """Finish the sheet."""
         self._end_part()
-        alone, self._alone = self._alone, []
-        for part in alone:
-            self._settle(part)
-            self._end_part()
+        self._settle_held()
 
     def begin(self, paths: Sequence[Headers], header_row: int, name: str, naming: Collection[int]) -> None:
         """Begin a table with a declared header; its rows follow."""
@@ -114,11 +114,19 @@ class GridWriter:
             self._lines(self._header_row, [name if at in self._unused else "" for at, name in enumerate(names)])
             self._unused.clear()
 
+    def _settle_held(self) -> None:
+        """Write the parts held for rows that did not follow; the rest of one may be held again, but it is shorter."""
+        while self._alone:
+            parts, self._alone = self._alone, []
+            for part in parts:
+                self._settle(part)
+                self._end_part()
+
     def _decide(self) -> None:
         """Settle the rows read so far, or hold them: blank rows may be inside a header, or between it and its body."""
         rows, self._pending = self._pending, []
         kept = rows[-1][0] <= max(self._lasting, default=-1)
-        if _may_head(rows, kept=kept) and (not self._alone or _names_more(rows, self._alone[-1])):
+        if _may_head(rows, kept=kept) and self._may_hold(rows):
             self._alone.append(rows)
             return
         parts, self._alone = [*self._alone, rows], []
@@ -131,7 +139,11 @@ class GridWriter:
         for part in parts[:-1]:
             self._settle(part)
             self._end_part()
+            self._settle_held()
         self._settle(parts[-1])
+
+    def _may_hold(self, rows: list[Row]) -> bool:
+        return not self._alone or (len(self._alone) < _MOST_HELD and _names_more(rows, self._alone[-1]))
 
     def _find(self, rows: list[Row]) -> headers.Header | None:
         known = next((at for at, row in enumerate(rows[:-1]) if row[0] in self._known), None)
@@ -192,6 +204,9 @@ class GridWriter:
         if self._headers:
             self._figures |= _figures(mine)
             self._texts |= _texts(mine)
+        if found is None:  # asked again whether it names columns, it would come back here
+            self._write(*below[0])
+            below = below[1:]
         for row in below:
             self.row(*row)
 
@@ -228,12 +243,17 @@ class GridWriter:
         return len(filled) > 1 and all(own[column] == names[column] for column in filled)
 
     def _share(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
-        """Give each of several adjacent tables its part of a row."""
+        """Give each of several adjacent tables its part of a row; cells outside of them are a line of their own."""
         for start, end, writer in self._beside:
             mine = values[start:end]
             if any(mine):
                 inside = frozenset(column - start for column in covered if start <= column < end)
                 writer.row(number, mine, inside, typed[start:end] if typed is not None else None)
+        rest = list(_own(values, covered))
+        for start, end, _ in self._beside:
+            rest[start:end] = [""] * len(rest[start:end])
+        if any(rest):
+            self._lines(number, rest)
 
     def _write(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> None:
         own = _own(values, covered)
@@ -310,8 +330,13 @@ def _names_more(rows: Sequence[Row], above: Sequence[Row]) -> bool:
 
 
 def _figures(own: Sequence[Sequence[str]]) -> frozenset[int]:
-    """Return the columns that hold any figures."""
-    return frozenset(column for row in own for column, value in enumerate(row) if value and looks_numeric(value))
+    """Return the columns that hold any figures; a range may be a value or a name."""
+    return frozenset(
+        column
+        for row in own
+        for column, value in enumerate(row)
+        if value and looks_numeric(value) and not is_range(value)
+    )
 
 
 def _texts(own: Sequence[Sequence[str]]) -> frozenset[int]:
