@@ -190,7 +190,10 @@ def test_a_log_behind_its_file_is_not_read_over_it(tmp_path: Path, place: int, m
     if left:
         with pytest.raises(FailedPrecondition, match="start with --accept facts"):
             integrity.check_file(path, "facts")
-    integrity.check_file(path, "facts", accepted=bool(left))
+    with pytest.raises(FailedPrecondition):
+        integrity.check_file(path, "facts", accepted=True)
+    assert lost_commits(path) == lost, "the doctor changes nothing"
+    integrity.check_file(path, "facts", discards=True, accepted=bool(left))
     assert facts(path) == (whole[-1 - left] if left else newest)
     assert lost_commits(path) is None
 
@@ -203,7 +206,7 @@ def test_a_file_amid_a_checkpoint_is_damaged_with_its_log(tmp_path: Path) -> Non
     index.write_bytes(content)
     flip(path, 8 * (32 + 2 * FRAME + 300))
     with pytest.raises(FailedPrecondition, match="put back a copy"):
-        integrity.check_file(path, "facts", accepted=True)
+        integrity.check_file(path, "facts", discards=True, accepted=True)
 
 
 NAMED = {"facts": "SELECT 'f' || number FROM facts", "none": "SELECT number FROM missing"}
@@ -227,8 +230,18 @@ def test_what_the_lost_commits_held_is_named(tmp_path: Path, place: int) -> None
         FailedPrecondition, match=r"Still legible of what they changed: facts f\d+, .* and \d+ more|f29"
     ):
         integrity.check_file(path, "facts", named=NAMED)
-    integrity.check_file(path, "facts", accepted=True, named=NAMED)
+    integrity.check_file(path, "facts", discards=True, accepted=True, named=NAMED)
     assert not {f"f{number}" for number, _ in facts(path)} & set(held["facts"])
+
+
+def test_what_is_too_large_for_memory_is_not_read(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:12 checkpoint:TRUNCATE commit:30")
+    flip(path, 8 * (32 + 3 * FRAME + 300))
+    lost = lost_commits(path)
+    assert lost is not None
+    with path.open("r+b") as file:
+        file.truncate(65 * 2**20)
+    assert legible.names(path, lost, NAMED) == {}
 
 
 def test_of_an_unreadable_log_nothing_is_named(tmp_path: Path) -> None:
@@ -250,6 +263,16 @@ def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:
         integrity.check_log(path, "facts")
 
 
+def test_a_header_that_was_half_written_while_it_was_read_is_sound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = killed(tmp_path, "commit:50")
+    half = bytearray(log_of(path).read_bytes())
+    half[17] ^= 1
+    monkeypatch.setattr(Path, "read_bytes", lambda _: bytes(half))
+    assert lost_commits(path) is None
+
+
 def test_no_log_and_what_is_none_are_sound(tmp_path: Path) -> None:
     path = tmp_path / "facts.db"
     assert lost_commits(path) is None
@@ -264,7 +287,7 @@ def test_a_start_refuses_until_the_loss_is_accepted(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(FailedPrecondition, match=r"newest \d\d commits, until \d{4}-.* start with --accept facts"):
             integrity.check_file(path, "facts")
-    integrity.check_file(path, "facts", accepted=True)
+    integrity.check_file(path, "facts", discards=True, accepted=True)
     integrity.check_file(path, "facts")
     with closing(sqlite3.connect(path)) as connection:
         assert 0 < connection.execute("SELECT count(*) FROM facts").fetchone()[0] < 50

@@ -162,3 +162,13 @@ async def test_an_empty_database_of_a_server_is_refused_where_it_was_filled(tmp_
     assert "postgres:postgres@" not in caught.value.message
     await migrate(second, Parts(tmp_path / "another replica's"))
     await migrate(second, Parts(tmp_path))
+
+
+@pytest.mark.slow
+async def test_the_accepted_loss_of_a_database_on_a_server_is_remembered(tmp_path: Path, postgres_url: str) -> None:
+    first, second = [await postgres.new_database(postgres_url) for _ in range(2)]
+    await migrate(first, Parts(tmp_path))
+    assert not Parts(tmp_path).lacks(TRAITS.part)
+    await migrate(second, Parts(tmp_path, [TRAITS.part.name]))
+    await migrate(second, Parts(tmp_path))
+    assert Parts(tmp_path).lacks(TRAITS.part)

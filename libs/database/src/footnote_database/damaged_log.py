@@ -74,15 +74,15 @@ def lost_commits(database: Path) -> LostCommits | None:
         until = datetime.fromtimestamp(log.stat().st_mtime, UTC)
         if len(content) < HEADER + FRAME_HEADER or not any(content[:HEADER]):
             return None
+        with log.open("rb") as now:
+            if now.read(HEADER) != content[:HEADER]:
+                return None
         if not _is_sound(content):
             if index.salts != content[HEADER + 8 : HEADER + 16]:
                 return LostCommits(None, until)
             count = 0 if 0 < index.committed == index.copied else None
             return LostCommits(count, until, index.copied > 0, index.copying > index.copied)
         frames = frames_of(content)
-        with log.open("rb") as now:
-            if now.read(HEADER) != content[:HEADER]:
-                return None
     except OSError:
         return None  # none there, or none that this user may read, which SQLite reports itself
     sound = next((number for number, frame in enumerate(frames) if not frame.follows), len(frames))

@@ -35,17 +35,25 @@ def check_log(path: Path, name: str) -> None:
         raise damaged_log(path, name, lost)
 
 
-def check_file(path: Path, name: str, *, accepted: bool = False, named: Mapping[str, str] | None = None) -> None:
+def check_file(
+    path: Path,
+    name: str,
+    *,
+    discards: bool = False,
+    accepted: bool = False,
+    named: Mapping[str, str] | None = None,
+) -> None:
     """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
 
-    A damaged write-ahead log is refused too, unless it is `accepted` or the file has all of its commits. SQLite then
-    goes on without the newest ones. `named` are queries that name what these held, by kind; see `legible`.
+    A damaged write-ahead log is refused too. Only the start of the service that owns the file `discards` it: if the file
+    has all of its commits, or if their loss is `accepted`. SQLite then goes on without the newest ones. `named` are
+    queries that name what these held, by kind; see `legible`.
     """
     if not path.exists():
         return
     if (lost := lost_commits(path)) is not None:
         held = legible.names(path, lost, named or {})
-        if lost.mixed or (lost.count != 0 and not accepted):
+        if lost.mixed or not discards or (lost.count != 0 and not accepted):
             raise damaged_log(path, name, lost, legible.sentence(held))
         if lost.ahead:
             discard(path)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from footnote_database.damaged_log import FRAME_HEADER, HEADER, LostCommits, frames_of
 
-LARGEST_BYTES = 256 * 1024 * 1024
-"""Size of a database and its log up to which they are read into memory."""
+LARGEST_BYTES = 64 * 1024 * 1024
+"""Size of a database and its log up to which they are read into memory, about four times."""
 MOST = 20
 """Names of one kind that are told."""
 

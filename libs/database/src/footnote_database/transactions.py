@@ -107,7 +107,9 @@ class Database:
             if parts is not None and accepted:  # before anything is lost, so that a kill in between forgets nothing
                 await asyncio.to_thread(parts.note_loss, self._traits.part)
             named = self._traits.named
-            await asyncio.to_thread(integrity.check_file, file, self._traits.name, accepted=accepted, named=named)
+            await asyncio.to_thread(
+                integrity.check_file, file, self._traits.name, discards=True, accepted=accepted, named=named
+            )
             if parts is not None:
                 await asyncio.to_thread(parts.check_file, self._traits.part, file)
                 await asyncio.to_thread(parts.begin, self._traits.part)
@@ -132,6 +134,8 @@ class Database:
                 there = await connection.run_sync(self._traits.migrations.is_there)
                 where = self._url.render_as_string(hide_password=True)
                 what = f"{self._traits.name} database {where}"
+                if parts.accepts(self._traits.part):  # first, so that a kill in between forgets nothing
+                    await asyncio.to_thread(parts.note_loss, self._traits.part)
                 await asyncio.to_thread(parts.check, self._traits.part, what, there, "put back a dump of it")
                 await asyncio.to_thread(parts.begin, self._traits.part)
             try:

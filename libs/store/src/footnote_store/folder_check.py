@@ -29,7 +29,7 @@ def check(folder: Path, database: Path, parts: Parts | None = None) -> None:
     if parts is not None:
         parts.check(PART, f"store's file {database}", database.exists(), RESTORE)
     try:
-        integrity.check_file(database, "vector")
+        integrity.check_file(database, "vector", discards=True)
     except FailedPrecondition:
         raise FailedPrecondition(f"The store's file {database} is damaged: put back a copy of it, {_REPAIR}") from None
     if not is_of(folder) and not (parts is not None and parts.accepts(PART)):

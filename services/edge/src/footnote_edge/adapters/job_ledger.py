@@ -73,7 +73,7 @@ class JobLedger:
         if (file := file_of(self.url)) is None:
             return
         accepted = self._parts is not None and self._parts.accepts(PART)
-        integrity.check_file(file, PART.name, accepted=accepted)
+        integrity.check_file(file, PART.name, discards=True, accepted=accepted)
         if self._parts is not None:
             self._parts.check_file(PART, file)
         write_ahead(file)
