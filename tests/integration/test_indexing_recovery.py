@@ -147,7 +147,7 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
 
 
 @pytest.mark.parametrize("accepted", [True, False])
-async def test_rows_of_collections_that_the_ledger_lost_go_and_no_others(
+async def test_rows_of_collections_that_the_ledger_lost_go_except_own_vectors_which_no_search_finds(
     uri: str, store: VectorStore, tmp_path: Path, accepted: bool
 ) -> None:
     database = Database("", tmp_path / "indexing")
@@ -164,13 +164,38 @@ async def test_rows_of_collections_that_the_ledger_lost_go_and_no_others(
             rows = [VectorRow(id=f"r{n}", text=f"Row {n}", vector=[1.0] * dimensions) for n in range(3)]
             await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection=made.name, rows=rows))
             items += (await client.locate(made.name)).collections
+        for name in ("papers", "library"):
+            made = await client.create(f"{name}-{accepted}")
+            chunks = (await client.index(made.id, f"{name}-{accepted}", article(seed=name))).chunks_stored
+            items += (await client.locate(made.name)).collections
         with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
-            for name in ("lost", "far"):
+            for name in ("lost", "far", "papers"):
                 mine = "(SELECT id FROM indexing_collections WHERE name = ?)"
                 for table in ("indexing_revisions", "indexing_generations"):
                     ledger.execute(f"DELETE FROM {table} WHERE collection_id IN {mine}", (f"{name}-{accepted}",))
                 ledger.execute("DELETE FROM indexing_collections WHERE name = ?", (f"{name}-{accepted}",))
         await recovery.check_all()
         counts = [await store.count(one.space, f'collection_key == "{one.collection_key}"') for one in items]
-        assert counts == ([0, 3, 0] if accepted else [3, 3, 3])
+        assert counts == [3, 3, 3, 0 if accepted else chunks, chunks]
+        searched = {one.collection_key for one in (await client.locate()).collections}
+        assert searched == {items[1].collection_key, items[4].collection_key}
+
+
+async def test_nothing_is_removed_by_a_ledger_that_has_no_collection(
+    uri: str, store: VectorStore, tmp_path: Path
+) -> None:
+    database = Database("", tmp_path / "new")
+    await database.migrate()
+    parts = Parts(tmp_path / "aside")
+    parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path / "data") as served:
+        client = Client(served.channel)
+        made = await client.create("whole")
+        chunks = (await client.index(made.id, "whole", article(seed="W"))).chunks_stored
+        [item] = (await client.locate("whole")).collections
+        assert await recovery.check_all() == []
+        assert await store.count(item.space, f'collection_key == "{item.collection_key}"') == chunks
+    await database.close()
     await database.close()

@@ -225,6 +225,8 @@ def _indexing(lost: Lost, world: World) -> None:
         if one.id in changes.touched:
             for value in (one.description, one.dimensions, one.size, one.grantee):
                 value.undone()
+    versions = _Changes(lost, "SELECT collection_id || ':' || number, * FROM indexing_generations")
+    world.lost_index_versions |= versions.missing
     rows = _Changes(lost, "SELECT document_id || ':' || revision, * FROM indexing_revisions")
     touched = {key.rpartition(":")[0] for key in rows.touched}
     for collection_id, known in world.rows.items():

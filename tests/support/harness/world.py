@@ -166,6 +166,8 @@ class World:
     """Operations with a document whose processing was cancelled, which may say that it failed."""
     loose_files: set[str] = field(default_factory=set)
     """Files that only lost commits named, or that only they no longer named."""
+    lost_index_versions: set[str] = field(default_factory=set)
+    """Index versions, as `collection:number`, that only lost commits entered; rows of own vectors of them stay."""
     problems: list[str] = field(default_factory=list)
     """What no caller should have been told."""
     journal: deque[str] = field(default_factory=lambda: deque(maxlen=60))

@@ -45,9 +45,9 @@ def check_file(
 ) -> None:
     """Raise FailedPrecondition for a damaged SQLite file; a missing file passes, because it is created later.
 
-    A damaged write-ahead log is refused too. Only the start of the service that owns the file `discards` it: if the file
-    has all of its commits, or if their loss is `accepted`. SQLite then goes on without the newest ones. `named` are
-    queries that name what these held, by kind; see `legible`.
+    A damaged write-ahead log is refused too. Only the start of the service that owns the file `discards` it: if the
+    file has all of its commits, or if their loss is `accepted`. SQLite then goes on without the newest ones. `named`
+    are queries that name what these held, by kind; see `legible`.
     """
     if not path.exists():
         return

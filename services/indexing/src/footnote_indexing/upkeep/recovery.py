@@ -4,7 +4,8 @@ A marked document's remaining rows stay searchable until a new revision replaces
 
 Rows of own vectors have no document to be indexed again from. Where the loss of the ledger's newest commits was
 accepted, those that the store still holds are listed again. Otherwise they are leftovers of deletions, and are removed.
-Rows of collections that were lost with those commits are removed, and logged.
+Rows of collections that were lost with those commits are removed and logged if their documents can be indexed again.
+Own vectors exist nowhere else and stay in the store, where no search finds them: it filters by collections it knows.
 """
 
 from collections import Counter
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from footnote_kit.logs import get_logger
 from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
-from footnote_store.rows import CHUNK_SPACES, own_key
+from footnote_store.rows import CHUNK_SPACES, Hit, own_key
 
 from footnote_indexing.model import IndexVersion, NewRow, RevisionKey
 from footnote_indexing.ports import IndexVersions, Inventory, LedgerLosses, RowLedger
@@ -64,26 +65,37 @@ class Recovery:
         return found
 
     async def remove_unknown(self) -> Counter[str]:
-        """Remove the rows of collections that the ledger does not know, and log their ids; return rows by collection.
+        """Remove the rows of collections that the ledger does not know; return how many by collection, and log both.
 
         Nothing but a loss leaves such rows: the ledger enters a collection before its first row, and forgets it after
-        its last. A store on a server may have rows of other installations, so nothing is removed there.
+        its last. A store on a server may have rows of other installations, so nothing is removed there. Own vectors
+        stay. A ledger without any collection is a new file in the place of a lost one, and everything stays.
         """
         removed: Counter[str] = Counter()
+        kept: Counter[str] = Counter()
         health = await self._writer.store.health()
         spaces = health.get("rows", ()) if health["engine"] == "embedded" else ()
         for space in (name for name in spaces if name.startswith(CHUNK_SPACES)):
-            known = ", ".join(quote(one.collection_key) for one in await self._index_versions.all()) or '""'
-            while hits := await self._writer.store.read(space, f"collection_key not in [{known}]", _AT_ONCE):
-                unknown = {hit.collection_key for hit in hits}
-                unknown -= {one.collection_key for one in await self._index_versions.all()}  # made meanwhile
-                for key in unknown:
-                    count = await self._writer.store.delete(space, f"collection_key == {quote(key)}")
-                    removed[key.rpartition(":")[0]] += count
-                if not unknown:
+            while known := {one.collection_key for one in await self._index_versions.all()}:
+                beyond = ", ".join(quote(key) for key in sorted(known | kept.keys()))
+                hits = await self._writer.store.read(space, f"collection_key not in [{beyond}]", _AT_ONCE)
+                known = {one.collection_key for one in await self._index_versions.all()}  # some were made meanwhile
+                if not (unknown := {hit.collection_key for hit in hits} - known):
                     break
+                own = {hit.collection_key for hit in hits if _is_own(hit)}
+                for key in unknown:
+                    rows = f"collection_key == {quote(key)}"
+                    if key in own:
+                        kept[key] = await self._writer.store.count(space, rows)
+                    else:
+                        removed[_collection_id(key)] += await self._writer.store.delete(space, rows)
+            else:
+                _log.error("no_rows_removed", reason="the ledger has no collection", space=space)
         if removed:
             _log.error("rows_of_lost_collections_removed", collections=dict(removed.most_common(_MOST_NAMED)))
+        if kept:
+            collections = {_collection_id(key): count for key, count in kept.most_common(_MOST_NAMED)}
+            _log.error("own_rows_of_lost_collections_kept", collections=collections)
         return removed
 
     async def check(self, index_version: IndexVersion) -> Findings:
@@ -167,3 +179,12 @@ class Recovery:
 def _revision(index_version: IndexVersion, revision_key: str) -> RevisionKey:
     document_id, _, revision = revision_key.rpartition(":")
     return RevisionKey(index_version.collection_id, index_version.number, document_id, int(revision))
+
+
+def _collection_id(collection_key: str) -> str:
+    return collection_key.rpartition(":")[0]
+
+
+def _is_own(hit: Hit) -> bool:
+    """Return whether a row has a caller's own vector; a collection has only such rows, or none."""
+    return hit.owner_key.startswith(own_key(_collection_id(hit.collection_key), ""))
