@@ -30,7 +30,7 @@ class Started:
 
 
 class Starter:
-    """Starts worker processes; `module` runs as the nursery. Close it after all of its workers."""
+    """Starts worker processes; `module` runs as the fork server. Close it after all of its workers."""
 
     def __init__(self, module: str = "footnote_ingestion.worker.fork_server") -> None:
         self._module = module
@@ -43,7 +43,7 @@ class Starter:
 
     @property
     def fork_server(self) -> int:
-        """Process id of the running nursery, 0 for none."""
+        """Process id of the running fork server, 0 for none."""
         process = self._process
         return 0 if process is None or process.returncode is not None else process.pid
 
@@ -51,7 +51,7 @@ class Starter:
         """Return a fresh worker process for a plan; raises `RuntimeError` when none can be started."""
         await self._lock.acquire()
         # A separate task, which releases the lock itself: cancelling a waiting caller must not interrupt the exchange
-        # with the nursery, on which all workers depend.
+        # with the fork server, on which all workers depend.
         starting = asyncio.create_task(self._start(plan))
         try:
             return await asyncio.shield(starting)
@@ -62,14 +62,14 @@ class Starter:
             raise
 
     async def ended(self, pid: int) -> str:
-        """Return the exit code of a worker, "running" without one, and "unknown" also when the nursery has died."""
+        """Return the exit code of a worker, "running" without one, and "unknown" also when the fork server has died."""
         asking = asyncio.create_task(self._ended(pid))  # not cancelled with its caller, as in `start`
         self._asking.add(asking)
         asking.add_done_callback(self._asking.discard)
         return await asyncio.shield(asking)
 
     async def close(self) -> None:
-        """End the nursery, and with it every remaining worker."""
+        """End the fork server, and with it every remaining worker."""
         self._closed = True
         async with self._lock:
             await self._end()
@@ -110,7 +110,7 @@ class Starter:
             raise
 
     async def _alive(self) -> socket.socket:
-        """Return the socket of a running nursery."""
+        """Return the socket of a running fork server."""
         if self._socket is not None and self.fork_server:
             return self._socket
         await self._end()
@@ -179,20 +179,20 @@ def _pipe(closing: tuple[contextlib.ExitStack, contextlib.ExitStack]) -> tuple[i
 
 
 def _exchange(channel: socket.socket, line: str, jobs: int, answers: int) -> tuple[int, int]:
-    """Send one request and return the reply; raises `OSError` when the nursery does not answer."""
+    """Send one request and return the reply; raises `OSError` when the fork server does not answer."""
     socket.send_fds(channel, [line.encode() + b"\n"], [jobs, answers])
     reply, handles, _, _ = socket.recv_fds(channel, 64, 1)
     if not reply.endswith(b"\n"):
-        raise ConnectionError("the nursery has ended")
+        raise ConnectionError("the fork server has ended")
     return int(reply), handles[0] if handles else -1
 
 
 def _ask_end(channel: socket.socket, pid: int) -> str:
-    """Return the nursery's reply to how a worker ended; raises `OSError` when it does not answer."""
+    """Return the fork server's reply to how a worker ended; raises `OSError` when it does not answer."""
     channel.sendall(f"ended {pid}\n".encode())
     reply = channel.recv(64)
     if not reply.endswith(b"\n"):
-        raise ConnectionError("the nursery has ended")
+        raise ConnectionError("the fork server has ended")
     return reply.decode().strip()
 
 
