@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from footnote_kit import native_logs
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers.e5 import files
 from footnote_providers.e5.provider import E5Embeddings
@@ -158,6 +159,18 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FailedPrecondition, match="FOOTNOTE_E5_CACHE_DIR"):
         files.find(tmp_path / "file")
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+async def test_its_process_logs_where_ours_does_and_not_into_the_pipe_of_libraries(
+    model: E5Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (tmp_path / "log").open("wb") as log:
+        monkeypatch.setattr(native_logs, "_own", log.fileno())
+        await model.embed_query("A heron.")
+        running = model._process._running
+        assert running is not None
+        assert os.readlink(f"/proc/{running._process.pid}/fd/2") == str(tmp_path / "log")  # noqa: PTH115
 
 
 async def test_its_process_makes_the_files_where_there_are_none(tmp_path: Path) -> None:

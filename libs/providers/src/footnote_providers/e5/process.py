@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from footnote_kit import native_logs
 from footnote_kit.children import child_environment
 from footnote_kit.errors import Unavailable
 from footnote_kit.logs import get_logger
@@ -144,6 +145,7 @@ class EmbeddingProcess:
                 *self._arguments,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
+                stderr=native_logs.stderr(),  # not our pipe, which never blocks and ends with this process
                 env=child_environment(PYTHONPATH=":".join(filter(None, sys.path))),
                 start_new_session=True,  # Ctrl-C is for the parent, which ends the process
             )
