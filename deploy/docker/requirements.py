@@ -18,9 +18,10 @@ _DATABASES = {"edge", "ingestion", "indexing"}
 _FILES = {"ingestion"}
 _HTTP = {"edge"}
 _SOURCES = {"edge"}
-_EMBEDDERS = {"indexing", "retrieval", "augmentation"}
+_EMBEDDERS = {"indexing", "retrieval", "augmentation", "generation"}
 EXTRAS: dict[str, set[str]] = {"e5": _EMBEDDERS}
-"""Extras that are in images, by the targets that have them: who embeds documents and questions has to agree."""
+"""Extras that are in images, by the targets that have them: who embeds documents and questions, or compares
+sentences with questions, has to agree."""
 ONLY: dict[str, set[str]] = {
     "pymilvus": {"store", "indexing", "retrieval"},
     "milvus-lite": {"store"},

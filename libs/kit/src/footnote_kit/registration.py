@@ -109,6 +109,8 @@ class Registration(Generic[S, P]):
     """For embedders: the weight of the dense channel in fusion, 0 to 1."""
     max_batch: int = 0
     """For embedders and rerankers: the most texts in one call."""
+    knows_cosines: bool = False
+    """For embedders: its vectors' typical cosines are measured, so that likeness has a scale."""
     slow: bool = False
     """For embedders: passages should be searchable by words before they have vectors."""
     one_length: bool = False

@@ -11,15 +11,21 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_generation import extractive
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
-from footnote_generation.extractive import meaning
+from footnote_generation.extractive import cells, meaning
+from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.compose import Search
 from footnote_generation.extractive.provider import Extractive
 from footnote_generation.extractive.signs import LIKENESS, NAMES
 from footnote_generation.ports import ModelRequest, Words
 from footnote_generation.settings import Settings
 from footnote_providers import registry
+from footnote_providers.base import KnowsItsCosines
 from footnote_providers.builtin import MODEL as BUILTIN
 from footnote_providers.builtin import BuiltinEmbeddings
+from footnote_providers.e5 import files
+from footnote_text import tables
+from structlog.testing import capture_logs
+from support.told_rows import with_tables
 
 QUESTION = "How long until I get my refund?"
 ANSWER = "We return the sum to your card within 9 working days."
@@ -103,13 +109,64 @@ async def test_an_answer_does_not_wait_for_a_model_that_does_not_answer(monkeypa
         yield
 
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "e5")
+    monkeypatch.setattr(files, "installed", lambda: True)
     monkeypatch.setattr(registry, "lease", never_lent)
     likeness = EmbeddingLikeness(seconds=0.001)
     assert likeness._usable
     assert await likeness.of(QUESTION, [ANSWER]) == []
 
 
-@pytest.mark.parametrize("provider", ["builtin", "openai"])
+@pytest.mark.parametrize("provider", ["builtin", "openai", "onnx"])
 async def test_only_a_model_of_meaning_on_this_machine_compares(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", provider)
+    monkeypatch.setattr(registry, "lease", None)
     assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) == []
+
+
+async def test_a_model_that_is_not_installed_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "e5")
+    monkeypatch.setattr(files, "installed", lambda: False)
+    with capture_logs() as logs:
+        likeness = EmbeddingLikeness()
+        assert [await likeness.of(QUESTION, [ANSWER]) for _ in range(3)] == [[], [], []]
+    assert [one["event"] for one in logs] == ["likeness_unavailable"]
+
+
+async def test_an_answer_goes_on_where_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    @asynccontextmanager
+    async def lent(settings: EmbeddingSettings) -> AsyncIterator[None]:
+        raise BlockingIOError
+        yield
+
+    monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "e5")
+    monkeypatch.setattr(files, "installed", lambda: True)
+    monkeypatch.setattr(registry, "lease", lent)
+    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) == []
+
+
+@pytest.mark.parametrize(
+    "id_", ["builtin", pytest.param("e5", marks=pytest.mark.skipif(not files.installed(), reason="no e5"))]
+)
+def test_who_is_registered_to_know_its_cosines_knows_them(id_: str) -> None:
+    registration = registry.registrations().get(id_)
+    assert registration is not None
+    assert registration.knows_cosines
+    assert isinstance(registration.build(), KnowsItsCosines)
+
+
+def test_texts_to_compare_are_made_with_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(QUESTION, [SOURCE])
+    monkeypatch.setattr(Above, "behind", None)
+    assert search.texts is search.texts, "nothing is computed when they are read, which is on the event loop"
+
+
+async def test_a_source_s_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [f"Model: Alto {number}; Price: {number * 100}" for number in range(1, 9)]
+    source = with_tables(Source(number=1, filename="prices.csv", text="\n".join(rows), score=0.8))
+    search = Search("What is the price of the Alto 4?", [source])
+    alike = await ByHand({"Alto 4": 1.3}).of("", search.texts)
+    read = []
+    real = tables.rows
+    monkeypatch.setattr(cells.tables, "rows", lambda source: read.append(source.number) or real(source))
+    assert "400" in search.draft(alike).sentences[0][0]
+    assert read == [1]

@@ -12,6 +12,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_providers import automatic, registry
 from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
+from footnote_providers.e5 import files
 from footnote_providers.settings import DefaultSettings
 
 _log = get_logger("footnote.generation.likeness")
@@ -31,7 +32,15 @@ class EmbeddingLikeness:
     def __init__(self, seconds: float = _SECONDS) -> None:
         self._chosen = EmbeddingSettings(provider=automatic.choose(DefaultSettings()).provider)
         registration = registry.registrations().get(self._chosen.provider)
-        self._usable = registration is not None and registration.local and not registration.builtin
+        self._usable = (
+            registration is not None
+            and registration.local
+            and registration.knows_cosines
+            and not registration.builtin
+            and (registration.id != automatic.E5 or files.installed())
+        )
+        if not self._usable and self._chosen.provider == automatic.E5:
+            _log.warning("likeness_unavailable", reason="e5 is not installed here")
         self._seconds = seconds
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
 
@@ -45,14 +54,12 @@ class EmbeddingLikeness:
         except TimeoutError:
             _log.info("likeness_late", without=len(texts))
             return []
-        except FootnoteError as error:
-            _log.warning("likeness_unavailable", reason=error.reason)
+        except (FootnoteError, OSError) as error:
+            _log.warning("likeness_unavailable", reason=getattr(error, "reason", type(error).__name__))
             return []
 
     async def _measured(self, provider: EmbeddingProvider, question: str, texts: Sequence[str]) -> list[float]:
-        if not isinstance(provider, KnowsItsCosines):
-            self._usable = False
-            return []
+        assert isinstance(provider, KnowsItsCosines), provider.id
         until = time.monotonic() + self._seconds
         asked = await provider.embed_query(question)
         vectors = {text: self._vectors[text] for text in texts if text in self._vectors}

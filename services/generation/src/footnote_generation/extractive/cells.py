@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import tables
@@ -14,12 +14,11 @@ from footnote_generation.language import lexicon
 from footnote_generation.language.words import Word, analyse
 
 
-def is_another(question: Question, unit: Unit, source: Source, under: frozenset[str]) -> bool:
+def is_another(question: Question, row: Row | None, under: frozenset[str]) -> bool:
     """Whether a question names a column in which a row has no value, or a column and nothing of the row.
 
     `under` are the stems of the titles, headings and headers that the row stands under.
     """
-    row = _row(unit, source)
     if row is None:
         return False
     words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
@@ -39,9 +38,8 @@ def _says(stems: frozenset[str], word: Word) -> bool:
     return bool(stems.intersection(word.stems)) or any(lexicon.groups(stem) & groups for stem in word.stems)
 
 
-def asked(question: Question, unit: Unit, source: Source) -> bool | None:
+def asked(question: Question, row: Row | None) -> bool | None:
     """Return whether a row has a value in a column that the question names; None where it names none."""
-    row = _row(unit, source)
     if row is None:
         return None
     name = _stems(" . ".join(row.headers), question.language)
@@ -52,16 +50,27 @@ def asked(question: Question, unit: Unit, source: Source) -> bool | None:
     return any(cell.column in columns and cell.text.strip() for cell in row.cells)
 
 
-def name_of(unit: Unit, source: Source, language: str) -> frozenset[str]:
+def name_of(row: Row | None, language: str) -> frozenset[str]:
     """Return the stems of the cells that name a row; of one that none does, of its first."""
-    row = _row(unit, source)
     if row is None:
         return frozenset()
     return _stems(" . ".join(row.headers or [cell.text for cell in row.cells[:1]]), language)
 
 
-def _row(unit: Unit, source: Source) -> Row | None:
-    return next((one for one in tables.rows(source) if unit.start <= one.start < unit.end), None)
+class Rows:
+    """The rows of sources' tables by the units that they are; a source is read once."""
+
+    def __init__(self, sources: Mapping[int, Source]) -> None:
+        self._sources = sources
+        self._read: dict[int, Sequence[Row]] = {}
+
+    def of(self, unit: Unit) -> Row | None:
+        """Return the row that a unit is, None for a sentence or a row without known cells."""
+        if not unit.is_row:
+            return None
+        if (rows := self._read.get(unit.source)) is None:
+            rows = self._read[unit.source] = tables.rows(self._sources[unit.source])
+        return next((row for row in rows if unit.start <= row.start < unit.end), None)
 
 
 def _asked_columns(words: Sequence[Word], question: Question, row: Row) -> set[int] | None:

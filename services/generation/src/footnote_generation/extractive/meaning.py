@@ -50,14 +50,11 @@ class Comparison:
         self._ranked = ranked
         self._found = found
         self._sources = sources
-        self._behind = Above(found, sources).behind
+        behind = Above(found, sources).behind
         places = {(unit.source, unit.place): at for at, unit in enumerate(found)}
         self._chosen = [places[item.unit.source, item.unit.place] for item in ranked[:COMPARED]]
-
-    @property
-    def texts(self) -> list[str]:
-        """Return what is compared with the question: the likeliest sentences, each behind what it stands under."""
-        return [self._behind(self._found[at]) for at in self._chosen]
+        self.texts = [behind(found[at]) for at in self._chosen]
+        """What is compared with the question: the likeliest sentences, each behind what it stands under."""
 
     def table(self, likeness: Sequence[float]) -> Table:
         """Return the signs NAMES and LIKENESS of the compared sentences, in the order of `texts`."""

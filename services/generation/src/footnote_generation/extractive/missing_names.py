@@ -32,6 +32,7 @@ class Lacking:
         self._question = question
         self._sources = sources
         self._above = Above(found, sources).text
+        self._rows = cells.Rows(sources)
         words = (*question.about, *question.subject)
         self._marks = named_marks(question)
         years = (amount.text for amount in question.analysed.quantities if amount.dimension in _DAYS)
@@ -61,7 +62,7 @@ class Lacking:
         under = unit.context | analyse(above, unit.language).stems
         if any((unit.analysed.stems | under).isdisjoint(name) for name in self._names):
             return True
-        return cells.is_another(self._question, unit, source, under)
+        return cells.is_another(self._question, self._rows.of(unit), under)
 
     def share(self, unit: Unit) -> float:
         """Return the weight of the question's words that neither the sentence nor what stands above it says, 0 to 1."""

@@ -11,6 +11,7 @@ import numpy as np
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.anaphora import begins_anaphorically
 from footnote_text.lexical import is_unspaced
+from footnote_text.tables import Row
 from numpy.typing import NDArray
 
 from footnote_generation.extractive import cells
@@ -77,11 +78,23 @@ def signs(question: Question, found: Sequence[Unit], sources: Mapping[int, Sourc
     everywhere = _said(asked, anywhere, anywhere_groups)
     wanted = marks(question.text) | marks(" ".join(word.text for word in question.subject))
     above = Above(found, sources).text
+    rows_of = cells.Rows(sources)
     by_source: dict[int, frozenset[int]] = {}
     for unit in found:
         by_source[unit.source] = by_source.get(unit.source, frozenset()) | unit.groups
     rows = [
-        _row(question, asked, unit, sources[unit.source], above(unit), top, everywhere, wanted, by_source[unit.source])
+        _row(
+            question,
+            asked,
+            unit,
+            rows_of.of(unit),
+            sources[unit.source],
+            above(unit),
+            top,
+            everywhere,
+            wanted,
+            by_source[unit.source],
+        )
         for unit in found
     ]
     table = np.array(rows, dtype=np.float64).reshape(len(found), len(SIGNS) - _BESIDE)
@@ -131,6 +144,7 @@ def _row(
     question: Question,
     asked: _Asked,
     unit: Unit,
+    row: Row | None,
     source: Source,
     over: str,
     top: float,
@@ -152,7 +166,7 @@ def _row(
     fresh = [word for word in spoken if question.analysed.stems.isdisjoint(word.stems)]
     missing_names = any(name and not one for name, one in zip(asked.names, under, strict=True))
     sought = _sought(question, unit.analysed.stems | headings)
-    column = cells.asked(question, unit, source) if unit.is_row else None
+    column = cells.asked(question, row)
     headed = (
         analyse(" . ".join(cell.header for cell in unit.cells), question.language).stems if unit.cells else frozenset()
     )
@@ -191,7 +205,7 @@ def _row(
         min(3, sum(word.name for word in fresh)) / 3 if missing_names else 0.0,
         0.0 if column is None else float(column),
         0.0 if column is None else float(not column),
-        _share(_said(asked, cells.name_of(unit, source, question.language), frozenset()), ones) if unit.is_row else 0.0,
+        _share(_said(asked, cells.name_of(row, question.language), frozenset()), ones),
         _share(_said(asked, headed, _groups(headed)), ones),
     ]
 
