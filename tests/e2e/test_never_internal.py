@@ -83,12 +83,13 @@ class Filled:
             limits.update_mask.paths.append("documents")
             self._say("UpdateTenantLimits", limits)
         said = self._say("ListMessages", con.ListMessagesRequest(conversation_id=talk)).messages
+        shared = self._say("ShareConversation", con.ShareConversationRequest(conversation_id=talk)).shared
         found = self._say("Search", ans.SearchRequest(query="laser", collections=["papers"]))
         self.names |= {
             "collection": "papers", "collections": "papers", "document_id": uploaded[0], "document_ids": uploaded[0],
             "answer_id": answer.answer.id, "conversation_id": talk, "message_id": said[0].id, "vector_id": "r0",
             "chunk_id": found.chunks[0].chunk.id, "operation_id": last.operation.id, "ids": "r0", "etag": "x",
-            "source_id": sources[0],
+            "source_id": sources[0], "share_id": shared.share_id,
         }  # fmt: skip
 
     def close(self) -> None:
