@@ -4,8 +4,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, CreateFeedbackRequest, GetAnswerRequest
-from footnote.edge.v1.collections_pb2 import UpdateCollectionRequest
+from footnote.edge.v1.answers_pb2 import (
+    AskCompleted,
+    AskRequest,
+    CreateFeedbackRequest,
+    DeleteAnswerRequest,
+    GetAnswerRequest,
+)
+from footnote.edge.v1.collections_pb2 import CreateCollectionRequest, UpdateCollectionRequest
 from footnote.edge.v1.conversations_pb2 import (
     CreateConversationRequest,
     DeleteConversationRequest,
@@ -19,10 +25,12 @@ from footnote.edge.v1.conversations_pb2 import (
     SharedConversation,
     UnshareConversationRequest,
 )
+from footnote.edge.v1.documents_pb2 import DeleteDocumentRequest
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_DOCUMENT_DELETED
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
@@ -45,9 +53,15 @@ async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-async def edge(database: None) -> AsyncIterator[EdgeStub]:
+async def world() -> World:
+    """What the doubles of the stages hold."""
+    return World()
+
+
+@pytest.fixture
+async def edge(world: World, database: None) -> AsyncIterator[EdgeStub]:
     """Edge over doubles of the stages, with one document."""
-    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         await EdgeClient(served.channel).put(b"Tea is brewed at 80 degrees.", "tea.txt")
         yield EdgeStub(served.channel)
 
@@ -93,6 +107,10 @@ async def test_another_user_reads_what_was_said_and_nothing_of_how(edge: EdgeStu
     question, answer = found.messages
     own = (await edge.ListMessages(ListMessagesRequest(conversation_id=made, include=EVERY_PART))).messages[1]
     assert question.text == "tea ?"
+    assert (own.answer.provider, own.answer.model) == ("double", "echo")
+    own.answer.ClearField("provider")
+    own.answer.ClearField("model")
+    own.answer.ClearField("usage")
     assert answer.answer == own.answer
     assert list(answer.sources) == list(own.sources)
     assert own.HasField("manifest")
@@ -130,10 +148,83 @@ async def test_it_ends_where_it_was_shared_until_it_is_shared_again(edge: EdgeSt
     await share(edge, made)
     assert await texts(edge, first.share_id) == ["tea ?", "coffee ?"]
     assert not any(one.versions for one in (await read(edge, first.share_id)).messages)
+    # What comes back to the conversation, shared before or not, is not read until it is shared again.
     await edge.RestoreMessage(RestoreMessageRequest(message_id=messages[2].id))
+    assert await texts(edge, first.share_id) == ["tea ?"]
+    assert (await read(edge, first.share_id)).total_size == 2
+    await share(edge, made)
+    assert await texts(edge, first.share_id) == ["tea ?", "sugar ?", "milk ?"]
     page = await read(edge, first.share_id, page_size=1)
     assert (len(page.messages), page.total_size) == (1, 6)
     assert (await read(edge, first.share_id, page_size=1, page_token=page.next_page_token)).messages[0].question_id
+
+
+async def test_words_said_later_never_take_the_place_of_shared_ones(edge: EdgeStub) -> None:
+    edited, answered = await conversation(edge, "tea ?", "sugar ?"), await conversation(edge, "tea ?")
+    shares = [await share(edge, one) for one in (edited, answered)]
+    # SQLite gives new messages the sequences of the last ones, once those are deleted.
+    answer = (await edge.ListMessages(ListMessagesRequest(conversation_id=answered))).messages[1]
+    await edge.DeleteAnswer(DeleteAnswerRequest(answer_id=answer.id))
+    await ask(edge, "secret ?", answered)
+    assert await texts(edge, shares[1].share_id) == ["tea ?"]
+    await edge.DeleteConversation(DeleteConversationRequest(conversation_id=answered))
+    question = (await edge.ListMessages(ListMessagesRequest(conversation_id=edited))).messages[2]
+    edit = EditMessageRequest(message_id=question.id, text="secret ?")
+    assert [event async for event in edge.EditMessage(edit, timeout=20)]
+    assert await texts(edge, shares[0].share_id) == ["tea ?"]
+    assert (await read(edge, shares[0].share_id)).total_size == 2
+
+
+async def test_a_version_that_comes_back_is_not_in_an_earlier_share(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?", "secret ?")
+    question = (await edge.ListMessages(ListMessagesRequest(conversation_id=made))).messages[2]
+    edit = EditMessageRequest(message_id=question.id, text="sugar ?", keep_replaced=True)
+    assert [event async for event in edge.EditMessage(edit, timeout=20)]
+    shared = await share(edge, made)
+    assert await texts(edge, shared.share_id) == ["tea ?", "sugar ?"]
+    await edge.RestoreMessage(RestoreMessageRequest(message_id=question.id))
+    assert await texts(edge, shared.share_id) == ["tea ?"]
+
+
+async def test_of_what_did_not_work_only_missing_words_are_explained(edge: EdgeStub, world: World) -> None:
+    world.failures["Retrieve"] = Unavailable("Away")
+    made = await conversation(edge, "tea ?")
+    world.failures.clear()
+    await ask(edge, "sugar ?", made)
+    own = (await edge.ListMessages(ListMessagesRequest(conversation_id=made))).messages
+    assert own[1].degradations
+    shared = await share(edge, made)
+    [document] = world.documents
+    await edge.DeleteDocument(DeleteDocumentRequest(document_id=document))
+    read_now = (await read(edge, shared.share_id)).messages
+    assert not read_now[3].text
+    assert [one.reason for one in read_now[3].degradations] == [DEGRADATION_REASON_DOCUMENT_DELETED]
+    assert not read_now[1].degradations
+
+
+async def test_it_is_closed_while_indexing_cannot_say_who_reads(edge: EdgeStub, world: World) -> None:
+    made = await conversation(edge, collections=["default"])
+    shared = await share(edge, made)
+    world.failures = dict.fromkeys(("GetCollection", "AuthorizeCollections"), Unavailable("Away"))
+    with pytest.raises(Unavailable):
+        await read(edge, shared.share_id)
+    world.failures.clear()
+    assert (await read(edge, shared.share_id)).shared == shared
+
+
+async def test_a_collection_may_have_another_name_and_a_namesake(edge: EdgeStub) -> None:
+    made = await conversation(edge, collections=["default"])
+    shared = await share(edge, made)
+    change = UpdateCollectionRequest(collection="default", resource=Collection(name="tea"))
+    await edge.UpdateCollection(change)
+    assert (await read(edge, shared.share_id)).shared == shared
+    # A reader's own collection of that name opens nothing.
+    collection = Collection(name="default", visibility=VISIBILITY_PRIVATE)
+    writer = (READER[0], ("x-footnote-role", "writer"))
+    await edge.CreateCollection(CreateCollectionRequest(collection=collection), metadata=writer)
+    hidden = UpdateCollectionRequest(collection="tea", resource=Collection(visibility=VISIBILITY_PRIVATE))
+    await edge.UpdateCollection(hidden)
+    await _refused(edge, shared.share_id)
 
 
 async def test_who_may_not_read_its_collections_learns_nothing(edge: EdgeStub) -> None:

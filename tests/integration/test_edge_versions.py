@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest
+from dbos import DBOS
+from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, CreateFeedbackRequest, ListFeedbackRequest
 from footnote.edge.v1.conversations_pb2 import (
     Conversation,
     ConversationMessage,
@@ -33,6 +34,7 @@ OTHER = (("x-footnote-user", "other"),)
 @pytest.fixture(params=["sqlite", "postgres"], autouse=True)
 async def database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The database of edge: SQLite, then a new one of PostgreSQL."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_BACKGROUND_CONCURRENCY", "4")  # some jobs wait here while others are to go on
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_EDGE_DATABASE_URL", url)
@@ -171,6 +173,48 @@ async def test_memory_and_search_hold_the_version_that_stands_there(edge: EdgeSt
     await restore(edge, first[2].id)
     await world.until(lambda: {one.message_id for one in world.messages} == {one.id for one in first})
     assert (await found("coffee"), await found("sugar")) == (0, 1)
+
+
+async def test_memory_keeps_a_version_that_comes_back_while_it_is_forgotten(edge: EdgeStub, world: World) -> None:
+    made = await conversation(edge, "tea ?", "sugar ?")
+    first = await messages(edge, made)
+    await world.until(lambda: {one.message_id for one in world.messages} == {one.id for one in first})
+    gate = world.gates["DeleteMessages"] = asyncio.Event()
+    begun, back = len(world.requests("IndexMessages")), {one.id for one in first[2:]}
+    await edit(edge, first[2].id, "coffee ?")
+    await world.until(lambda: bool(world.requests("DeleteMessages")))
+    await restore(edge, first[2].id)
+    await world.until(lambda: any(_held(one) >= back for one in world.requests("IndexMessages")[begun:]))
+    await _done("remember_messages")
+    world.gates.clear()
+    gate.set()
+    await _done("forget_messages")
+    assert not back & {one.message_id for one in world.messages}
+    # The next answer embeds what memory lacks.
+    last_one = await ask(edge, "bread ?", made)
+    there = {one.id for one in first} | {last_one.question_id, last_one.answer.id}
+    await world.until(lambda: {one.message_id for one in world.messages} >= there)
+
+
+def _held(request: Any) -> set[str]:
+    return {one.message_id for one in request.messages}
+
+
+async def _done(name: str) -> None:
+    for job in await DBOS.list_workflows_async(name=name):
+        await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()
+
+
+async def test_verdicts_on_answers_that_are_put_aside_are_not_listed(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?")
+    question, answer = await messages(edge, made)
+    await edge.CreateFeedback(CreateFeedbackRequest(answer_id=answer.id, rating="RATING_UP"))
+    listed = ListFeedbackRequest(conversation_id=made)
+    assert (await edge.ListFeedback(listed)).total_size == 1
+    await edit(edge, question.id, "coffee ?")
+    assert (await edge.ListFeedback(listed)).total_size == 0
+    await restore(edge, question.id)
+    assert [one.answer_id for one in (await edge.ListFeedback(listed)).feedback] == [answer.id]
 
 
 async def test_an_answer_stays_with_its_question_that_was_put_aside_meanwhile(edge: EdgeStub, world: World) -> None:

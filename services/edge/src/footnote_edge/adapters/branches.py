@@ -21,11 +21,16 @@ _AT_ONCE = 1000
 
 
 async def put_aside(session: AsyncSession, question: MessageRow, tail: Sequence[str]) -> None:
-    """Take a question and the messages after it out of their conversation, as a version of that question."""
+    """Take a question and the messages after it out of their conversation, as a version of that question.
+
+    They leave the conversation's share for good: a restore brings them back to the conversation alone.
+    """
     question.fork = question.fork or question.id
     await session.flush()
     for batch in _batches(tail):
-        await session.execute(update(MessageRow).where(MessageRow.id.in_(batch)).values(branch=question.id))
+        await session.execute(
+            update(MessageRow).where(MessageRow.id.in_(batch)).values(branch=question.id, shared=False)
+        )
 
 
 async def remove(session: AsyncSession, question: MessageRow, tail: Sequence[str]) -> None:

@@ -9,6 +9,7 @@ from footnote_kit.paging import Page, fitting
 from sqlalchemy import ColumnElement, delete, func, select
 
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.messages import PRESENT
 from footnote_edge.adapters.tables import FeedbackRow, MessageRow
 
 
@@ -53,6 +54,7 @@ class FeedbackTable:
                 MessageRow.conversation_id == conversation_id,
                 MessageRow.tenant_id == scope.tenant_id,
                 MessageRow.user_id == scope.user_id,
+                PRESENT,
             )
             wanted.append(FeedbackRow.answer_id.in_(said))
         query = select(FeedbackRow).where(*wanted).order_by(FeedbackRow.sequence.desc()).limit(page.size + 1)

@@ -38,15 +38,15 @@ class MessageTable:
         self._sessions = database.sessions
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool, until: int | None = None
+        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Includes replaced answers if `superseded`; only those up to the sequence `until`, if it is given.
+        Includes replaced answers if `superseded`; only messages that are shared, if `shared`.
         """
         wanted = [MessageRow.conversation_id == conversation_id, PRESENT if superseded else CURRENT]
-        if until is not None:
-            wanted.append(MessageRow.sequence <= until)
+        if shared:
+            wanted.append(MessageRow.shared.is_(True))
         query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
         if page.position is not None:
             place, last = page.position
@@ -182,11 +182,11 @@ class MessageTable:
             found = dict.fromkeys((tenant, user, str(one)) for tenant, user, one in await session.execute(oldest))
         return list(found)[:most]
 
-    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
-        """Mark these messages as held by memory search."""
+    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, or as not held."""
         async with self._sessions.begin() as session:
-            chosen = MessageRow.id.in_(message_ids)
-            await session.execute(update(MessageRow).where(chosen).values(embed_time=datetime.now(UTC)))
+            change = update(MessageRow).where(MessageRow.id.in_(message_ids))
+            await session.execute(change.values(embed_time=datetime.now(UTC) if embedded else None))
 
     async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
         """Return those conversations with a question, or any message with `answers`, that contains a text."""

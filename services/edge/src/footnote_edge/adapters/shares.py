@@ -1,13 +1,14 @@
 """The table of shared conversations."""
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
 from footnote.edge.v1.conversations_pb2 import SharedConversation
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_database.times import utc
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select, update
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.messages import CURRENT, mine, touch
@@ -21,17 +22,22 @@ class ShareTable:
     def __init__(self, database: Database) -> None:
         self._sessions = database.sessions
 
-    async def share(self, scope: Scope, conversation_id: str) -> None:
-        """Share a conversation with all that is said in it now; raises NotFound if it is not the user's."""
+    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
+        """Share a conversation with all that is said in it now, and the ids of the collections that it asks.
+
+        Raises NotFound if it is not the user's.
+        """
         async with self._sessions.begin() as session:
             await touch(session, scope, conversation_id, used=False)
-            last = select(func.max(MessageRow.sequence)).where(MessageRow.conversation_id == conversation_id)
-            until, now = await session.scalar(last) or 0, datetime.now(UTC)
+            # Each message is marked: neither sequences, which SQLite uses again, nor the clocks of several replicas
+            # tell what was said before.
+            mark = update(MessageRow).where(MessageRow.conversation_id == conversation_id).values(shared=CURRENT)
+            await session.execute(mark.execution_options(synchronize_session=False))
             row = await session.scalar(select(ShareRow).where(ShareRow.conversation_id == conversation_id))
             if row is None:
-                session.add(ShareRow(id=uuid4().hex, conversation_id=conversation_id, until=until, share_time=now))
-            else:
-                row.until, row.share_time = until, now
+                row = ShareRow(id=uuid4().hex, conversation_id=conversation_id)
+                session.add(row)
+            row.collection_ids, row.share_time = json.dumps(list(collection_ids)), datetime.now(UTC)
 
     async def unshare(self, scope: Scope, conversation_id: str) -> None:
         """End the sharing, if any; raises NotFound if the conversation is not the user's."""
@@ -55,10 +61,10 @@ class ShareTable:
             if found is None:
                 return None
             share, conversation = found
-            of_it = (MessageRow.conversation_id == conversation.id, MessageRow.sequence <= share.until, CURRENT)
+            of_it = (MessageRow.conversation_id == conversation.id, MessageRow.shared, CURRENT)
             ids = list(await session.scalars(select(MessageRow.id).where(*of_it)))
-        collections = tuple(json.loads(conversation.collections))
-        return Shared(_shared(share, conversation), conversation.id, share.until, collections, tuple(ids))
+        collection_ids = tuple(json.loads(share.collection_ids))
+        return Shared(_shared(share, conversation), conversation.id, collection_ids, tuple(ids))
 
 
 def _shared(share: ShareRow, conversation: ConversationRow) -> SharedConversation:

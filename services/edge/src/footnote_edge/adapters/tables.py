@@ -65,6 +65,8 @@ class MessageRow(Base):
     """For a message that an edit put aside: the question with which it was; None for one in its conversation."""
     fork: Mapped[str | None] = mapped_column(String(40), default=None)
     """For a question: the same value as the other versions of it, if an edit kept any."""
+    shared: Mapped[bool] = mapped_column(default=False, server_default=false())
+    """It was in its conversation when that was shared last, and has not left it since."""
     text_hash: Mapped[str | None] = mapped_column(String(64), default=None)
     """For an answer: the hash that identifies its text when a caller sends it back as history."""
 
@@ -75,13 +77,14 @@ class MessageRow(Base):
 
 
 class ShareRow(Base):
-    """A conversation that its user shares; `until` is the sequence of the last message that is shared."""
+    """A conversation that its user shares: those of its messages that are `shared`."""
 
     __tablename__ = "shares"
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
     conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), unique=True)
-    until: Mapped[int]
+    collection_ids: Mapped[str] = mapped_column(Text)
+    """The collections that the conversation asked when it was shared, as JSON: a reader must see all of them."""
     share_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
 
 

@@ -141,7 +141,11 @@ class ConversationsApi:
 
     async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:
         """Share a conversation inside the tenant."""
-        shared = await self.parts.conversations.sharing.share(caller(), request.conversation_id)
+        scope, conversations = caller(), self.parts.conversations
+        found = await conversations.get(scope, request.conversation_id)
+        # As ids: readers may see other collections under these names, and a name may change.
+        asked = await self.parts.catalog.ids(scope, found.collections)
+        shared = await conversations.sharing.share(scope, request.conversation_id, asked)
         return ShareConversationResponse(shared=shared)
 
     async def UnshareConversation(
@@ -157,9 +161,7 @@ class ConversationsApi:
         """Return a shared conversation with a page of its messages."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence, sequence))
-        shared, found, token, total = await self.parts.conversations.sharing.read(
-            scope, request.share_id, page, self.parts.catalog.check_all
-        )
+        shared, found, token, total = await self.parts.conversations.sharing.read(scope, request.share_id, page)
         for message in found:
             if message.HasField("answer"):
                 trim(message, request.include)

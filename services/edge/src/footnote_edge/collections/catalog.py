@@ -134,6 +134,10 @@ class Catalog:
             except (Unavailable, DeadlineExceeded):
                 return
 
+    async def ids(self, scope: Scope, names: Sequence[str]) -> list[str]:
+        """Return the ids of collections by name; raises NotFound for one that the caller may not see."""
+        return [(await self.get(scope, name, counted=False)).id for name in dict.fromkeys(names)]
+
     async def for_upload(self, scope: Scope, name: str) -> Collection:
         """Return the collection for an upload: "default" is created on demand, others must exist.
 

@@ -31,13 +31,14 @@ class Messages:
         self.origins = withholding.origins
 
     async def page(
-        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False, until: int | None = None
+        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Includes replaced answers if `superseded`. The conversation must be the user's, or shared up to `until`.
+        Includes replaced answers if `superseded`. The conversation must be the user's; or a shared one, with `shared`,
+        which leaves only messages that are shared.
         """
-        found, token, total = await self._stored.page(conversation_id, page, superseded=superseded, until=until)
+        found, token, total = await self._stored.page(conversation_id, page, superseded=superseded, shared=shared)
         return await self._withholding.shown(scope, found), token, total
 
     async def unreadable(self, scope: Scope, message_ids: Sequence[str]) -> set[str]:
@@ -94,9 +95,9 @@ class Messages:
         """Return tenant, user and id of conversations with messages older than a time that memory does not hold."""
         return await self._stored.unremembered(before, most)
 
-    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
-        """Mark these messages as held by memory search."""
-        await self._stored.mark_embedded(message_ids)
+    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, or as not held."""
+        await self._stored.mark_embedded(message_ids, embedded=embedded)
 
 
 def _worth_remembering(message: ConversationMessage) -> bool:

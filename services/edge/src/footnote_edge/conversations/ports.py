@@ -109,20 +109,22 @@ class StoredConversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A shared conversation: the last sequence that is shared, the collections that it asks, its messages' ids."""
+    """A shared conversation: the collections that it asked then, and the ids of its messages that are shared."""
 
     shared: SharedConversation
     conversation_id: str
-    until: int
-    collections: tuple[str, ...]
+    collection_ids: tuple[str, ...]
     message_ids: tuple[str, ...]
 
 
 class StoredShares(Protocol):
     """Shared conversations; see `adapters.shares.ShareTable`."""
 
-    async def share(self, scope: Scope, conversation_id: str) -> None:
-        """Share a conversation with all that is said in it now; raises NotFound if it is not the user's."""
+    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
+        """Share a conversation with all that is said in it now, and the ids of the collections that it asks.
+
+        Raises NotFound if it is not the user's.
+        """
 
     async def unshare(self, scope: Scope, conversation_id: str) -> None:
         """End the sharing, if any; raises NotFound if the conversation is not the user's."""
@@ -138,11 +140,11 @@ class StoredMessages(Protocol):
     """Messages with all their words; see `adapters.messages.MessageTable`."""
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool, until: int | None = None
+        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
-        Only those up to the sequence `until`, if it is given.
+        Includes replaced answers if `superseded`; only messages that are shared, if `shared`.
         """
 
     async def of_user(
@@ -176,8 +178,8 @@ class StoredMessages(Protocol):
     async def unremembered(self, before: datetime, most: int) -> list[tuple[str, str, str]]:
         """Return tenant, user and id of conversations with such messages older than a time."""
 
-    async def mark_embedded(self, message_ids: Sequence[str]) -> None:
-        """Mark these messages as held by memory search."""
+    async def mark_embedded(self, message_ids: Sequence[str], *, embedded: bool = True) -> None:
+        """Mark these messages as held by memory search, or as not held."""
 
     async def conversations_with(self, conversation_ids: Sequence[str], text: str, *, answers: bool) -> set[str]:
         """Return those conversations with a question, or any message with `answers`, that contains a text."""

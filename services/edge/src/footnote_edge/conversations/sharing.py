@@ -1,18 +1,23 @@
 """Conversations that a user shares with those of the tenant who may read what they came of."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage, SharedConversation
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_DOCUMENT_DELETED, DEGRADATION_REASON_SOURCES_WITHHELD
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page
+from google.protobuf.message import Message
 
 from footnote_edge.conversations.messages import Messages
 from footnote_edge.conversations.ports import StoredShares, conversation_missing
 from footnote_edge.conversations.withholding import Withholding
 
-Check = Callable[[Scope, Sequence[str]], Awaitable[None]]
-"""Raises NotFound for a collection that the caller may not see."""
+_OF_MESSAGE = ("manifest", "trace_id", "conversation_id", "versions", "superseded_by", "degradations")
+_OF_ANSWER = ("provider", "model", "usage", "warnings")
+_OF_COMPUTATION = ("query", "model")
+_TAKEN_OUT = (DEGRADATION_REASON_DOCUMENT_DELETED, DEGRADATION_REASON_SOURCES_WITHHELD)
+"""Reasons for which an answer has no words, which its reader must know."""
 
 
 class Sharing:
@@ -23,10 +28,9 @@ class Sharing:
         self._messages = messages
         self._withholding = withholding
 
-    async def share(self, scope: Scope, conversation_id: str) -> SharedConversation:
-        """Share what is said in the user's conversation until now."""
-        _check_given("conversation_id", conversation_id)
-        await self._stored.share(scope, conversation_id)
+    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> SharedConversation:
+        """Share what is said in the user's conversation until now, with those who see the collections that it asks."""
+        await self._stored.share(scope, conversation_id, collection_ids)
         shared = await self._stored.of_conversation(scope, conversation_id)
         if shared is None:
             raise conversation_missing(conversation_id)
@@ -42,33 +46,37 @@ class Sharing:
         return await self._stored.of_conversation(scope, conversation_id)
 
     async def read(
-        self, scope: Scope, share_id: str, page: Page, check: Check
+        self, scope: Scope, share_id: str, page: Page
     ) -> tuple[SharedConversation, list[ConversationMessage], str, int]:
         """Return a shared conversation, a page of its messages, the next page's token, and the total.
 
-        Raises NotFound where the caller may not read a collection that it asks or that its answers came of.
+        Raises NotFound where the caller may not read a collection that it asked or that its answers came of, and
+        Unavailable while that cannot be looked up.
         """
         _check_given("share_id", share_id)
         found = await self._stored.get(scope.tenant_id, share_id)
-        if found is None:
+        if found is None or not await self._withholding.may_read_all(scope, found.message_ids, found.collection_ids):
             raise _missing(share_id)
-        if not await self._withholding.may_read_all(scope, found.message_ids):
-            raise _missing(share_id)
-        try:
-            await check(scope, found.collections)
-        except NotFound:
-            raise _missing(share_id) from None
-        messages, token, total = await self._messages.page(scope, found.conversation_id, page, until=found.until)
-        return found.shared, [_bare(one) for one in messages], token, total
+        messages, token, total = await self._messages.page(scope, found.conversation_id, page, shared=True)
+        return found.shared, [bare(one) for one in messages], token, total
 
 
-def _bare(message: ConversationMessage) -> ConversationMessage:
+def bare(message: ConversationMessage) -> ConversationMessage:
     """Return a message without what concerns its user alone: how it was made, and other versions of it."""
     bare = ConversationMessage()
     bare.CopyFrom(message)
-    for name in ("manifest", "trace_id", "conversation_id", "versions", "superseded_by"):
-        bare.ClearField(name)
+    _clear(bare, _OF_MESSAGE)
+    if bare.HasField("answer"):
+        _clear(bare.answer, _OF_ANSWER)
+    if bare.answer.HasField("computation"):
+        _clear(bare.answer.computation, _OF_COMPUTATION)
+    bare.degradations.extend(one for one in message.degradations if one.reason in _TAKEN_OUT)
     return bare
+
+
+def _clear(message: Message, names: Sequence[str]) -> None:
+    for name in names:
+        message.ClearField(name)
 
 
 def _check_given(field: str, value: str) -> None:

@@ -1,6 +1,6 @@
 """Withholds words of stored answers that derive from documents their reader can no longer read."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
@@ -51,10 +51,13 @@ class Withholding:
             readable, effect = set(), _UNKNOWN
         return [_shown(one, origins.get(one.id, set()), readable, effect) for one in shown]
 
-    async def may_read_all(self, scope: Scope, message_ids: Sequence[str]) -> bool:
-        """Return whether the caller may read all collections of the messages; raises Unavailable if unknown."""
+    async def may_read_all(self, scope: Scope, message_ids: Sequence[str], collection_ids: Collection[str]) -> bool:
+        """Return whether the caller may read these collections and all of the messages; raises Unavailable if unknown.
+
+        Unlike `check` it never passes what it cannot look up.
+        """
         several = (await self.origins.of(message_ids)).values()
-        named = {one.collection_id for origins in several for one in origins}
+        named = {one.collection_id for origins in several for one in origins} | set(collection_ids)
         return not named or named <= await self._permissions.readable(scope, named)
 
     async def check(self, scope: Scope, origins: set[Origin]) -> None:

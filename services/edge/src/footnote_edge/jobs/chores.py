@@ -134,6 +134,9 @@ class Chores:
             )
             call = partial(self._stages.indexing.DeleteMessages, request, timeout=self._timeout)
             count += (await self._until_available(call)).count
+        # Messages may come back, and be embedded, between the check above and their deletion: they are embedded again.
+        if message_ids and (back := await self._conversations.messages.current(message_ids)):
+            await self._conversations.messages.mark_embedded(list(back), embedded=False)
         return count
 
     async def renew(self, scope: Scope, document: Document) -> Document | None:

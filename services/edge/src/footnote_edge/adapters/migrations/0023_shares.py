@@ -8,7 +8,7 @@ down_revision = "0022"
 
 
 def upgrade() -> None:
-    """Create the table."""
+    """Create the table, and mark messages that are shared."""
     op.create_table(
         "shares",
         sa.Column("id", sa.String(40), primary_key=True),
@@ -19,11 +19,13 @@ def upgrade() -> None:
             nullable=False,
             unique=True,
         ),
-        sa.Column("until", sa.Integer, nullable=False),
+        sa.Column("collection_ids", sa.Text, nullable=False),
         sa.Column("share_time", sa.DateTime(timezone=True), nullable=False),
     )
+    op.add_column("messages", sa.Column("shared", sa.Boolean, nullable=False, server_default=sa.false()))
 
 
 def downgrade() -> None:
-    """Drop it."""
+    """Drop the column and the table."""
+    op.drop_column("messages", "shared")
     op.drop_table("shares")
