@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import io
 import shutil
+import struct
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import docx
@@ -15,6 +16,7 @@ import openpyxl
 import pptx
 import pypdfium2 as pdfium
 import pytest
+import xlrd  # type: ignore[import-untyped]
 from docx.shared import Inches
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote.types.v1.document_pb2 import ReadingWarning, WarningKind
@@ -22,6 +24,8 @@ from footnote_ingestion.parsers import inside, parser_for
 from footnote_ingestion.parsers.base import NOTE, BlockWriter, Limits
 from footnote_ingestion.parsers.inside import BEYOND, RECOGNISED, WITHOUT_WORDS
 from footnote_ingestion.parsers.parse_warnings import PICTURES_NOT_READ
+from footnote_ingestion.parsers.pdf import on_pages, scans
+from footnote_ingestion.parsers.sheets import xls
 from openpyxl.drawing.image import Image as SheetImage
 from PIL import Image
 from support.ingestion_client import assert_spans_exact
@@ -271,3 +275,71 @@ def test_a_language_that_is_missing_fails_for_the_pictures_alone(tmp_path: Path,
     blocks, warnings = read(word(key, red), "docx", tmp_path, Limits(ocr_languages="xxx", ocr_pictures=True))
     assert [block.text for block in blocks] == ["Keys"]
     assert [one.text for one in warnings] == [inside.FAILED.format(count=2)]
+
+
+@pytest.mark.parametrize("error", [struct.error, IndexError, TypeError, AttributeError, ArithmeticError])
+def test_whatever_a_damaged_picture_raises_is_a_warning(
+    error: type[Exception], key: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Image.Image) -> Image.Image:
+        raise error
+
+    monkeypatch.setattr(inside, "_grey", fail)
+    _, (one,) = read(page(key, key), "html", tmp_path)
+    assert one.text == PICTURES_NOT_READ.format(count=2)
+
+
+def test_a_picture_too_large_for_the_memory_is_warned_of(
+    key: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Image.Image) -> Image.Image:
+        raise MemoryError
+
+    monkeypatch.setattr(inside, "_grey", fail)
+    _, (one,) = read(page(key, key), "html", tmp_path)
+    assert one.text == BEYOND.format(count=2)
+
+
+WORKBOOK = Path(__file__).parent / "sheets/files/numbers.xls"
+
+
+def test_a_picture_in_a_workbook_of_excel_97_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = xlrd.open_workbook(WORKBOOK).sheet_names()[0]
+    monkeypatch.setattr(xls, "pictures_by_sheet", lambda _: {name: ["B3", ""]})
+    _, warnings = read(WORKBOOK.read_bytes(), "xls", tmp_path)
+    (one,) = [one for one in warnings if one.text == PICTURES_NOT_READ.format(count=2)]
+    assert "B3" in [place.sheet.range for place in one.places]
+
+
+def test_damaged_records_of_pictures_leave_the_formats_of_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> dict[str, list[str]]:
+        raise struct.error
+
+    whole, _ = read(WORKBOOK.read_bytes(), "xls", tmp_path)
+    monkeypatch.setattr(xls, "pictures_by_sheet", fail)
+    blocks, warnings = read(WORKBOOK.read_bytes(), "xls", tmp_path)
+    assert [block.text for block in blocks] == [block.text for block in whole]
+    assert any("could not be read" in one.text for one in warnings)
+
+
+def test_a_pdf_without_its_first_line_has_its_pictures_read(key: bytes, red: bytes, tmp_path: Path) -> None:
+    blocks, _ = read(printed(key, red).replace(b"%PDF-1.", b"%XYZ-1.", 1), "pdf", tmp_path)
+    assert KEY in [block.text for block in blocks]
+
+
+def test_pages_beyond_the_limit_of_pictures_are_not_drawn(
+    key: bytes, red: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+
+    def shown(path: Path, numbers: list[int]) -> Iterator[scans.Shown]:
+        for number, one in zip(numbers, scans.shown(path, numbers), strict=True):
+            drawn.append(number)
+            yield one
+
+    monkeypatch.setattr(on_pages, "shown", shown)
+    monkeypatch.setattr(inside, "MOST_PICTURES", 0)
+    _, (one,) = read(printed(key, red), "pdf", tmp_path)
+    assert (one.text, drawn) == (BEYOND.format(count=2), [])

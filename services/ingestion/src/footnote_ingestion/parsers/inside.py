@@ -23,11 +23,11 @@ FAILED = "{count} pictures are not read: character recognition failed, see the s
 BEYOND = "{count} pictures are too many or too large and are not read, but for their alternative texts"
 MOST_PICTURES = 200
 """Maximum number of different pictures read per file; each takes about a second."""
-_MOST_POINTS = 50_000_000
+_MOST_POINTS = 20_000_000
+"""Pixels of a picture: each takes up to 20 bytes while it is put on white."""
 _SMALL, _ENLARGED = 1_200, 2
 """Pictures with a shorter longer side than this, in pixels, are enlarged: letters on screens are small."""
 Files = Callable[[str], bytes]
-_ERRORS = (OSError, ValueError, SyntaxError, EOFError, KeyError, Image.DecompressionBombError)
 
 
 def write_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | None = None) -> None:
@@ -43,17 +43,18 @@ def read_picture(load: Callable[[], bytes], out: BlockWriter, place: Place | Non
     """
     if not out.ocr_languages:
         return PICTURES_NOT_READ
+    if len(out.pictures_read) >= MOST_PICTURES:
+        return BEYOND
     try:
         data = load()
-    except _ERRORS:
-        return PICTURES_NOT_READ
-    try:
         with Image.open(io.BytesIO(data)) as opened:
             if opened.width * opened.height > _MOST_POINTS:
                 return BEYOND
             found, words = words_in(data, partial(_grey, opened), out)
-    except _ERRORS:
-        return PICTURES_NOT_READ  # a drawing of vectors, or damaged
+    except MemoryError:
+        return BEYOND
+    except Exception:  # a drawing of vectors, or damaged: Pillow then raises anything, as struct.error or IndexError
+        return PICTURES_NOT_READ
     for lines in found:
         out.add(NOTE, inline(" ".join(line.text for line in lines)), place)
     if found:

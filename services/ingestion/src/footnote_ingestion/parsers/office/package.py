@@ -106,11 +106,11 @@ def blob_of(image: etree._Element, part: Any) -> bytes:
 
 def packed_file(path: Path, name: str) -> bytes:
     """Return a file of a package; KeyError, OSError or ValueError when it is missing or damaged."""
-    with zipfile.ZipFile(path) as package:
-        try:
+    try:
+        with zipfile.ZipFile(path) as package:
             return package.read(name)
-        except UNREADABLE_PACKAGE as error:
-            raise KeyError(name) from error
+    except UNREADABLE_PACKAGE as error:  # or no package at all, as a workbook of Excel 97
+        raise KeyError(name) from error
 
 
 def alternative_text(element: etree._Element) -> str:

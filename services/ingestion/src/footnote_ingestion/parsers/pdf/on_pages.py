@@ -10,6 +10,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 from footnote.types.v1.locator_pb2 import PageLocator
 
+from footnote_ingestion.parsers import inside
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.inside import RECOGNISED, words_in
 from footnote_ingestion.parsers.ocr import Area, Recognised
@@ -42,8 +43,13 @@ def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:
         for page in wanted:
             out.pictures(len(page.pictures), PageLocator(page=page.number))
         return
-    for page, whole in zip(wanted, shown(path, [page.number for page in wanted]), strict=True):
+    views = shown(path, [page.number for page in wanted])
+    for page in wanted:
         place = PageLocator(page=page.number)
+        if len(out.pictures_read) >= inside.MOST_PICTURES:  # drawing the page would be in vain
+            out.warn(CONTENT_LEFT_OUT, inside.BEYOND, len(page.pictures), [place])
+            continue
+        whole = next(views)
         for area in dict.fromkeys(page.pictures):
             picture = whole.cut(area)
             paragraphs, words = words_in(picture.tobytes(), picture.copy, out)

@@ -42,8 +42,6 @@ from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
 from footnote_ingestion.parsers.pdf.tables import find_tables
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
-# Appended to files without a valid one; PDFium then searches for the objects.
-_HEADER = b"%PDF-1.7\n"
 _OUTLINE_MOST = 5_000
 _STAMP = 200
 """Characters that a page may have besides its picture, such as a stamp or a number."""
@@ -121,9 +119,7 @@ def _open(path: Path) -> pdfium.PdfDocument:
     # count as protected too.
     raw.FPDF_LoadMemDocument(b"-", 1, None)
     try:
-        with path.open("rb") as file:
-            headed = b"%PDF-" in file.read(1024)
-        return pdfium.PdfDocument(path if headed else _HEADER + path.read_bytes())
+        return scans.open_pdf(path)
     except pdfium.PdfiumError as error:
         if error.err_code in (raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY):
             raise ParseError(PASSWORD_PROTECTED, "The PDF opens only with a password.") from error

@@ -20,6 +20,8 @@ from footnote_ingestion.parsers.ocr import (
 )
 
 _DOTS_PER_INCH = 200
+# Put before files without a valid one; PDFium then searches for the objects.
+_HEADER = b"%PDF-1.7\n"
 
 
 def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recognised]:
@@ -28,6 +30,8 @@ def pages(path: Path, numbers: Sequence[int], languages: str) -> Iterator[Recogn
     Raises `ParseError` if the program is missing or lacks a language. There is no time limit per page: a timeout ends
     the whole worker and the program with it.
     """
+    if not numbers:
+        return
     program = find_program()
     for number, page in zip(numbers, shown(path, numbers), strict=True):
         lines = recognise(page.picture, program, languages)
@@ -68,9 +72,16 @@ class Shown:
         return left, bottom, min(max(at[2], left + 1), width), min(max(at[3], bottom + 1), height)
 
 
+def open_pdf(path: Path) -> pdfium.PdfDocument:
+    """Open a PDF even if its first line is missing; raises `pdfium.PdfiumError`."""
+    with path.open("rb") as file:
+        headed = b"%PDF-" in file.read(1024)
+    return pdfium.PdfDocument(path if headed else _HEADER + path.read_bytes())
+
+
 def shown(path: Path, numbers: Sequence[int]) -> Iterator[Shown]:
     """Yield some pages of a PDF, by their numbers from 1, as pictures."""
-    document = pdfium.PdfDocument(path)
+    document = open_pdf(path)
     try:
         for number in numbers:
             page = document[number - 1]

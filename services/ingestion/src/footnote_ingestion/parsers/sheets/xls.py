@@ -32,8 +32,12 @@ class XlsCells:
 
     def __init__(self, path: Path) -> None:
         self._pictures: dict[str, list[str]] = {}
+        self._unreadable = 0
         try:
             self._pictures = pictures_by_sheet(path)
+        except Exception:  # what a damaged record raises; all else can still be read
+            self._unreadable = 1
+        try:
             self._book = xlrd.open_workbook(str(path), formatting_info=True, on_demand=True)
         except Exception:  # xlrd raises anything for a damaged record; calamine has opened the file
             self._book = None
@@ -55,6 +59,7 @@ class XlsCells:
                     for (row, column), remark in sorted(sheet.cell_note_map.items())[:_MOST_COMMENTS]
                 ],
                 pictures=[(cell, "") for cell in self._pictures.get(name, ())],
+                unreadable=self._unreadable,
             )
             self._book.unload_sheet(name)
         except Exception:  # as above: the plain values remain
