@@ -92,7 +92,7 @@ def test_a_folder_that_another_user_put_there_is_not_used(open_folder: Path, mon
     elsewhere = open_folder / "elsewhere"
     elsewhere.mkdir()
     endpoint.path.parent.symlink_to(elsewhere)
-    with pytest.raises(FailedPrecondition, match="must be a folder of this user's"):
+    with pytest.raises(FailedPrecondition, match="must belong to this user"):
         endpoint.prepare()
     endpoint.path.parent.unlink()
     if os.geteuid() == 0:
