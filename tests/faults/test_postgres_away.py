@@ -100,8 +100,8 @@ async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_
 
 
 def codes(table: dict[str, Ended]) -> dict[str, str]:
-    """Return how RPCs ended, but for the one whose answer may be deleted first, with the document of another call."""
-    return {name: one.code for name, one in table.items() if name != "RegenerateMessage"}
+    """Return how RPCs ended, but for those whose document or answer another call of the round may delete first."""
+    return {name: one.code for name, one in table.items() if name not in ("Ask", "RegenerateMessage")}
 
 
 def in_words(ended: Ended, usual: Ended) -> bool:
