@@ -197,7 +197,8 @@ def test_words_of_a_picture_are_read_and_one_without_words_is_warned_of(
 ) -> None:
     make, of_words, without = FILES[kind]
     blocks, warnings = read(make(key, red), kind, tmp_path)
-    (found,) = [block for block in blocks if block.text == KEY]
+    found = next((block for block in blocks if block.text == KEY), None)
+    assert found is not None, (blocks, warnings)
     assert where(found.locator) == of_words
     assert found.kind == NOTE or kind == "pdf"
     told = {(one.kind, one.text): [where(place) for place in one.places] for one in warnings}
