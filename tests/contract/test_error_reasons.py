@@ -23,6 +23,7 @@ def raised() -> Iterator[tuple[str, code.Call]]:
                 yield f"{file.relative_to(ROOT)}:{call.line}", call
 
 
+@pytest.mark.slow
 def test_every_reason_raised_is_in_the_contract() -> None:
     reasons = [(place, call.keywords["reason"]) for place, call in raised() if "reason" in call.keywords]
     written = {place: reason for place, reason in reasons if isinstance(reason, str)}

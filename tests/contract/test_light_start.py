@@ -18,6 +18,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("library", HEAVY)
+@pytest.mark.slow
 def test_a_library_waits_for_its_first_use(library: str) -> None:
     code = f"{HEAVY[library]}\nimport sys\nsys.exit({library!r} in sys.modules)"
     done = subprocess.run(

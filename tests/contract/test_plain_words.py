@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from support import code, prose
 
 MOST_OWN = 1.0
@@ -16,6 +17,7 @@ def rates() -> dict[str, float]:
     return {name: prose.rate(sentences, pattern) for name, pattern in prose.WORDS.items()}
 
 
+@pytest.mark.slow
 def test_comments_and_docstrings_use_standard_words() -> None:
     found = rates()
     standard = found.pop(prose.STANDARD)

@@ -123,7 +123,7 @@ def test_a_damaged_header_is_damage(tmp_path: Path, byte: int, index: str) -> No
         "commit:200 checkpoint:RESTART commit:5",
         "commit:200 checkpoint:RESTART commit:20 rollback:900 commit:3",
         "commit:30 checkpoint:PASSIVE commit:30",
-        "commit:3000",
+        pytest.param("commit:3000", marks=pytest.mark.slow),
     ],
 )
 def test_a_sound_log_is_sound(tmp_path: Path, steps: str, index: str) -> None:

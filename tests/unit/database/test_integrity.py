@@ -121,6 +121,7 @@ async def test_a_large_file_is_read_through_while_it_is_worked_with(
     await base.close()
 
 
+@pytest.mark.slow
 async def test_who_closes_a_database_does_not_wait_for_its_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,7 @@ def schema(file: Path) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.slow
 async def test_a_migration_that_is_killed_leaves_the_schema_as_it_was(service: str, tmp_path: Path) -> None:
     traits = traits_of(service)
     statements = await migrate(tmp_path / "whole.db", traits, None)

@@ -52,6 +52,7 @@ async def onnx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 @pytest.mark.parametrize("check", testing.EMBEDDER)
+@pytest.mark.slow
 async def test_an_onnx_embedder_conforms(onnx: EmbeddingProvider, check: Any) -> None:
     await check(onnx)
 
@@ -75,6 +76,7 @@ async def test_a_reranker_behind_http_conforms(server: TextServer, form: str, ch
 
 
 @pytest.mark.parametrize("check", testing.RERANKER)
+@pytest.mark.slow
 async def test_an_onnx_reranker_conforms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Any) -> None:
     monkeypatch.setenv("FOOTNOTE_ONNX_MODELS_DIR", str(tmp_path))
     write_model(tmp_path / "tiny", {"year": "NEUTRAL"})  # the second of its classes, which is relevance

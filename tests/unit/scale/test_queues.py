@@ -17,6 +17,7 @@ def test_erlang_c_is_known_for_one_server_and_for_two() -> None:
 
 
 @pytest.mark.parametrize(("servers", "load"), [(1, 0.5), (1, 0.7), (2, 1.6), (8, 6.4)])
+@pytest.mark.slow
 def test_many_servers_with_exponential_work(servers: int, load: float) -> None:
     """M/M/c: the mean wait is C(c, a) / (c μ - λ)."""
     rate, work = load * 10, 0.1

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(postgres.why_not() is not None, reason=str(postg
 
 
 @pytest.mark.parametrize(("query", "seconds"), [("", 30), ("?tcp_user_timeout=7000", 7)])
+@pytest.mark.slow
 def test_connections_are_given_up_where_nobody_acknowledges_anything(query: str, seconds: int) -> None:
     with postgres.server() as server:
         url = asyncio.run(postgres.new_database(server)) + query

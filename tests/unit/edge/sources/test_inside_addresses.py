@@ -129,6 +129,7 @@ async def test_no_notation_of_an_inside_address_is_connected_to(connected: list[
 
 
 @pytest.mark.parametrize("kind", [WEB, FEED], ids=lambda kind: kind.id)
+@pytest.mark.slow
 async def test_no_source_begins_at_an_inside_address(connected: list[str], tmp_path: Any, kind: Any) -> None:
     for label, url in every():
         if "127.0.0.1 " not in label and url not in COLLECTED:

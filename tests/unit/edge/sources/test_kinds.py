@@ -237,6 +237,7 @@ async def origin(
 
 
 @pytest.mark.parametrize("check", SUITE, ids=lambda check: check.__name__)
+@pytest.mark.slow
 async def test_conformance(check: Any, origin: Origin) -> None:
     await check(origin)
 

@@ -21,6 +21,7 @@ def blobs(tmp_path: Path) -> Blobs:
 
 
 @pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.slow
 async def test_a_file_that_is_given_up_does_not_come_after_it_was_deleted(
     blobs: Blobs, tmp_path: Path, times: int
 ) -> None:
