@@ -46,6 +46,7 @@ REPEATED_SAFELY = {
     "CancelDocument": "what is cancelled already stays so",
     "SyncSource": "a source that is read already is not read twice at once",
     "UploadDocument": "in its metadata",
+    "UploadDocuments": "in the metadata of each file",
     "ReplaceDocument": "in its metadata",
 }
 """Calls of the public API that are not idempotent and take no `request_id` themselves, with why."""

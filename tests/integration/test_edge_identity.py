@@ -166,7 +166,8 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
             refused.add(method.name)
     assert refused == {
         "CreateCollection", "UpdateCollection", "DeleteCollection", "CheckProvider",
-        "UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments", "AddVectors",
+        "UploadDocument", "UploadDocuments", "ReplaceDocument", "UpdateDocument",
+        "DeleteDocument", "ReindexDocuments", "AddVectors",
         "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity", "CancelOperation",
         "CancelDocument", "ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits",
         "CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource", "ListSourceItems",

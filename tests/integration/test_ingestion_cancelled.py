@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,10 @@ class Inspectors:
         await asyncio.sleep(0)
         return json.dumps({"mime_type": "text/plain", "document_type": "txt"}).encode()
 
+    async def run_many(self, jobs: Any, tenant: str, user: str = "") -> AsyncIterator[list[tuple[bytes, bytes]]]:
+        for job in jobs:
+            yield [(b"D", await self.last(job, tenant, user))]
+
 
 class Nothing:
     """Changes that nobody has to forget."""
@@ -66,8 +70,8 @@ class Told(DocumentTable):
 
     cancelling = False
 
-    async def insert(self, *given: Any, **more: Any) -> Any:
-        done = await super().insert(*given, **more)
+    async def add(self, *given: Any, **more: Any) -> Any:
+        done = await super().add(*given, **more)
         return await self._cancelled(done)
 
     async def change(self, *given: Any, **more: Any) -> Any:
@@ -218,17 +222,17 @@ async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
 ) -> None:
     """The clock is put on by an hour while a file is stored, and the sweeper comes before its document does."""
     document_id = await place.upload()
-    files, put = place.files, place.files.put
+    files, put = place.files, place.files.put_all
     sweeper = Sweeper(place.documents, Nothing(), files)  # type: ignore[arg-type]
 
-    async def stored(key: str, path: Path) -> None:
-        await put(key, path)
+    async def stored(given: Mapping[str, Path]) -> None:
+        await put(given)
         with monkeypatch.context() as later:
             later.setattr("footnote_ingestion.adapters.documents.now_micros", lambda: now_micros() + 2 * GRACE_MICROS)
             taken = await place.documents.doomed()
-        assert key in taken
+        assert set(given) <= set(taken)
 
-    monkeypatch.setattr(files, "put", stored)
+    monkeypatch.setattr(files, "put_all", stored)
     with pytest.raises(Unavailable, match="send it again"):
         await (place.upload() if kind == "upload" else place.replace(document_id))
     monkeypatch.undo()

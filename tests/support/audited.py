@@ -20,7 +20,7 @@ from support.stage_doubles import World
 
 SECRET_TEXT = "nobody-may-read-this-in-the-log"
 """Stands in every text that a request of these carries: contents, names of files, labels, metadata."""
-STREAMS = ("UploadDocument", "ReplaceDocument")
+STREAMS = ("UploadDocument", "UploadDocuments", "ReplaceDocument")
 ABSENT = "0123456789abcdef"
 
 
@@ -79,6 +79,9 @@ class Things:
 
     async def _UploadDocument(self) -> dict[str, Any]:
         return {"collection": "default", "filename": f"{SECRET_TEXT}-{self._number}.txt"}
+
+    async def _UploadDocuments(self) -> dict[str, Any]:
+        return await self._UploadDocument()
 
     async def _document(self, state: Any = DOCUMENT_STATE_INDEXED) -> str:
         parts = [
@@ -179,6 +182,9 @@ async def call_http(
     """Call an RPC over HTTP as its annotations say, files by their own paths."""
     given = dict(request)
     if name in STREAMS:
+        if name == "UploadDocuments":
+            files = {"file": (given.pop("filename"), b"other bytes")}
+            return await http.post("/v1/documents:upload", data=given, files=files, headers=headers)
         identifier = given.pop("document_id", "")
         path = f"/v1/documents/{identifier}:replace" if identifier else "/v1/documents"
         typed = {**headers, "content-type": "text/plain"}

@@ -228,6 +228,7 @@ FILLERS: dict[str, Filler] = {
     "metadata": SKIP,
     "UploadDocument.metadata": INTO,
     "HTTP UploadDocument.metadata": SKIP,
+    "UploadDocuments.metadata": INTO,
     "ReplaceDocument.metadata": INTO,
     "AddVectors.rows": INTO,
     "wrapper.add.documents": INTO,

@@ -25,7 +25,15 @@ from support.access.wire import Outcome, Wire
 from support.operations import ended
 
 # So that what somebody uploads is what it then replaces and deletes.
-ORDER = {"UploadDocument": 0, "DeleteDocument": 2, "DeleteConversation": 2, "DeleteCollection": 2, "wrapper.delete": 2}
+ORDER = {
+    "UploadDocument": 0,
+    "UploadDocuments": 0,
+    "DeleteDocument": 2,
+    "DeleteConversation": 2,
+    "DeleteCollection": 2,
+    "wrapper.delete": 2,
+}
+UPLOADS = ("UploadDocument", "UploadDocuments")
 HARMLESS = ("description", "metadata")
 """Ways to change a collection that leave it as usable as it was."""
 WATCHED = "watched"
@@ -208,11 +216,11 @@ class Matrix:
             subject = await self.seeder.scratch(target, spent)
         cell = replace(cell, target=subject)
         outcome = await self.cells.run(cell)
-        if outcome.ok and operation.id in ("UploadDocument", "ReplaceDocument", "ReindexDocuments"):
+        if outcome.ok and operation.id in (*UPLOADS, "ReplaceDocument", "ReindexDocuments"):
             await self._ended(outcome, cell)
             for document in _documents(outcome):
                 await self.seeder.settle(document, manager)
-                uploaded += [document] if operation.id == "UploadDocument" else []
+                uploaded += [document] if operation.id in UPLOADS else []
         elif spent == "source" and "source" in variant.kinds:
             gone = DeleteSourceRequest(source_id=subject.names["source_id"], allow_missing=True)
             await self.seeder.stub.DeleteSource(gone, metadata=manager)
@@ -262,7 +270,8 @@ def _spare(planned: Planned, variant: Variant) -> bool:
 def _documents(outcome: Outcome) -> list[str]:
     found: list[str] = []
     for body in outcome.bodies:
-        found += [one["id"] for one in [body.get("document"), *body.get("documents", ())] if one]
+        stored = [one.get("stored", {}).get("document") for one in body.get("files", ())]
+        found += [one["id"] for one in [body.get("document"), *body.get("documents", ()), *stored] if one]
     return found
 
 

@@ -60,6 +60,7 @@ RULES: dict[str, Rule] = {
     "GetTable": CONTENT,
     "QueryTables": CONTENT,
     "UploadDocument": WRITE,
+    "UploadDocuments": WRITE,
     "WatchDocument": CONTENT,
     "WatchDocuments": CONTENT,
     "ListDocuments": LISTS,

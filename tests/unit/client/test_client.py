@@ -247,6 +247,50 @@ async def test_an_upload_sends_its_bytes_again_under_one_request_id(both: Both, 
     assert [len(part.data) for part in first[1:]] == [262_144, 300_000 - 262_144]
 
 
+def stored(name: str) -> documents.UploadedFile:
+    document = documents.Document(id=name, filename=name)
+    return documents.UploadedFile(stored=documents.UploadDocumentResponse(document=document))
+
+
+async def test_small_files_are_uploaded_many_in_a_call(both: Both, edge: Edge, tmp_path: Path) -> None:
+    large, small = tmp_path / "large.txt", tmp_path / "small.txt"
+    large.write_bytes(b"x" * 300_000)
+    small.write_bytes(b"From a file.")
+    contents = [*((f"{n}.txt", b"Text %d." % n) for n in range(64)), small, large, tmp_path / "missing.txt"]
+    refused = documents.UploadedFile(error=to_proto(errors.InvalidArgument("Empty", reason="FILE_EMPTY")))
+    first = [refused, *(stored(f"{n}") for n in range(1, 64))]
+    edge.script["UploadDocuments"] = [
+        DOWN,
+        documents.UploadDocumentsResponse(files=first),
+        documents.UploadDocumentsResponse(files=[stored("small")]),
+    ]
+    edge.script["UploadDocument"] = [stored("large").stored]
+    results = await both.items("upload_many", contents, collection="handbook")
+    by_content = {str(one.content): one for one in results}
+    assert len(by_content) == len(contents)
+    assert by_content[str(contents[0])].error.reason == "FILE_EMPTY"
+    assert by_content[str(contents[1])].response.document.id == "1"
+    assert by_content[str(small)].response.document.id == "small"
+    assert by_content[str(large)].response.document.id == "large"
+    assert isinstance(by_content[str(tmp_path / "missing.txt")].error, OSError)
+    calls = [request for name, request, *_ in edge.seen if name == "UploadDocuments"]
+    assert [len(call) for call in calls] == [64, 64, 1]
+    assert calls[0] == calls[1]
+    ids = {message.metadata.request_id for message in calls[0]}
+    assert len(ids) == 64
+    assert {message.metadata.collection for message in calls[0]} == {"handbook"}
+
+
+async def test_what_fails_for_a_while_and_what_is_not_offered_is_uploaded_alone(both: Both, edge: Edge) -> None:
+    contents = [("a.txt", b"A."), ("b.txt", b"B.")]
+    waits = documents.UploadedFile(error=to_proto(errors.Unavailable("The parser was killed")))
+    edge.script["UploadDocuments"] = [documents.UploadDocumentsResponse(files=[waits, stored("b")])]
+    edge.script["UploadDocument"] = [stored("alone").stored]
+    results = await both.items("upload_many", contents)
+    assert [one.response.document.id for one in results] == ["alone", "b"]
+    assert len([name for name, *_ in edge.seen if name == "UploadDocument"]) == 1
+
+
 async def test_a_watch_goes_on_until_the_document_is_settled(both: Both, edge: Edge) -> None:
     def event(state: int) -> documents.WatchDocumentResponse:
         return documents.WatchDocumentResponse(document=documents.Document(id="d", state=state))  # type: ignore[arg-type]

@@ -151,6 +151,7 @@ def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Part
         stages=base.stages,
         catalog=library.catalog,
         documents=library.documents,
+        many=library.many,
         public=Public(base.names),
         chunks=Chunks(base.stages, library.documents, base.permissions, call),
         deleting=library.deleting,

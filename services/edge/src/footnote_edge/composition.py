@@ -49,6 +49,7 @@ from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import Documents
+from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.auditing import Auditor
@@ -234,6 +235,7 @@ class Library:
 
     catalog: Catalog
     documents: Documents
+    many: ManyUploads
     deleting: Deleting
     operations: Operations
     sources: Sources
@@ -248,12 +250,13 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
     known = KnownCollectionTable(database)
     catalog = Catalog(stages, base.permissions, limiting.allowances, known, request_ids, base.collection_epochs, call)
     documents = Documents(stages, catalog, base.permissions, jobs, limiting, bus, settings)
+    many = ManyUploads(stages, documents, catalog, limiting, settings)
     deleting = Deleting(stages, documents, jobs, history.forgetting, bus, call)
     operations = Operations(
         base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, limiting, bus, settings
     )
-    sources = _sources(base, work, catalog, documents, deleting, operations, request_ids)
-    return Library(catalog, documents, deleting, operations, *sources)
+    sources = _sources(base, work, catalog, documents, many, deleting, operations, request_ids)
+    return Library(catalog, documents, many, deleting, operations, *sources)
 
 
 def _sources(
@@ -261,6 +264,7 @@ def _sources(
     work: Working,
     catalog: Catalog,
     documents: Documents,
+    many: ManyUploads,
     deleting: Deleting,
     operations: Operations,
     request_ids: RequestIds,
@@ -279,7 +283,7 @@ def _sources(
     )  # fmt: skip
     table = SourceTable(base.database, bus)
     items = ItemTable(base.database, table)
-    store = DocumentStore(base.stages, documents, deleting, catalog, jobs, bus, call)
+    store = DocumentStore(base.stages, documents, many, deleting, catalog, jobs, bus, call)
     following = Following(base.stages, items, call, ceiling, poll)
     openings = Openings(kinds, vault, policy, base.folder / "sources")
     workflows.activate(Engine(table, items, book, store, following, openings, ceiling))

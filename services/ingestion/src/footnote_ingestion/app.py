@@ -30,6 +30,7 @@ from footnote_ingestion.documents.catalog import Catalog
 from footnote_ingestion.documents.changes import Changes
 from footnote_ingestion.documents.counting import Counting
 from footnote_ingestion.documents.extraction import Extraction
+from footnote_ingestion.documents.group_extraction import GroupExtraction
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.stored_files import StoredFiles, Sweeper
 from footnote_ingestion.documents.tables import Tables
@@ -100,6 +101,7 @@ async def build(runtime: Runtime) -> App:
         limits,
     )
     extraction = Extraction(documents, permissions, files, readers, scratch, limits, settings.keep_parsed)
+    together = GroupExtraction(documents, files, readers, extraction)
 
     # The engine ends a statement in time; otherwise the process is killed, with an allowance for opening tables.
     tables = Tables(permissions, extraction, queries, settings.query_seconds / 2)
@@ -138,7 +140,7 @@ async def build(runtime: Runtime) -> App:
         servicers=[
             (add_IngestionServiceServicer_to_server, servicer, _SERVICE),
             (add_UpkeepServiceServicer_to_server, servicer, _UPKEEP),
-            (add_GroupServiceServicer_to_server, GroupServicer(catalog, extraction), _GROUPS),
+            (add_GroupServiceServicer_to_server, GroupServicer(uploads, catalog, together), _GROUPS),
         ],
         ready=ready,
         start=[begin_to_warm, sweeps.start, logs.start],

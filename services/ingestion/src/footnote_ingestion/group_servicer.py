@@ -15,8 +15,9 @@ from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
 from footnote_ingestion.documents.catalog import Catalog
-from footnote_ingestion.documents.extraction import Extraction
-from footnote_ingestion.servicer import checked_id, move_of, system_only
+from footnote_ingestion.documents.group_extraction import GroupExtraction
+from footnote_ingestion.documents.uploads import NewFile, Uploaded, Uploads
+from footnote_ingestion.servicer import checked_id, move_of, new_file, system_only
 
 _MOST_DOCUMENTS = 64
 _ANSWER_BYTES = 256 * 1024
@@ -26,9 +27,30 @@ _ANSWER_BYTES = 256 * 1024
 class GroupServicer(GroupServiceServicer):
     """The RPCs by which edge processes many small documents at once."""
 
-    def __init__(self, catalog: Catalog, extraction: Extraction) -> None:
+    def __init__(self, uploads: Uploads, catalog: Catalog, extraction: GroupExtraction) -> None:
+        self._uploads = uploads
         self._catalog = catalog
         self._extraction = extraction
+
+    async def UploadDocuments(
+        self, request: groups.UploadDocumentsRequest, context: Call
+    ) -> groups.UploadDocumentsResponse:
+        """Store several files of one collection."""
+        if not 1 <= len(request.files) <= _MOST_DOCUMENTS:
+            raise InvalidArgument.field("files", f"must be 1 to {_MOST_DOCUMENTS}")
+        files = [_file(one) for one in request.files]
+        described = [one[0] for one in files if not isinstance(one, FootnoteError)]
+        if len({(one.collection_id, one.quota) for one in described}) > 1:
+            raise InvalidArgument.field("files", "must be of one collection")
+        ids = [one.request_id for one in described if one.request_id]
+        if len(set(ids)) != len(ids):
+            raise InvalidArgument.field("files.metadata.request_id", "must be another one for each file")
+        if not described:
+            outcomes = [one for one in files if isinstance(one, FootnoteError)]
+            return groups.UploadDocumentsResponse(files=map(_uploaded, outcomes))
+        first = described[0]
+        ended = await self._uploads.upload_many(request.scope, first.collection_id, first.quota, files)
+        return groups.UploadDocumentsResponse(files=map(_uploaded, ended))
 
     async def MoveDocuments(self, request: groups.MoveDocumentsRequest, context: Call) -> groups.MoveDocumentsResponse:
         """Move several documents to another state."""
@@ -48,7 +70,7 @@ class GroupServicer(GroupServiceServicer):
             raise InvalidArgument.field("document_ids", f"must be 1 to {_MOST_DOCUMENTS}")
         ids = [checked_id("document_ids", one) for one in request.document_ids]
         answer, size = groups.ParseDocumentsResponse(), 0
-        async with aclosing(self._extraction.parse_many(request.scope, ids, request.ocr_pictures)) as found:
+        async with aclosing(self._extraction.parse(request.scope, ids, request.ocr_pictures)) as found:
             async for index, part in found:
                 answer.parts.append(_part(index, part))
                 size += answer.parts[-1].ByteSize()
@@ -57,6 +79,20 @@ class GroupServicer(GroupServiceServicer):
                     answer, size = groups.ParseDocumentsResponse(), 0
         if answer.parts:
             yield answer
+
+
+def _file(given: groups.WholeFile) -> tuple[NewFile, bytes] | FootnoteError:
+    try:
+        return new_file(given.metadata), given.data
+    except FootnoteError as error:
+        return error
+
+
+def _uploaded(outcome: Uploaded | FootnoteError) -> groups.UploadedFile:
+    if isinstance(outcome, FootnoteError):
+        return groups.UploadedFile(error=to_proto(outcome))
+    stored = pb.UploadDocumentResponse(document=outcome.document, duplicate=outcome.duplicate, merged=outcome.merged)
+    return groups.UploadedFile(stored=stored)
 
 
 def _moved(outcome: Document | FootnoteError) -> groups.MovedDocument:

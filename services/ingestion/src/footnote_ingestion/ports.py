@@ -12,9 +12,11 @@ from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError
 from footnote_kit.paging import Page
 
+from footnote_ingestion.model.additions import Added, Addition
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
-from footnote_ingestion.model.repeats import Outcome, Request, RequestKey
+from footnote_ingestion.model.repeats import Outcome, Repeated, Request, RequestKey
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
+from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.worker.wire import Job
 
 
@@ -37,15 +39,15 @@ class Collections(Protocol):
 class Documents(Protocol):
     """The table; see `adapters.documents.DocumentTable` for the methods."""
 
-    async def insert(
-        self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
-    ) -> Stored | None:
-        """Add a document, or return the one with the same bytes."""
+    async def add(
+        self, tenant_id: str, collection_id: str, quota: Quota, additions: Sequence[Addition]
+    ) -> list[Added | Repeated | FootnoteError]:
+        """Add documents in one transaction; returns the outcomes in order."""
 
     async def precheck(
-        self, tenant_id: str, collection_id: str, sha256: str, size: int, quota: Quota, allow_duplicate: bool
-    ) -> Stored | None:
-        """Return what `insert` would find."""
+        self, tenant_id: str, collection_id: str, quota: Quota, additions: Sequence[Addition]
+    ) -> list[str | FootnoteError]:
+        """Return what `add` would find."""
 
     async def get(self, tenant_id: str, document_id: str) -> Stored:
         """Return one document; raises `NotFound`."""
@@ -135,8 +137,8 @@ class ChangeLog(Protocol):
 class Requests(Protocol):
     """Uploads by request id; see `adapters.requests.RequestTable`."""
 
-    async def find(self, key: RequestKey) -> Outcome | None:
-        """Return the result of an upload."""
+    async def find(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Outcome]:
+        """Return the results of uploads of one user; unknown ones are left out."""
 
 
 class Files(Protocol):
@@ -144,6 +146,9 @@ class Files(Protocol):
 
     async def put(self, key: str, path: Path) -> None:
         """Store a file."""
+
+    async def put_all(self, files: Mapping[str, Path]) -> None:
+        """Store several files at once; returns when every write has ended."""
 
     def parts(self, key: str) -> AsyncGenerator[bytes, None]:
         """Read it in parts."""
@@ -160,6 +165,11 @@ class Readers(Protocol):
 
     def run(self, job: Job, tenant: str, user: str = "") -> AsyncGenerator[tuple[bytes, bytes], None]:
         """Yield the frames of a job, run by a process that sees no other tenant's files; users take turns."""
+
+    def run_many(
+        self, jobs: Sequence[Job], tenant: str, user: str = ""
+    ) -> AsyncGenerator[list[tuple[bytes, bytes]] | ParseError, None]:
+        """Yield the frames of each of several short jobs, or its error, in order."""
 
     async def last(self, job: Job, tenant: str, user: str = "") -> bytes:
         """Return the payload of a job's last frame."""

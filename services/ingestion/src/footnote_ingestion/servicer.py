@@ -72,27 +72,7 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
     ) -> pb.UploadDocumentResponse:
         """Store a file."""
         first = await _first(request_iterator, pb.UploadDocumentRequest())
-        given = first.metadata
-        identifiers.check(given.request_id, "metadata.request_id")
-        new = NewFile(
-            collection_id=checked_id("metadata.collection_id", given.collection_id),
-            filename=_filename(given.filename, required=True),
-            tags=_tags(given.tags),
-            metadata=_metadata("metadata.metadata", given.metadata),
-            source_type=_short("metadata.source_type", given.source_type),
-            expire_time=given.expire_time if given.HasField("expire_time") else None,
-            allow_duplicate=given.allow_duplicate,
-            quota=Quota(
-                collection_documents=_not_negative("metadata.max_documents", given.max_documents),
-                tenant_documents=_not_negative("metadata.max_tenant_documents", given.max_tenant_documents),
-                tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes),
-                own=given.max_documents > 0,
-            ),
-            size=_not_negative("metadata.size_bytes", given.size_bytes) if given.HasField("size_bytes") else None,
-            sha256=_sha256(given.sha256),
-            request_id=given.request_id,
-            about=_about(given),
-        )
+        new = new_file(first.metadata)
         done = await self._uploads.upload(first.scope, new, _parts(request_iterator))
         return pb.UploadDocumentResponse(document=done.document, duplicate=done.duplicate, merged=done.merged)
 
@@ -279,6 +259,30 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
             tenant=None if counted.tenant is None else _totals(counted.tenant),
             owners=map(_totals, counted.owners),
         )
+
+
+def new_file(given: pb.UploadMetadata) -> NewFile:
+    """Convert an uploader's description; raises InvalidArgument."""
+    identifiers.check(given.request_id, "metadata.request_id")
+    return NewFile(
+        collection_id=checked_id("metadata.collection_id", given.collection_id),
+        filename=_filename(given.filename, required=True),
+        tags=_tags(given.tags),
+        metadata=_metadata("metadata.metadata", given.metadata),
+        source_type=_short("metadata.source_type", given.source_type),
+        expire_time=given.expire_time if given.HasField("expire_time") else None,
+        allow_duplicate=given.allow_duplicate,
+        quota=Quota(
+            collection_documents=_not_negative("metadata.max_documents", given.max_documents),
+            tenant_documents=_not_negative("metadata.max_tenant_documents", given.max_tenant_documents),
+            tenant_bytes=_not_negative("metadata.max_tenant_bytes", given.max_tenant_bytes),
+            own=given.max_documents > 0,
+        ),
+        size=_not_negative("metadata.size_bytes", given.size_bytes) if given.HasField("size_bytes") else None,
+        sha256=_sha256(given.sha256),
+        request_id=given.request_id,
+        about=_about(given),
+    )
 
 
 def system_only(scope: Scope, what: str) -> None:

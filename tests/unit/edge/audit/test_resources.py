@@ -14,8 +14,12 @@ METHOD = {method.name: method for method in METHODS}
 @pytest.mark.parametrize("name", AUDITED)
 def test_what_is_declared_is_in_the_contract(name: str) -> None:
     declared, method = AUDITED[name], METHOD[name]
+    output = method.output_type
+    if declared.each:
+        output = output.fields_by_name[declared.each].message_type
+        assert "error" in output.fields_by_name
     for message, path in (
-        (method.input_type, declared.named), (method.input_type, declared.changes), (method.output_type, declared.made),
+        (method.input_type, declared.named), (method.input_type, declared.changes), (output, declared.made),
     ):  # fmt: skip
         for part in path.split(".") if path else ():
             assert part in message.fields_by_name, f"{name}: {path}"

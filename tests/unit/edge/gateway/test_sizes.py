@@ -16,7 +16,8 @@ from google.protobuf.message import Message
 
 def test_every_field_has_a_bound() -> None:
     unbounded = {field.full_name for field in sizes.fields() if _bound(field) is None}
-    assert unbounded == {f"footnote.edge.v1.{name}DocumentRequest.data" for name in ("Upload", "Replace")}
+    streams = ("UploadDocument", "UploadDocuments", "ReplaceDocument")
+    assert unbounded == {f"footnote.edge.v1.{name}Request.data" for name in streams}
 
 
 def _bound(field: FieldDescriptor) -> int | None:

@@ -1,8 +1,8 @@
 """Python client of a Footnote deployment, sync and async: every RPC of the public API, typed.
 
 `Client` and `AsyncClient` have a typed stub for each noun (`client.collections.GetCollection(request)`), and `ask`,
-`answer`, `upload` and `watch` for tasks of several steps. Every call has a deadline, and calls that are safe to repeat
-are retried. Failures are the classes below, with the contract's `reason` and a `hint`.
+`answer`, `upload`, `upload_many` and `watch` for tasks of several steps. Every call has a deadline, and calls that are
+safe to repeat are retried. Failures are the classes below, with the contract's `reason` and a `hint`.
 """
 
 from footnote_kit.errors import (
@@ -25,6 +25,7 @@ from footnote.client.failures import Unimplemented
 from footnote.client.keys import KeyProblem
 from footnote.client.repeating import Retry
 from footnote.client.synchronous import Client
+from footnote.client.uploads import UploadResult
 
 __all__ = [
     "Aborted",
@@ -44,4 +45,5 @@ __all__ = [
     "Unauthenticated",
     "Unavailable",
     "Unimplemented",
+    "UploadResult",
 ]

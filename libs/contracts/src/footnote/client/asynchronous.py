@@ -3,13 +3,14 @@
 The client for threads, `synchronous.py`, is generated from this file: `make client`.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from footnote_kit.edge import PATHS
-from footnote_kit.errors import FootnoteError, Internal
+from footnote_kit.errors import FootnoteError, Internal, Unavailable
+from footnote_kit.status import from_proto
 
 from footnote.client.asking import is_last, is_settled, question
 from footnote.client.async_transport import (
@@ -23,9 +24,9 @@ from footnote.client.async_transport import (
     response,
 )
 from footnote.client.connection import CALL_TIMEOUT, STREAM_TIMEOUT, Headers, connection
-from footnote.client.failures import failure_of
+from footnote.client.failures import Unimplemented, failure_of
 from footnote.client.repeating import Attempts, Retry, prepared
-from footnote.client.uploads import described, messages
+from footnote.client.uploads import Content, Group, UploadResult, described, grouped, messages
 from footnote.edge.v1.answers_pb2 import AskCompleted, AskRequest, AskResponse
 from footnote.edge.v1.answers_pb2_grpc import AnswersServiceStub
 from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceStub
@@ -174,6 +175,63 @@ class AsyncClient:
                 await _wait(attempts, failure)
             else:
                 return result
+
+    async def upload_many(
+        self,
+        contents: Iterable[Content],
+        *,
+        collection: str = "",
+        metadata: UploadMetadata | None = None,
+        timeout: float | None = None,
+    ) -> AsyncIterator[UploadResult]:
+        """Upload files, small ones many in a call, and yield what came of each; a file that is refused fails alone.
+
+        Each is a Path, or a name with its bytes. `metadata` is about every file, and `timeout` limits each call. The
+        results come as files are accepted: larger ones before small ones given earlier.
+        """
+        async for group in each_off_the_loop(grouped(contents, collection, metadata)):
+            if group.error is not None:
+                yield UploadResult(group.contents[0], error=group.error)
+            elif not group.requests:
+                yield await self._upload_alone(group.contents[0], collection, metadata, timeout)
+            else:
+                for result in await self._upload_group(group, timeout):
+                    if isinstance(result.error, Unavailable | Unimplemented):
+                        yield await self._upload_alone(result.content, collection, metadata, timeout)
+                    else:
+                        yield result
+
+    async def _upload_group(self, group: Group, timeout: float | None) -> list[UploadResult]:
+        attempts = self._attempts(timeout)
+        while True:
+            try:
+                response = await self._documents.UploadDocuments(
+                    each_off_the_loop(group.requests), timeout=attempts.remaining()
+                )
+            except Unimplemented as failure:  # a server of an earlier release
+                return [UploadResult(content, error=failure) for content in group.contents]
+            except FootnoteError as failure:
+                await _wait(attempts, failure)
+            else:
+                ends = zip(group.contents, response.files, strict=True)
+                return [
+                    UploadResult(content, one.stored)
+                    if one.HasField("stored")
+                    else UploadResult(content, error=from_proto(one.error))
+                    for content, one in ends
+                ]
+
+    async def _upload_alone(
+        self, content: Content, collection: str, metadata: UploadMetadata | None, timeout: float | None
+    ) -> UploadResult:
+        source, name = (content, "") if isinstance(content, Path) else (content[1], content[0])
+        try:
+            response = await self.upload(
+                source, collection=collection, filename=name, metadata=metadata, timeout=timeout
+            )
+        except (FootnoteError, OSError) as error:
+            return UploadResult(content, error=error)
+        return UploadResult(content, response)
 
     async def watch(self, document_id: str, *, timeout: float | None = None) -> AsyncIterator[WatchDocumentResponse]:
         """Yield a document's changes until it is INDEXED, ERROR or deleted, reconnecting as often as necessary."""

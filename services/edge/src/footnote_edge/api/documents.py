@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from footnote.edge.v1 import documents_pb2 as pb
+from footnote_kit.errors import FootnoteError
 from footnote_kit.handler_context import Call
+from footnote_kit.status import to_proto
 
 from footnote_edge.api.common import bytes_of, caller, first_of
 from footnote_edge.api.parts import Parts
@@ -24,6 +26,25 @@ class DocumentsApi:
         done = await self.parts.documents.upload(scope, metadata, bytes_of(request_iterator))
         document = await self.parts.public.document(scope, done.document)
         return pb.UploadDocumentResponse(document=document, duplicate=done.duplicate, merged=done.merged)
+
+    async def UploadDocuments(
+        self, request_iterator: AsyncIterator[pb.UploadDocumentsRequest], context: Call
+    ) -> pb.UploadDocumentsResponse:
+        """Accept many small files; each is refused alone."""
+        scope = caller()
+        files = await self.parts.many.receive(scope, request_iterator)
+        outcomes = await self.parts.many.upload(scope, files)
+        stored = [one for one in outcomes if not isinstance(one, FootnoteError)]
+        documents = iter(await self.parts.public.documents(scope, [one.document for one in stored]))
+        response = pb.UploadDocumentsResponse()
+        for one in outcomes:
+            if isinstance(one, FootnoteError):
+                response.files.add(error=to_proto(one))
+            else:
+                response.files.add().stored.CopyFrom(
+                    pb.UploadDocumentResponse(document=next(documents), duplicate=one.duplicate, merged=one.merged)
+                )
+        return response
 
     async def ReplaceDocument(
         self, request_iterator: AsyncIterator[pb.ReplaceDocumentRequest], context: Call

@@ -15,6 +15,7 @@ from footnote_edge.documents.chunks import Chunks
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.editing import Editing
+from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
 from footnote_edge.documents.public import Public
 from footnote_edge.documents.watch import Watch
@@ -41,6 +42,7 @@ class Parts:
     stages: Stages
     catalog: Catalog
     documents: Documents
+    many: ManyUploads
     public: Public
     chunks: Chunks
     deleting: Deleting

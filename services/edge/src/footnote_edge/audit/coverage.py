@@ -8,13 +8,15 @@ class Audited:
     """An RPC whose every end is an event.
 
     `kind` is the type of its resource. `named` is the path in the request that names it, `made` the more reliable path
-    in the response. `changes` is the request field whose subfields are changed.
+    in the response. `changes` is the request field whose subfields are changed. `each` is the list in the response with
+    an outcome for each of several resources, `stored` or `error`: each gets an event.
     """
 
     kind: str
     named: str = ""
     made: str = ""
     changes: str = ""
+    each: str = ""
 
 
 AUDITED: dict[str, Audited] = {
@@ -24,6 +26,7 @@ AUDITED: dict[str, Audited] = {
     "AddVectors": Audited("collections", "collection"),
     "DeleteVectors": Audited("collections", "collection"),
     "UploadDocument": Audited("documents", made="document.id"),
+    "UploadDocuments": Audited("documents", made="stored.document.id", each="files"),
     "ReplaceDocument": Audited("documents", "metadata.document_id", "document.id"),
     "UpdateDocument": Audited("documents", "document_id", changes="resource"),
     "DeleteDocument": Audited("documents", "document_id"),

@@ -53,12 +53,13 @@ class Recorder:
                 retry_after=_RETRY_SECONDS,
             )
 
-    async def record(self, event: Event) -> None:
-        """Write a success; return when it is in the database, or waits in memory because the write failed."""
-        if self._wait_with(event):
+    async def record(self, *events: Event) -> None:
+        """Write successes; return when they are in the database, or wait in memory because the write failed."""
+        if taken := {event.id for event in events if self._wait_with(event)}:
             await self._flushed()
-            if any(one.id == event.id for one in self._waiting):
-                _log.error("audit_event_waits", **_words(event))
+            for event in self._waiting:
+                if event.id in taken:
+                    _log.error("audit_event_waits", **_words(event))
 
     def attempt(self, event: Event) -> None:
         """Take a refused or failed attempt; it is written within FLUSH_SECONDS, or counted with others like it."""

@@ -22,6 +22,7 @@ from footnote_kit.origins import refuse_reserved, with_origin
 from footnote_edge.collections.catalog import Catalog, expiry
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.ports import Allowance
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
@@ -70,41 +71,34 @@ class Documents:
 
         `origin` is the source item that it came from; callers cannot set it.
         """
-        if not metadata.filename:
-            raise InvalidArgument.field("metadata.filename", "must be given")
-        refuse_reserved(metadata.metadata, "metadata.metadata")
-        given = metadata.metadata if metadata.HasField("metadata") else None
+        check_metadata(metadata)
         await self._limiting.admit(scope.tenant_id)
-        allowed = await self._limiting.of(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, metadata.collection)
-        ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
-        head = ingestion.UploadMetadata(
-            collection_id=collection.id,
-            filename=metadata.filename,
-            tags=metadata.tags,
-            metadata=given if origin is None else with_origin(given, origin),
-            source_type=metadata.source_type,
-            allow_duplicate=metadata.allow_duplicate,
-            max_documents=collection.settings.max_documents,
-            max_tenant_documents=allowed.documents,
-            max_tenant_bytes=allowed.bytes,
-            size_bytes=metadata.size_bytes if metadata.HasField("size_bytes") else None,
-            sha256=metadata.sha256,
-            request_id=metadata.request_id,
-            ttl=metadata.ttl if metadata.HasField("ttl") else None,
-        )
-        expires = expiry(collection, ttl)
-        if expires is not None:
-            head.expire_time.FromDatetime(expires)
+        head = upload_head(metadata, collection, await self._limiting.of(scope.tenant_id), origin)
+
+        response = await self.store(scope, head, self._received(scope, parts))
+        await self.taken(scope, metadata, response)
+        return response
+
+    async def store(
+        self, scope: Scope, head: ingestion.UploadMetadata, parts: AsyncIterator[bytes]
+    ) -> ingestion.UploadDocumentResponse:
+        """Store a file at ingestion; `parts` have at most PART_BYTES."""
 
         async def messages() -> AsyncIterator[ingestion.UploadDocumentRequest]:
             yield ingestion.UploadDocumentRequest(scope=scope, metadata=head)
-            async for part in self._received(scope, parts):
+            async for part in parts:
                 yield ingestion.UploadDocumentRequest(data=part)
 
         response: ingestion.UploadDocumentResponse = await self._ingestion.UploadDocument(
             messages(), timeout=self._transfer_timeout
         )
+        return response
+
+    async def taken(
+        self, scope: Scope, metadata: edge.UploadMetadata, response: ingestion.UploadDocumentResponse
+    ) -> None:
+        """Enqueue the job of a stored file, or bring its labels to the document with the same bytes."""
         if not response.duplicate or response.document.state == DOCUMENT_STATE_UPLOADED:
             # The second case repairs an upload whose first response was lost before its job was enqueued.
             await self._jobs.process(response.document)
@@ -113,7 +107,6 @@ class Documents:
             # Also if nothing was added: the first response, and with it the update of the chunks, may have been lost.
             response.document.CopyFrom(await align(self._stages, scope, response.document, self._timeout))
         self._bus.deliver(response.document)
-        return response
 
     async def replace(
         self, scope: Scope, metadata: edge.ReplaceMetadata, parts: AsyncIterator[bytes]
@@ -228,6 +221,40 @@ class Documents:
             del page.documents[:]
             page.documents.extend(kept)
         return page
+
+
+def check_metadata(metadata: edge.UploadMetadata) -> None:
+    """Raise InvalidArgument for a file without a name, or with metadata that is reserved."""
+    if not metadata.filename:
+        raise InvalidArgument.field("metadata.filename", "must be given")
+    refuse_reserved(metadata.metadata, "metadata.metadata")
+
+
+def upload_head(
+    metadata: edge.UploadMetadata, collection: Collection, allowed: Allowance, origin: Mapping[str, str] | None = None
+) -> ingestion.UploadMetadata:
+    """Return what ingestion is to know about a file: its uploader's description, and the limits."""
+    given = metadata.metadata if metadata.HasField("metadata") else None
+    ttl = metadata.ttl.ToTimedelta().total_seconds() if metadata.HasField("ttl") else None
+    head = ingestion.UploadMetadata(
+        collection_id=collection.id,
+        filename=metadata.filename,
+        tags=metadata.tags,
+        metadata=given if origin is None else with_origin(given, origin),
+        source_type=metadata.source_type,
+        allow_duplicate=metadata.allow_duplicate,
+        max_documents=collection.settings.max_documents,
+        max_tenant_documents=allowed.documents,
+        max_tenant_bytes=allowed.bytes,
+        size_bytes=metadata.size_bytes if metadata.HasField("size_bytes") else None,
+        sha256=metadata.sha256,
+        request_id=metadata.request_id,
+        ttl=metadata.ttl if metadata.HasField("ttl") else None,
+    )
+    expires = expiry(collection, ttl)
+    if expires is not None:
+        head.expire_time.FromDatetime(expires)
+    return head
 
 
 def is_final(document: Document) -> bool:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from footnote.edge.v1.system_pb2 import AUTHENTICATION_KEY, AUTHENTICATION_NONE, AUTHENTICATION_TOKEN
@@ -54,9 +55,8 @@ class Auditor:
                 self._failed(name, call_origin, request if first is None else first.seen, error)
                 raise
             if audited:
-                await self._recorder.record(
-                    self._done(name, call_origin, request if first is None else first.seen, response)
-                )
+                seen = request if first is None else first.seen
+                await self._recorder.record(*self._each_done(name, call_origin, seen, response))
             return response
 
         return call
@@ -124,6 +124,21 @@ class Auditor:
         # Read at the beginning: gRPC no longer knows the peer's address after it has disconnected.
         headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
         return self.call_origins.of(headers, context.peer())
+
+    def _each_done(self, name: str, call_origin: CallOrigin, request: Any, response: Any) -> list[Event]:
+        """Return the events of a call that succeeded; what it refused of several resources is an attempt."""
+        declared = AUDITED[name]
+        if not declared.each:
+            return [self._done(name, call_origin, request, response)]
+        done = []
+        for one in getattr(response, declared.each):
+            event = self._done(name, call_origin, None, one)
+            if one.HasField("error"):
+                code, reason = status.ending(status.from_proto(one.error))
+                self._recorder.attempt(replace(event, status=code, reason=reason))
+            else:
+                done.append(event)
+        return done
 
     def _done(self, name: str, call_origin: CallOrigin, request: Any, response: Any) -> Event:
         declared = AUDITED[name]

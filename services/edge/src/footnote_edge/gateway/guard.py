@@ -22,8 +22,8 @@ PUBLIC = frozenset({"GetHealth"})
 
 _WRITER = frozenset(
     {
-        *("UploadDocument", "ReplaceDocument", "UpdateDocument", "DeleteDocument", "ReindexDocuments"),
-        "CancelDocument",
+        *("UploadDocument", "UploadDocuments", "ReplaceDocument", "UpdateDocument", "DeleteDocument"),
+        *("ReindexDocuments", "CancelDocument"),
         *("AddVectors", "DeleteVectors"),
         # Writers may do this to their own private collections; the handler knows the collection and checks the rest.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),

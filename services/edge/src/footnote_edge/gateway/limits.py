@@ -22,7 +22,7 @@ BURST_SECONDS = 10.0
 """Seconds of unused allowance that a tenant may save up for a burst."""
 
 _WATCH_AGAIN_SECONDS = 5.0
-UPLOADS = frozenset({"UploadDocument", "ReplaceDocument"})
+UPLOADS = frozenset({"UploadDocument", "UploadDocuments", "ReplaceDocument"})
 ASKS = frozenset({"Ask", "RegenerateMessage", "EditMessage"})
 """Calls that answer a question."""
 
@@ -57,6 +57,10 @@ class Limits:
     def receive(self, tenant: str, size: int) -> None:
         """Charge uploaded bytes."""
         self._bytes.charge(tenant, size)
+
+    def more_uploads(self, tenant: str, files: int) -> None:
+        """Charge the files of a call after its first, which `enter` has charged."""
+        self._uploads.charge(tenant, files)
 
     def spend(self, tenant: str, tokens: int) -> None:
         """Charge an answer's tokens."""

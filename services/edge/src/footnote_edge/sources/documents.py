@@ -21,6 +21,8 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.deleting import Deleting
 from footnote_edge.documents.documents import PART_BYTES, Documents
+from footnote_edge.documents.many_uploads import ManyUploads, WholeFile
+from footnote_edge.documents.upload_batches import SMALL_BYTES, UploadBatches
 from footnote_edge.jobs.changes import Feed
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
@@ -80,9 +82,10 @@ class DocumentStore:
     """Puts, labels and deletes the documents of a source."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, deleting: Deleting, catalog: Catalog, jobs: Jobs,
-        bus: ProgressBus, timeout: float,
+        self, stages: Stages, documents: Documents, many: ManyUploads, deleting: Deleting, catalog: Catalog,
+        jobs: Jobs, bus: ProgressBus, timeout: float,
     ) -> None:  # fmt: skip
+        self._batches = UploadBatches(many)
         self._stages = stages
         self._feed = Feed(stages, timeout)
         self._jobs = jobs
@@ -118,7 +121,11 @@ class DocumentStore:
                 # After a crash, a repeat finds the document that it created; other bytes make another upload.
                 request_id=f"{item.nonce}-{content.sha256[:31]}",
             )
-            done = await self._documents.upload(scope, metadata, content.parts(), origin=label)
+            if content.size <= SMALL_BYTES:
+                data = await asyncio.to_thread(content.path.read_bytes)
+                done = await self._batches.upload(scope, WholeFile(metadata, data, label))
+            else:
+                done = await self._documents.upload(scope, metadata, content.parts(), origin=label)
         except InvalidArgument as error:
             raise ItemFailed(_REASONS.get(error.reason, "INVALID"), error.message, permanent=True) from None
         except ResourceExhausted as error:

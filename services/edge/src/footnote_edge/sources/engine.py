@@ -58,14 +58,13 @@ from footnote_edge.sources.stored import (
     Superseded,
     key_of,
 )
-from footnote_edge.sources.transfer import Run, Tally, Transfer, spool
+from footnote_edge.sources.transfer import MOST_AWAY, Run, Tally, Transfer, spool
 
-AT_ONCE = 16
-"""Items of one source transferred concurrently. Fewer give groups of documents too little to take up together."""
+AT_ONCE = 64
+"""Items of one source transferred concurrently: small ones share a call of so many, and a group of documents."""
 
+_DELETES = 16
 _BATCH = 100
-_MOST_AWAY = 8
-"""Consecutive items without an answer from the source before the run gives up."""
 _MOST_MEMO = 64 * 1024
 _MOST_WARNINGS = 20
 _WAIT = 0.2
@@ -243,7 +242,7 @@ class Engine:
 
         async def one(row: StoredItem) -> None:
             async with gate:
-                if run.tally.away < _MOST_AWAY:
+                if run.tally.away < MOST_AWAY:
                     await self._transfer.one(run, row)
 
         after = ""
@@ -252,7 +251,7 @@ class Engine:
             async with _raising_first(), asyncio.TaskGroup() as group:
                 for row in rows:
                     group.create_task(one(row))
-            if run.tally.away >= _MOST_AWAY:
+            if run.tally.away >= MOST_AWAY:
                 _log.warning("source_stopped_answering", source_id=run.source.id)
                 return
             after = rows[-1].key
@@ -267,7 +266,7 @@ class Engine:
             await self._count(operation, run.tally, run.tally.total)
 
     async def _delete(self, scope: Scope, holder: Holder, rows: list[StoredItem]) -> None:
-        gate = asyncio.Semaphore(AT_ONCE)
+        gate = asyncio.Semaphore(_DELETES)
 
         async def one(document_id: str) -> None:
             async with gate:

@@ -36,10 +36,16 @@ T = TypeVar("T")
 
 RETRIES = Backoff(60.0, 6 * 3600.0)
 """Backoff of failed items, in seconds."""
+MOST_AWAY = 8
+"""Consecutive items without an answer from the source before the run gives up."""
 FETCHES = 4
 """Items of one source fetched concurrently."""
 
 _log = get_logger(__name__)
+
+
+class GivenUp(Exception):
+    """The source does not answer; the item stays as it was."""
 
 
 @dataclass(slots=True)
@@ -87,6 +93,8 @@ class Transfer:
             run.tally.done += 1
             run.tally.away = 0
             outcome = "in_step"
+        except GivenUp:
+            return
         except SourceUnavailable as error:
             run.tally.away += 1
             values, outcome = self._failed(run, row, ItemFailed("AWAY", str(error))), "failed"
@@ -198,6 +206,8 @@ class Transfer:
         path = run.folder / row.key
         if not path.exists():
             async with run.fetches:
+                if run.tally.away >= MOST_AWAY:
+                    raise GivenUp
                 await self._fetch(run, item_of(row), path)
         content = await Content.of(path)
         if not content.size:

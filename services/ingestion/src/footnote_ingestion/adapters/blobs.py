@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from itertools import count
@@ -64,6 +64,16 @@ class Blobs:
         The store's own thread continues regardless, and would write the file after the caller had deleted it.
         """
         await outcome(asyncio.ensure_future(self._put(key, path)))
+
+    async def put_all(self, files: Mapping[str, Path]) -> None:
+        """Store several files at once; cancellation and errors are raised only after every write has finished."""
+        await outcome(asyncio.ensure_future(self._put_all(files)))
+
+    async def _put_all(self, files: Mapping[str, Path]) -> None:
+        puts = [self._put(key, path) for key, path in files.items()]
+        for ended in await asyncio.gather(*puts, return_exceptions=True):
+            if isinstance(ended, BaseException):
+                raise ended
 
     async def _put(self, key: str, path: Path) -> None:
         try:

@@ -2,80 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from footnote_kit.access import document_missing
 from footnote_kit.document_files import newest
-from footnote_kit.errors import Aborted, FootnoteError, NotFound, Unavailable
+from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.paging import Page
-from sqlalchemy import and_, delete, func, insert, or_, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import and_, delete, func, select, update
 
 from footnote_ingestion.adapters import requests
+from footnote_ingestion.adapters.additions import Additions
 from footnote_ingestion.adapters.changes import alive, note_gone
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.listing import Listing
-from footnote_ingestion.adapters.records import from_row, to_row
+from footnote_ingestion.adapters.records import from_row
+from footnote_ingestion.adapters.rows import BYTES, TAKEN
 from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model.lifecycle import check_seen
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
-from footnote_ingestion.model.repeats import Outcome, Repeated, Request
+from footnote_ingestion.model.repeats import Outcome, Request
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros, tables_key
 
-_TAKEN = 0
-"""The due time of a file whose deletion has begun."""
 
-
-_BYTES = documents.c.size_bytes + documents.c.replacement_bytes
-"""The bytes of a document's files: the searched one, and its replacement."""
-
-
-class DocumentTable:
+class DocumentTable(Additions):
     """Reads and changes documents; tracks which files are to be deleted."""
 
     def __init__(self, database: Database) -> None:
-        self._database = database
+        super().__init__(database)
         self._listing = Listing(database)
-
-    async def insert(
-        self, stored: Stored, quota: Quota, allow_duplicate: bool, request: Request | None = None
-    ) -> Stored | None:
-        """Add a document, record its request, and take its files off the deletion list.
-
-        Returns the existing document instead when one has the same bytes. Raises `ResourceExhausted` when the
-        collection or the tenant has no room for it, `Repeated` when the request was answered in between.
-        """
-        document = stored.document
-        async with self._database.write() as connection:
-            if quota.of_tenant:
-                await self._lock(connection, document.tenant_id)
-            await self._lock(connection, document.tenant_id, document.collection_id)
-            await self._claim(connection, request)
-            if not allow_duplicate:
-                same = await self._same_bytes(connection, document.tenant_id, document.collection_id, document.sha256)
-                if same is not None:
-                    return same
-            await self._check_quota(
-                connection, document.tenant_id, document.collection_id, quota, 1, document.size_bytes
-            )
-            document.update_time.FromMicroseconds(now_micros())
-            await connection.execute(insert(documents).values(**to_row(stored)))
-            await self._keep(connection, stored.blob_keys())
-            if request is not None:
-                await requests.note(connection, request.key, Outcome(request.content, document.id, False, False))
-        return None
-
-    async def precheck(
-        self, tenant_id: str, collection_id: str, sha256: str, size: int, quota: Quota, allow_duplicate: bool
-    ) -> Stored | None:
-        """Return what `insert` would find, without changing anything, so that no file is stored in vain."""
-        async with self._database.read() as connection:
-            if not allow_duplicate and (same := await self._same_bytes(connection, tenant_id, collection_id, sha256)):
-                return same
-            await self._check_quota(connection, tenant_id, collection_id, quota, 1, size)
-        return None
 
     async def used(self, tenant_id: str, collection_id: str = "") -> Used:
         """Return the totals of a tenant and of one of its collections."""
@@ -85,7 +39,7 @@ class DocumentTable:
     async def owner_totals(self, tenant_id: str, owner_id: str) -> StoredTotals:
         """Return the totals of one owner in a tenant."""
         mine = (documents.c.tenant_id == tenant_id, documents.c.owner_id == owner_id, alive())
-        query = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*mine)
+        query = select(func.count(), func.coalesce(func.sum(BYTES), 0)).where(*mine)
         async with self._database.read() as connection:
             count, size = (await connection.execute(query)).one()
         return StoredTotals(owner_id, count, int(size))
@@ -95,7 +49,7 @@ class DocumentTable:
         # Compare code points, whatever the database's language.
         owner = documents.c.owner_id if self._database.is_sqlite else documents.c.owner_id.collate("C")
         query = (
-            select(documents.c.owner_id, func.count(), func.sum(_BYTES))
+            select(documents.c.owner_id, func.count(), func.sum(BYTES))
             .where(documents.c.tenant_id == tenant_id, alive(), owner > after)
             .group_by(documents.c.owner_id)
             .order_by(owner)
@@ -164,36 +118,6 @@ class DocumentTable:
         """Return documents of the tenant by id; those that are missing are left out."""
         async with self._database.read() as connection:
             return await self._several(connection, tenant_id, document_ids)
-
-    async def _several(
-        self, connection: AsyncConnection, tenant_id: str, document_ids: Collection[str], for_update: bool = False
-    ) -> dict[str, Stored]:
-        chosen = (documents.c.id.in_(list(document_ids)), documents.c.tenant_id == tenant_id, alive())
-        query = select(documents).where(*chosen).order_by(documents.c.id)  # one order of locks: no deadlock
-        if for_update:
-            query = query.with_for_update()
-        return {row["id"]: from_row(row) for row in (await connection.execute(query)).mappings()}
-
-    async def _put(self, connection: AsyncConnection, before: Stored, after: Stored) -> Stored:
-        """Write a changed document and update the deletion list; the same object means no change."""
-        if after is before:
-            return before
-        after.document.update_time.FromMicroseconds(now_micros())
-        row = to_row(replace(after, version=before.version + 1))
-        if after.labels() != before.labels():
-            row["relabelled"] = before.version + 1
-        after = from_row(row)
-        done = await connection.execute(
-            update(documents)
-            .where(documents.c.id == before.document.id, documents.c.version == before.version)
-            .values(**row)
-        )
-        if done.rowcount != 1:
-            raise Aborted("The document was changed by someone else at the same moment")
-        if (files := set(after.blob_keys())) != set(before.blob_keys()):
-            await self._doom(connection, set(before.blob_keys()) - files, now_micros())
-            await self._keep(connection, after.blob_keys(), besides=before.blob_keys())
-        return after
 
     async def set_parsed_key(self, document_id: str, blob_key: str, parsed_key: str) -> bool:
         """Record where a file's blocks and tables are kept; False when the document no longer has that file."""
@@ -301,7 +225,7 @@ class DocumentTable:
         if not keys:
             return []
         async with self._database.write() as connection:
-            still = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=_TAKEN)
+            still = update(doomed_blobs).where(doomed_blobs.c.key.in_(keys)).values(due_time=TAKEN)
             return list((await connection.execute(still.returning(doomed_blobs.c.key))).scalars())
 
     async def deleted(self, keys: Sequence[str]) -> None:
@@ -309,89 +233,3 @@ class DocumentTable:
         if keys:
             async with self._database.write() as connection:
                 await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_(keys)))
-
-    async def _get(
-        self,
-        connection: AsyncConnection,
-        tenant_id: str,
-        document_id: str,
-        for_update: bool = False,
-        expired_too: bool = False,
-    ) -> Stored:
-        query = select(documents).where(documents.c.id == document_id, documents.c.tenant_id == tenant_id)
-        if not expired_too:
-            query = query.where(alive())
-        if for_update:
-            query = query.with_for_update()
-        row = (await connection.execute(query)).mappings().one_or_none()
-        if row is None:
-            raise document_missing(document_id)
-        return from_row(row)
-
-    async def _lock(self, connection: AsyncConnection, *names: str) -> None:
-        """Block other additions to a tenant or collection until the transaction ends; SQLite has one writer anyway."""
-        if not self._database.is_sqlite:
-            digest = hashlib.sha256("\0".join(names).encode()).digest()
-            key = int.from_bytes(digest[:8], signed=True)
-            await connection.execute(text("select pg_advisory_xact_lock(:key)"), {"key": key})
-
-    async def _claim(self, connection: AsyncConnection, request: Request | None) -> None:
-        """Block other answers to a request until the transaction ends; raises `Repeated` if it has an answer."""
-        if request is not None:
-            key = request.key
-            await self._lock(connection, key.tenant_id, "request", key.user_id, key.request_id)
-            if (known := await requests.find(connection, key)) is not None:
-                raise Repeated(known)
-
-    async def _same_bytes(
-        self, connection: AsyncConnection, tenant_id: str, collection_id: str, sha256: str
-    ) -> Stored | None:
-        query = select(documents).where(
-            documents.c.tenant_id == tenant_id,
-            documents.c.collection_id == collection_id,
-            or_(
-                and_(documents.c.sha256 == sha256, documents.c.replacement_sha256 == ""),
-                documents.c.replacement_sha256 == sha256,
-            ),
-            alive(),
-        )
-        row = (await connection.execute(query.order_by(documents.c.create_time).limit(1))).mappings().one_or_none()
-        return from_row(row) if row is not None else None
-
-    async def _check_quota(
-        self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota, documents: int, size: int
-    ) -> None:
-        if quota.of_tenant or quota.collection_documents:
-            used = await self._used(connection, tenant_id, collection_id if quota.collection_documents else "", quota)
-            quota.check(used, tenant_id, documents, size)
-
-    async def _used(
-        self, connection: AsyncConnection, tenant_id: str, collection_id: str, quota: Quota | None = None
-    ) -> Used:
-        """Return the current totals; with a quota, only those that it limits."""
-        of_tenant = (documents.c.tenant_id == tenant_id, alive())
-        in_collection = total = size = 0
-        if collection_id:
-            query = select(func.count()).where(documents.c.collection_id == collection_id, *of_tenant)
-            in_collection = (await connection.execute(query)).scalar_one()
-        if quota is None or quota.of_tenant:
-            both = select(func.count(), func.coalesce(func.sum(_BYTES), 0)).where(*of_tenant)
-            total, size = (await connection.execute(both)).one()
-        return Used(in_collection, total, int(size))
-
-    async def _keep(self, connection: AsyncConnection, keys: Sequence[str], besides: Sequence[str] = ()) -> None:
-        """Take files off the list; raises `Unavailable` if the sweeper has claimed one that is not in `besides`.
-
-        A new file has an hour, which a clock set forward can cut short.
-        """
-        listed, new = doomed_blobs.c.key.in_(keys), doomed_blobs.c.key.not_in(besides)
-        taken = select(doomed_blobs.c.key).where(listed, new, doomed_blobs.c.due_time == _TAKEN).limit(1)
-        if (await connection.execute(taken)).first() is not None:
-            raise Unavailable("The file was given up before it had a document; send it again", retry_after=0.1)
-        await connection.execute(delete(doomed_blobs).where(listed))
-
-    async def _doom(self, connection: AsyncConnection, keys: Iterable[str], due_micros: int) -> None:
-        rows = [{"key": key, "due_time": due_micros} for key in sorted(set(keys))]
-        if rows:
-            await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_([row["key"] for row in rows])))
-            await connection.execute(insert(doomed_blobs), rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from sqlalchemy import delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -19,39 +21,50 @@ class RequestTable:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def find(self, key: RequestKey) -> Outcome | None:
-        """Return the result of an upload, None for an unknown one."""
+    async def find(self, keys: Sequence[RequestKey]) -> dict[RequestKey, Outcome]:
+        """Return the results of uploads of one user; unknown ones are left out."""
         async with self._database.read() as connection:
-            return await find(connection, key)
+            return await find(connection, keys)
 
 
-async def find(connection: AsyncConnection, key: RequestKey) -> Outcome | None:
-    """Return the result of an upload, None for an unknown one."""
+async def find(connection: AsyncConnection, keys: Sequence[RequestKey]) -> dict[RequestKey, Outcome]:
+    """Return the results of uploads of one user, at least one; unknown ones are left out."""
+    tenant_id, user_id = keys[0].tenant_id, keys[0].user_id
     table = upload_requests.c
-    query = select(table.content, table.document_id, table.duplicate, table.merged).where(
-        table.tenant_id == key.tenant_id,
-        table.user_id == key.user_id,
-        table.request_id == key.request_id,
+    query = select(table.request_id, table.content, table.document_id, table.duplicate, table.merged).where(
+        table.tenant_id == tenant_id,
+        table.user_id == user_id,
+        table.request_id.in_([key.request_id for key in keys]),
         table.create_time > now_micros() - _KEPT_MICROS,
     )
-    row = (await connection.execute(query)).one_or_none()
-    return None if row is None else Outcome(row.content, row.document_id, bool(row.duplicate), bool(row.merged))
+    return {
+        RequestKey(tenant_id, user_id, row.request_id): Outcome(
+            row.content, row.document_id, bool(row.duplicate), bool(row.merged)
+        )
+        for row in await connection.execute(query)
+    }
 
 
 async def note(connection: AsyncConnection, key: RequestKey, outcome: Outcome) -> None:
     """Record the result of an upload in this transaction, and delete expired records."""
-    await connection.execute(
-        delete(upload_requests).where(upload_requests.c.create_time <= now_micros() - _KEPT_MICROS)
-    )
-    await connection.execute(
-        insert(upload_requests).values(
-            tenant_id=key.tenant_id,
-            user_id=key.user_id,
-            request_id=key.request_id,
-            content=outcome.content,
-            document_id=outcome.document_id,
-            duplicate=int(outcome.duplicate),
-            merged=int(outcome.merged),
-            create_time=now_micros(),
-        )
-    )
+    await note_all(connection, {key: outcome})
+
+
+async def note_all(connection: AsyncConnection, outcomes: Mapping[RequestKey, Outcome]) -> None:
+    """Record the results of uploads in this transaction, and delete expired records."""
+    now = now_micros()
+    await connection.execute(delete(upload_requests).where(upload_requests.c.create_time <= now - _KEPT_MICROS))
+    rows = [
+        {
+            "tenant_id": key.tenant_id,
+            "user_id": key.user_id,
+            "request_id": key.request_id,
+            "content": outcome.content,
+            "document_id": outcome.document_id,
+            "duplicate": int(outcome.duplicate),
+            "merged": int(outcome.merged),
+            "create_time": now,
+        }
+        for key, outcome in outcomes.items()
+    ]
+    await connection.execute(insert(upload_requests), rows)

@@ -17,7 +17,7 @@ from footnote.stages.v1.parsing_pb2 import Block, ParsedMetadata
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit import names, transient_errors
-from footnote_kit.access import Access, document_missing
+from footnote_kit.access import Access
 from footnote_kit.document_files import newest
 from footnote_kit.errors import FailedPrecondition, FootnoteError, NotFound
 from footnote_kit.logs import get_logger
@@ -36,7 +36,7 @@ from footnote_ingestion.worker import wire
 
 _IN_MEMORY = 256 * 1024
 """Bytes of frames that are held without a file."""
-_PLAIN, _SHORT = frozenset({"txt", "md"}), 64 * 1024
+_PLAIN, SHORT = frozenset({"txt", "md"}), 64 * 1024
 """Kinds of files, and a size in bytes, that take a worker a few milliseconds."""
 
 _BOTH = (False, True)
@@ -171,33 +171,14 @@ class Extraction:
         Raises Unavailable when the system killed the parser, and FailedPrecondition when it did so too often.
         """
         stored = await self._permissions.document(scope, document_id, Access.READ)
-        async with aclosing(self._parsed(stored, ocr_pictures)) as found:
+        async with aclosing(self.parsed(stored, ocr_pictures)) as found:
             async for part in found:
                 yield part
 
-    async def parse_many(
-        self, scope: Scope, document_ids: Sequence[str], ocr_pictures: bool = False
-    ) -> AsyncGenerator[tuple[int, list[Block] | ParsedMetadata | FootnoteError], None]:
-        """Yield the same of several documents, one after the other, each part with its document's place in the list.
-
-        An unreadable file ends with its error, and the next follows. Only for a system scope.
-        """
-        known = await self._documents.several(scope.tenant_id, document_ids)
-        for index, document_id in enumerate(document_ids):
-            if document_id not in known:
-                yield index, document_missing(document_id)
-                continue
-            try:
-                async with aclosing(self._parsed(known[document_id], ocr_pictures)) as found:
-                    async for part in found:
-                        if not isinstance(part, PagesRead):
-                            yield index, part
-            except FootnoteError as error:
-                yield index, error
-
-    async def _parsed(
+    async def parsed(
         self, stored: Stored, ocr_pictures: bool
     ) -> AsyncGenerator[list[Block] | PagesRead | ParsedMetadata, None]:
+        """Yield the same of a document that the caller may read."""
         document_id = stored.document.id
         attributes: dict[str, str | int] = {
             names.DOCUMENT_ID: document_id,
@@ -215,13 +196,41 @@ class Extraction:
                             self._killed.forget(stored.blob_key)
                             yield ParsedMetadata.FromString(payload)
             except ParseError as error:
-                if error.reason == PARSER_KILLED:
-                    raise self._kill(stored, error) from error
-                self._killed.forget(stored.blob_key)
-                _log.info("document_unreadable", document_id=document_id, reason=error.reason)
-                raise file_error(error) from error
-            except FileNotFoundError:  # deleted or replaced meanwhile
-                raise NotFound(f"The file of document '{document_id}' is gone", reason="DOCUMENT_NOT_FOUND") from None
+                raise self.unreadable(stored, error) from error
+            except FileNotFoundError:
+                raise file_gone(stored) from None
+
+    def unreadable(self, stored: Stored, error: ParseError) -> FootnoteError:
+        """Return the error for a file that could not be parsed."""
+        if error.reason == PARSER_KILLED:
+            return self._kill(stored, error)
+        self._killed.forget(stored.blob_key)
+        _log.info("document_unreadable", document_id=stored.document.id, reason=error.reason)
+        return file_error(error)
+
+    def is_parsed_alone(self, stored: Stored, ocr_pictures: bool) -> bool:
+        """Return whether a file's blocks are kept already, or its parser was killed before."""
+        return stored.parsed_key == _parsed_key(stored, self.limits(ocr_pictures)) or self._killed.counts(
+            stored.blob_key
+        )
+
+    def limits(self, ocr_pictures: bool) -> Limits:
+        """Return the parsers' limits; OCR reads pictures if asked to, and where it is on."""
+        return replace(self._limits, ocr_pictures=ocr_pictures and bool(self._limits.ocr_languages))
+
+    async def keep(self, stored: Stored, frames: Sequence[tuple[bytes, bytes]], limits: Limits) -> None:
+        """Keep a file's parsed blocks and tables for later, if that saves more than it costs."""
+        if not self._keep or _soon_read(newest(stored.document)):
+            return
+        async with temporary(self._scratch) as path, temporary(self._scratch) as tables:
+            spooled = FrameFile(path)
+            for kind, payload in frames:
+                if kind == wire.TABLES:
+                    await asyncio.to_thread(_write_part, tables, payload)
+                elif kind != wire.PAGES:
+                    await spooled.append(kind, payload)
+            await spooled.spill()
+            await self._keep_frames(stored, path, tables, _parsed_key(stored, limits))
 
     def _kill(self, stored: Stored, error: ParseError) -> FootnoteError:
         """Return the error for a file whose parser was killed: to try again later, or for good."""
@@ -233,7 +242,7 @@ class Extraction:
         return FailedPrecondition(message, metadata={"failure_reason": error.reason, "hint": error.hint})
 
     async def _frames(self, stored: Stored, ocr_pictures: bool) -> AsyncGenerator[tuple[bytes, bytes], None]:
-        limits = replace(self._limits, ocr_pictures=ocr_pictures and bool(self._limits.ocr_languages))
+        limits = self.limits(ocr_pictures)
         if stored.parsed_key == _parsed_key(stored, limits):
             async for frame in self._kept_frames(stored.parsed_key):
                 yield frame
@@ -339,9 +348,14 @@ class Extraction:
             return
 
 
+def file_gone(stored: Stored) -> NotFound:
+    """Return the error for a file that was deleted or replaced meanwhile."""
+    return NotFound(f"The file of document '{stored.document.id}' is gone", reason="DOCUMENT_NOT_FOUND")
+
+
 def _soon_read(document: Document) -> bool:
     """Return whether parsing again costs less than keeping the result: two transactions, and a file on disk."""
-    return document.document_type in _PLAIN and document.size_bytes <= _SHORT
+    return document.document_type in _PLAIN and document.size_bytes <= SHORT
 
 
 def _write_part(path: Path, payload: bytes) -> None:

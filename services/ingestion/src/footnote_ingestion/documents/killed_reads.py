@@ -34,6 +34,10 @@ class KilledReads:
         self._kills[key] = kills
         return PAUSES[len(kills) - 1]
 
+    def counts(self, key: str) -> bool:
+        """Return whether a file's parser was killed and the file has not been parsed since."""
+        return key in self._kills
+
     def forget(self, key: str) -> None:
         """Drop what is known of a file: it was parsed, failed by itself, or is given up."""
         self._kills.pop(key, None)

@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,11 +95,33 @@ async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> 
                 await asyncio.to_thread(_append, path, bytes(buffer), digest)
                 buffer.clear()
         if not size:
-            raise InvalidArgument(
-                "The file is empty", reason="FILE_EMPTY", metadata={"hint": ERROR_HINTS["FILE_EMPTY"]}
-            )
+            raise empty()
         await asyncio.to_thread(_append, path, bytes(buffer), digest)
         yield Received(path, size, digest.hexdigest())
+
+
+@asynccontextmanager
+async def keep(files: Iterable[bytes], folder: Path) -> AsyncIterator[list[Received]]:
+    """Yield whole small files as files on disk for the duration of the block."""
+    received: list[Received] = []
+    try:
+        await asyncio.to_thread(_write_all, list(files), folder, received)
+        yield received
+    finally:
+        for one in received:
+            one.path.unlink(missing_ok=True)
+
+
+def _write_all(files: Sequence[bytes], folder: Path, received: list[Received]) -> None:
+    for data in files:
+        one = Received(folder / uuid4().hex, len(data), hashlib.sha256(data).hexdigest())
+        received.append(one)
+        one.path.write_bytes(data)
+
+
+def empty() -> InvalidArgument:
+    """Return the error for a file without bytes."""
+    return InvalidArgument("The file is empty", reason="FILE_EMPTY", metadata={"hint": ERROR_HINTS["FILE_EMPTY"]})
 
 
 def too_large(max_bytes: int) -> InvalidArgument:

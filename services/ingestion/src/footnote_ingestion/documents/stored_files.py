@@ -31,30 +31,35 @@ class StoredFiles:
         self._files = files
 
     @asynccontextmanager
-    async def stored(self, scope: Scope, path: Path) -> AsyncIterator[str]:
-        """Yield the key of a file's stored copy; the copy is deleted unless the block gives it to a document.
+    async def stored(self, scope: Scope, paths: Sequence[Path]) -> AsyncIterator[list[str]]:
+        """Yield the keys of files' stored copies; the copies are deleted unless the block gives them to documents.
 
         After a cancellation or a lost connection during the commit, the outcome is unknown. The deletion list then
         decides: the transaction that gives a file to a document takes it off the list.
         """
-        key = new_key(scope.tenant_id, scope.user_id)
-        await self._documents.doom([key], now_micros() + GRACE_MICROS)
+        if not paths:
+            yield []
+            return
+        keys = [new_key(scope.tenant_id, scope.user_id) for _ in paths]
+        await self._documents.doom(keys, now_micros() + GRACE_MICROS)
         try:
             with span("ingestion.store"):
-                await self._files.put(key, path)
-            yield key
+                await self._files.put_all(dict(zip(keys, paths, strict=True)))
+            yield keys
         except BaseException:
-            await outcome(asyncio.ensure_future(self.give_up(key)))
+            await outcome(asyncio.ensure_future(self.give_up(keys)))
             raise
 
-    async def give_up(self, key: str) -> None:
-        """Delete a file now unless a document has it; if that is unknown, leave it to the sweeper."""
+    async def give_up(self, keys: Sequence[str]) -> None:
+        """Delete files now unless a document has them; if that is unknown, leave them to the sweeper."""
+        if not keys:
+            return
         try:
-            keys = await self._documents.give_up([key])
+            doomed = await self._documents.give_up(keys)
         except FootnoteError as error:
-            _log.warning("files_left_for_later", count=1, reason=error.reason)
+            _log.warning("files_left_for_later", count=len(keys), reason=error.reason)
         else:
-            await self.drop(keys)
+            await self.drop(doomed)
 
     async def drop(self, keys: Sequence[str]) -> None:
         """Delete files that are on the list now; the sweeper deletes those that the store does not."""

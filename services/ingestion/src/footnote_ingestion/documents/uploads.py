@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import uuid4
@@ -24,10 +25,10 @@ from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.model import lifecycle
+from footnote_ingestion.model.additions import Added, Addition
 from footnote_ingestion.model.files import with_new_file
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.repeats import (
-    Outcome,
     Repeated,
     Request,
     RequestKey,
@@ -141,66 +142,107 @@ class Uploads:
         await self._permissions.to_upload(scope, new.collection_id)
         if new.size is not None and new.size > self._max_file_bytes:
             raise spool.too_large(self._max_file_bytes)
-        quota = new.quota
-        if not quota.own:
-            quota = replace(quota, collection_documents=self._max_documents)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
             check_transfer(received.size, received.sha256, new.size, new.sha256)
-            if not new.request_id:
-                return await self._take(scope, new, received, quota, None)
-            key = RequestKey(scope.tenant_id, scope.user_id, new.request_id)
-            request = Request(key, digest(new.about, received.sha256))
-            known = await self._requests.find(key)
-            try:
-                if known is None:
-                    return await self._take(scope, new, received, quota, request)
-            except Repeated as faster:
-                known = faster.outcome
-            return await self._again(scope, request, known)
+            [outcome] = await self._take(scope, new.collection_id, new.quota, [_Arrival(new, received)])
+        if isinstance(outcome, FootnoteError):
+            raise outcome
+        return outcome
 
-    async def _again(self, scope: Scope, request: Request, known: Outcome) -> Uploaded:
-        """Return the first answer to a request."""
-        check_same(known, request.content)
-        return Uploaded(await self._get(scope, known.document_id), known.duplicate, known.merged)
+    async def upload_many(
+        self, scope: Scope, collection_id: str, quota: Quota, files: Sequence[tuple[NewFile, bytes] | FootnoteError]
+    ) -> list[Uploaded | FootnoteError]:
+        """Do the same with whole files of one collection; what is refused, some of it already, is refused alone."""
+        await self._permissions.to_upload(scope, collection_id)
+        outcomes: dict[int, Uploaded | FootnoteError] = {}
+        content: dict[int, bytes] = {}
+        described: dict[int, NewFile] = {}
+        for index, one in enumerate(files):
+            if isinstance(one, FootnoteError):
+                outcomes[index] = one
+            elif not one[1]:
+                outcomes[index] = spool.empty()
+            elif len(one[1]) > self._max_file_bytes:
+                outcomes[index] = spool.too_large(self._max_file_bytes)
+            else:
+                described[index], content[index] = one
+        async with spool.keep(content.values(), self._scratch) as spooled:
+            arrivals: dict[int, _Arrival] = {}
+            for (index, new), received in zip(described.items(), spooled, strict=True):
+                try:
+                    check_transfer(received.size, received.sha256, new.size, new.sha256)
+                    arrivals[index] = _Arrival(new, received)
+                except FootnoteError as error:
+                    outcomes[index] = error
+            taken = await self._take(scope, collection_id, quota, list(arrivals.values()))
+        outcomes |= zip(arrivals, taken, strict=True)
+        return [outcomes[index] for index in range(len(files))]
 
     async def _take(
-        self, scope: Scope, new: NewFile, received: spool.Received, quota: Quota, request: Request | None
-    ) -> Uploaded:
-        same = await self._documents.precheck(
-            scope.tenant_id, new.collection_id, received.sha256, received.size, quota, new.allow_duplicate
-        )
-        if same is not None:
-            return await self._merged(scope, new, same.document, request)
-        kind = await self._inspect(scope, received.path, new.filename)
-        async with self._stored_files.stored(scope, received.path) as key:
-            document = _new_document(scope, new, received, kind)
-            same = await self._documents.insert(Stored(document, key, "", 1), quota, new.allow_duplicate, request)
-            if same is not None:
-                await self._stored_files.give_up(key)
-                return await self._merged(scope, new, same.document, request)
-        counter("footnote.ingestion.bytes").add(received.size)
-        _log.info("document_uploaded", document_id=document.id, bytes=received.size, document_type=kind.document_type)
-        return Uploaded(document)
+        self, scope: Scope, collection_id: str, quota: Quota, arrivals: Sequence[_Arrival]
+    ) -> list[Uploaded | FootnoteError]:
+        """Check and store received files of one collection, all in one transaction; return the outcomes in order."""
+        if not quota.own:
+            quota = replace(quota, collection_documents=self._max_documents)
+        outcomes: dict[int, Uploaded | FootnoteError | Repeated] = {}
+        requests = {index: request for index, one in enumerate(arrivals) if (request := one.request(scope)) is not None}
+        answered = await self._requests.find([one.key for one in requests.values()]) if requests else {}
+        outcomes |= {index: Repeated(answered[one.key]) for index, one in requests.items() if one.key in answered}
+        wanted = {
+            index: one.addition(requests.get(index)) for index, one in enumerate(arrivals) if index not in outcomes
+        }
+        fresh: list[int] = []
+        found = await self._documents.precheck(scope.tenant_id, collection_id, quota, list(wanted.values()))
+        for index, same in zip(list(wanted), found, strict=True):
+            if isinstance(same, FootnoteError):
+                outcomes[index] = same
+                del wanted[index]
+            elif same:
+                wanted[index] = replace(wanted[index], same=same)
+            else:
+                fresh.append(index)
+        kinds: dict[int, FileType] = {}
+        for index, kind in zip(fresh, await self._inspect_all(scope, [arrivals[one] for one in fresh]), strict=True):
+            if isinstance(kind, FootnoteError):
+                outcomes[index] = kind
+                del wanted[index]
+            else:
+                kinds[index] = kind
+        async with self._stored_files.stored(scope, [arrivals[index].received.path for index in kinds]) as stored:
+            keys = dict(zip(kinds, stored, strict=True))
+            for index, kind in kinds.items():
+                document = _new_document(scope, arrivals[index].new, arrivals[index].received, kind)
+                wanted[index] = replace(wanted[index], new=Stored(document, keys[index], "", 1))
+            ended = await self._documents.add(scope.tenant_id, collection_id, quota, list(wanted.values()))
+            for index, one in zip(wanted, ended, strict=True):
+                if isinstance(one, Added):
+                    outcomes[index] = Uploaded(one.stored.document, one.duplicate, one.merged)
+                    if not one.duplicate:
+                        del keys[index]
+                        _count(one.stored.document)
+                else:
+                    outcomes[index] = one
+            await self._stored_files.give_up(list(keys.values()))
+        return [await self._answer(scope, requests.get(index), outcomes[index]) for index in range(len(arrivals))]
 
-    async def _merged(self, scope: Scope, new: NewFile, there: Document, request: Request | None) -> Uploaded:
-        """Add a duplicate's tags and metadata to the existing document."""
-
-        def how(before: Stored) -> Stored:
-            document = Document()
-            document.CopyFrom(before.document)
-            merge(document, new.tags, new.metadata)
-            if document == before.document:
-                return before
-            return replace(before, document=document)
-
-        after = (await self._documents.change(scope.tenant_id, there.id, how, request=request)).document
-        return Uploaded(after, duplicate=True, merged=after.etag != there.etag)
+    async def _answer(
+        self, scope: Scope, request: Request | None, outcome: Uploaded | FootnoteError | Repeated
+    ) -> Uploaded | FootnoteError:
+        """Return an outcome, of a repeated request its first answer."""
+        if not isinstance(outcome, Repeated):
+            return outcome
+        known = outcome.outcome
+        try:
+            check_same(known, request.content if request is not None else "")
+            return Uploaded(await self._get(scope, known.document_id), known.duplicate, known.merged)
+        except FootnoteError as error:
+            return error
 
     async def replace(self, scope: Scope, new: Replacement, parts: AsyncIterator[bytes]) -> tuple[Document, bool]:
         """Replace a document's file; return the document, and True when the bytes are unchanged."""
         seen = (await self._permissions.document(scope, new.document_id, Access.WRITE)).document
         key = RequestKey(scope.tenant_id, scope.user_id, new.request_id) if new.request_id else None
-        known = await self._requests.find(key) if key else None
+        known = (await self._requests.find([key])).get(key) if key else None
         if known is None:
             lifecycle.check_seen(seen, new.etag, 0)
         async with spool.receive(parts, self._max_file_bytes, self._scratch) as received:
@@ -222,7 +264,7 @@ class Uploads:
             return seen, True
         kind = await self._inspect(scope, received.path, new.filename or newest(seen).filename)
         old: list[str] = []
-        async with self._stored_files.stored(scope, received.path) as key:
+        async with self._stored_files.stored(scope, [received.path]) as [key]:
 
             def how(before: Stored) -> Stored:
                 document = newest(before.document)
@@ -254,6 +296,54 @@ class Uploads:
                 return FileType(**json.loads(await self._inspectors.last(job, scope.tenant_id, scope.user_id)))
             except ParseError as error:
                 raise file_error(error) from error
+
+    async def _inspect_all(self, scope: Scope, arrivals: Sequence[_Arrival]) -> list[FileType | FootnoteError]:
+        """Return the files' types, or the typed errors of unreadable ones; one worker inspects them all."""
+        kinds: list[FileType | FootnoteError] = []
+        if not arrivals:
+            return kinds
+        jobs = [Job("inspect", str(one.received.path), "", one.new.filename, self._limits) for one in arrivals]
+        with span("ingestion.inspect"):
+            async with aclosing(self._inspectors.run_many(jobs, scope.tenant_id, scope.user_id)) as ends:
+                async for end in ends:
+                    kinds.append(file_error(end) if isinstance(end, ParseError) else FileType(**json.loads(end[-1][1])))
+        return kinds
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """A received file, and what its uploader says about it."""
+
+    new: NewFile
+    received: spool.Received
+
+    def request(self, scope: Scope) -> Request | None:
+        """Return the request that it came by, None without an id."""
+        if not self.new.request_id:
+            return None
+        key = RequestKey(scope.tenant_id, scope.user_id, self.new.request_id)
+        return Request(key, digest(self.new.about, self.received.sha256))
+
+    def addition(self, request: Request | None) -> Addition:
+        """Return it as a file to add, without its document."""
+
+        def merged(before: Stored) -> Stored:
+            document = Document()
+            document.CopyFrom(before.document)
+            merge(document, self.new.tags, self.new.metadata)
+            return before if document == before.document else replace(before, document=document)
+
+        return Addition(self.received.sha256, self.received.size, self.new.allow_duplicate, merged, request)
+
+
+def _count(document: Document) -> None:
+    counter("footnote.ingestion.bytes").add(document.size_bytes)
+    _log.info(
+        "document_uploaded",
+        document_id=document.id,
+        bytes=document.size_bytes,
+        document_type=document.document_type,
+    )
 
 
 def _new_document(scope: Scope, new: NewFile, received: spool.Received, kind: FileType) -> Document:

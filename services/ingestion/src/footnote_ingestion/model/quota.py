@@ -73,6 +73,21 @@ class Quota:
             )
 
 
+class Room:
+    """What a quota leaves, counted down as files are added; `used` is None where nothing is limited."""
+
+    def __init__(self, quota: Quota, tenant_id: str, used: Used | None) -> None:
+        self._quota = quota
+        self._tenant_id = tenant_id
+        self._used = used
+
+    def take(self, size: int) -> None:
+        """Count one more document of `size` bytes; raises `ResourceExhausted`, and counts nothing, without room."""
+        if (used := self._used) is not None:
+            self._quota.check(used, self._tenant_id, 1, size)
+            self._used = Used(used.collection_documents + 1, used.tenant_documents + 1, used.tenant_bytes + size)
+
+
 def _refusal(name: str, limit: int, used: int, message: str, advice: str) -> ResourceExhausted:
     metadata = {"quota": name, "limit": str(limit), "used": str(used), "hint": f"Delete documents, or {advice}"}
     return ResourceExhausted(message, metadata=metadata)

@@ -10,7 +10,7 @@ from footnote_kit.errors import InvalidArgument
 from google.protobuf.struct_pb2 import Struct
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class RequestKey:
     """A request id with its caller."""
 

@@ -6,8 +6,8 @@ Tenants and a tenant's users take turns, and no tenant's files occupy every proc
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import AsyncExitStack, aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 
 from footnote_kit.admission.fair_slots import FairSlots
 from footnote_kit.errors import ResourceExhausted, Unavailable
@@ -20,6 +20,7 @@ from footnote_ingestion.worker.process import Frame, Worker, resident_bytes
 from footnote_ingestion.worker.wire import BLOCKS, Job
 
 _log = get_logger("footnote.ingestion.pool")
+_DEATHS = frozenset({PARSER_CRASHED, PARSER_KILLED})
 # A worker that has grown by this share of its limit after a file is replaced, to return the memory.
 _FAT = 0.4
 # How long a worker waits for its tenant's next file.
@@ -79,6 +80,46 @@ class Pool:
         Raises `ResourceExhausted` when too many of the tenant's files wait. A worker that dies during a job is replaced
         once.
         """
+        async with self._placed(tenant, user), aclosing(self._run(job, tenant)) as frames:
+            async for frame in frames:
+                yield frame
+
+    async def run_many(
+        self, jobs: Sequence[Job], tenant: str, user: str = ""
+    ) -> AsyncGenerator[list[Frame] | ParseError, None]:
+        """Yield all frames of each short job, or its error, in order; one worker runs them all while it lives.
+
+        The job during which it dies is run again alone, and the rest by a fresh worker. Raises as `run` does.
+        """
+        async with self._placed(tenant, user):
+            done = 0
+            while done < len(jobs):
+                worker, died = await self._take(tenant), False
+                try:
+                    async with aclosing(worker.run_many(jobs[done:], self._seconds)) as ends:
+                        async for end in ends:
+                            if isinstance(end, ParseError) and end.reason in _DEATHS:
+                                _log.warning("worker_died", pid=worker.pid, action=jobs[done].action, reason=end.reason)
+                                died = True
+                                break
+                            done += 1
+                            yield end
+                finally:
+                    await asyncio.shield(self._give_back(worker))
+                if died:
+                    yield await self._alone(jobs[done], tenant)
+                    done += 1
+
+    async def _alone(self, job: Job, tenant: str) -> list[Frame] | ParseError:
+        try:
+            async with aclosing(self._run(job, tenant, tries=1)) as frames:
+                return [frame async for frame in frames]
+        except ParseError as error:
+            return error
+
+    @asynccontextmanager
+    async def _placed(self, tenant: str, user: str) -> AsyncIterator[None]:
+        """Wait for a free place, and hold it."""
         self._check_waiting(tenant)
         self._waiting += 1
         async with AsyncExitStack() as stack:
@@ -86,9 +127,7 @@ class Pool:
                 await stack.enter_async_context(self._slots.slot(tenant, user))
             finally:
                 self._waiting -= 1
-            frames = await stack.enter_async_context(aclosing(self._run(job, tenant)))
-            async for frame in frames:
-                yield frame
+            yield
 
     def _check_waiting(self, tenant: str) -> None:
         if self._waiting >= self._max_waiting:
@@ -100,9 +139,9 @@ class Pool:
                 retry_after=5.0,
             )
 
-    async def _run(self, job: Job, tenant: str) -> AsyncGenerator[Frame, None]:
+    async def _run(self, job: Job, tenant: str, tries: int = 2) -> AsyncGenerator[Frame, None]:
         given = 0  # frames of blocks: a second run yields the same ones, and continues after them
-        for last in (False, True):
+        for left in reversed(range(tries)):
             worker = await self._take(tenant)
             skip = given
             try:
@@ -116,7 +155,7 @@ class Pool:
                 return
             except ParseError as error:
                 # It may have been killed from outside: by an operator, or by the system for lack of memory.
-                if last or error.reason not in (PARSER_CRASHED, PARSER_KILLED):
+                if not left or error.reason not in _DEATHS:
                     raise
                 _log.warning("worker_died", pid=worker.pid, action=job.action, reason=error.reason)
             finally:

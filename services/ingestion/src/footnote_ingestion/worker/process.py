@@ -9,7 +9,7 @@ import os
 import resource
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -64,6 +64,7 @@ class Worker:
         self._peak = 0
         self._cleared = False
         self._asked = False
+        self._lap = 0
         self.slow = False
         """Whether it yields to other workers; this cannot be undone."""
         self.pid = started.pid
@@ -114,14 +115,9 @@ class Worker:
         finished = False
         shown: list[Path] = []
         try:
-            for path in filter(None, (job.path, *job.archives)):
-                shown.append(await self._box.put(Path(path)))
+            there = await self._show(job, shown)
         except FileNotFoundError as error:
-            for one in shown:
-                one.unlink(missing_ok=True)
-            raise ParseError(INTERNAL, "The file to read is gone.") from error
-        given = [str(path) for path in shown]
-        there = replace(job, path=given.pop(0) if job.path else "", archives=tuple(given))
+            raise _gone() from error
         self._limit_processor(seconds)
         watch = asyncio.create_task(self._watch(seconds))
         try:
@@ -147,6 +143,73 @@ class Worker:
             else:
                 await self.kill()
 
+    async def run_many(
+        self, jobs: Sequence[wire.Job], seconds: float
+    ) -> AsyncGenerator[list[Frame] | ParseError, None]:
+        """Give it short jobs at once; yield each one's frames, or its error, in order. The last may be its death's.
+
+        `seconds` and the memory limit each job. When the caller stops early, the process is killed.
+        """
+        self.jobs += len(jobs)
+        self._killed_for, self._peak = "", 0
+        shown: list[list[Path]] = []
+        answered = 0
+        lines = b""
+        for job in jobs:
+            into: list[Path] = []
+            with contextlib.suppress(FileNotFoundError):
+                lines += (await self._show(job, into)).line()
+            shown.append(into)
+        self._limit_processor(seconds)
+        watch = asyncio.create_task(self._watch(seconds))
+        try:
+            with contextlib.suppress(ConnectionError):  # the next read shows that a child is dead
+                self._jobs.write(lines)
+                await self._jobs.drain()
+            for paths in shown:
+                try:
+                    end = await self._answer() if paths else _gone()
+                except asyncio.IncompleteReadError:
+                    end = await self._death(seconds)
+                    answered = len(jobs)  # it is killed already
+                    yield end
+                    return
+                self._lap += 1
+                answered += 1
+                yield end
+        finally:
+            watch.cancel()
+            if answered < len(jobs):
+                await self.kill()
+            for path in (path for paths in shown for path in paths):
+                path.unlink(missing_ok=True)
+
+    async def _answer(self) -> list[Frame] | ParseError:
+        """Return all frames of the next job, or its error."""
+        frames: list[Frame] = []
+        while True:
+            self._asked = True
+            kind, payload = await self._frame()
+            self._asked = False
+            if kind == wire.FAILED:
+                return ParseError(**json.loads(payload))
+            frames.append((kind, payload))
+            if kind in (wire.METADATA, wire.DONE):
+                return frames
+
+    async def _show(self, job: wire.Job, shown: list[Path]) -> wire.Job:
+        """Put a job's files where the process may read them, and add them to `shown`; return the job with these."""
+        try:
+            for path in filter(None, (job.path, *job.archives)):
+                shown.append(await self._box.put(Path(path)))
+        except FileNotFoundError:
+            for one in shown:
+                one.unlink(missing_ok=True)
+            shown.clear()
+            raise
+        given = [str(path) for path in shown]
+        return replace(job, path=given.pop(0) if job.path else "", archives=tuple(given))
+
     async def _frame(self) -> Frame:
         kind, length = wire.HEADER.unpack(await self._answers.readexactly(wire.HEADER.size))
         if length > wire.MAX_FRAME:
@@ -161,11 +224,14 @@ class Worker:
         """
         loop = asyncio.get_running_loop()
         start = last = loop.time()
-        used_before, still = _processor_seconds(self.pid), 0.0
+        used_before, still, lap = _processor_seconds(self.pid), 0.0, self._lap
         while self.alive:
             await asyncio.sleep(min(_WATCH_SECONDS, seconds / 10))
             now = loop.time()
             used, runs = _processor_use(self.pid)
+            if lap != self._lap:  # another job of several has begun
+                start, used_before, still, lap = now, used, 0.0, self._lap
+                self._limit_processor(seconds)
             # A late check gives no evidence of the time before it.
             still += min(now - last, 2 * _WATCH_SECONDS) if self._asked and not runs else 0.0
             last = now
@@ -268,6 +334,10 @@ class Worker:
                 signal.pidfd_send_signal(self._handle, number)
             else:
                 os.kill(self.pid, number)
+
+
+def _gone() -> ParseError:
+    return ParseError(INTERNAL, "The file to read is gone.")
 
 
 def _processor_seconds(pid: int) -> float:

@@ -83,6 +83,15 @@ PATHS: dict[str, dict[str, Any]] = {
             ),
         )
     },
+    "/v1/documents:upload": {
+        "post": _operation(
+            "UploadDocuments",
+            "Upload several small files into one collection: first the fields, about each of them, then the files",
+            requestBody=_form(
+                **dict.fromkeys(("collection", "tags", "metadata", "source_type", "ttl", "allow_duplicate"), _STRING)
+            ),
+        )
+    },
     "/v1/documents/{document_id}:replace": {
         "post": _operation(
             "ReplaceDocument",

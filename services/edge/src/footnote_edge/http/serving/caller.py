@@ -28,7 +28,7 @@ CALL_ORIGIN = "footnote.way"
 TIMEOUT_HEADER = "x-footnote-timeout"
 """The caller's timeout for the request in seconds."""
 
-_TRANSFERS = frozenset({"UploadDocument", "ReplaceDocument", "DownloadDocument"})
+_TRANSFERS = frozenset({"UploadDocument", "UploadDocuments", "ReplaceDocument", "DownloadDocument"})
 
 
 class Caller:

@@ -27,16 +27,34 @@ async def read_form(request: Request) -> Form:
 
     Fields must come before the file, because its bytes are passed on while they arrive.
     """
-    _, options = parse_options_header(request.headers.get("content-type", ""))
-    boundary = options.get(b"boundary", b"")
-    if not boundary:
-        raise InvalidArgument("The form has no boundary")
-    reader = _Reader(boundary)
+    reader = _Reader(_boundary(request))
     body = aiter(request.stream())
     while not reader.in_file:
         if reader.ended or not await reader.feed(body):
             raise InvalidArgument.field("file", "must be a part of the form, after its fields")
     return Form(reader.fields, reader.filename, _content(reader, body))
+
+
+async def read_files(request: Request, most_bytes: int) -> tuple[dict[str, list[str]], list[tuple[str, bytes]]]:
+    """Return a form's fields and its files with their names; raises as `read_form`, and over `most_bytes` of files."""
+    reader = _FilesReader(_boundary(request), most_bytes)
+    body = aiter(request.stream())
+    while not reader.ended:
+        if not await reader.feed(body):
+            raise InvalidArgument("The form broke off before its end")
+    if not reader.files:
+        raise InvalidArgument.field("file", "must be a part of the form, after its fields")
+    if reader.late:
+        raise InvalidArgument("The fields of the form must come before its files")
+    return reader.fields, [(name, bytes(data)) for name, data in reader.files]
+
+
+def _boundary(request: Request) -> bytes:
+    _, options = parse_options_header(request.headers.get("content-type", ""))
+    boundary = options.get(b"boundary", b"")
+    if not boundary:
+        raise InvalidArgument("The form has no boundary")
+    return boundary
 
 
 async def _content(reader: "_Reader", body: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -139,3 +157,35 @@ class _Reader:
 
     def _end(self) -> None:
         self.ended = True
+
+
+class _FilesReader(_Reader):
+    """Holds several files, of `most_bytes` together."""
+
+    def __init__(self, boundary: bytes, most_bytes: int) -> None:
+        super().__init__(boundary)
+        self.files: list[tuple[str, bytearray]] = []
+        self._most = most_bytes
+        self._received = 0
+
+    def _headers_finished(self) -> None:
+        super()._headers_finished()
+        if self.in_file:
+            self.files.append((self.filename, bytearray()))
+        elif self.files:
+            self.late = True
+
+    def _part_data(self, data: bytes, start: int, end: int) -> None:
+        if not self.in_file:
+            super()._part_data(data, start, end)
+            return
+        self._received += end - start
+        if self._received > self._most:
+            raise InvalidArgument.field("file", f"must have at most {self._most} bytes, all files together")
+        self.files[-1][1].extend(data[start:end])
+
+    def _part_end(self) -> None:
+        if self.in_file:
+            self.in_file = False
+        else:
+            super()._part_end()

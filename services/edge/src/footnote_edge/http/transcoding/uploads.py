@@ -13,12 +13,15 @@ from starlette.routing import Route
 from footnote_edge.http.serving.caller import Caller
 from footnote_edge.http.transcoding import json_body
 from footnote_edge.http.transcoding.binding import field_of, fill, to_json
-from footnote_edge.http.transcoding.forms import read_form
+from footnote_edge.http.transcoding.forms import read_files, read_form
+from footnote_edge.jobs.group_processing import MOST_BYTES
 
+_PART_BYTES = 256 * 1024
 _PASSED_ON = ("ttl", "size_bytes", "sha256", "request_id")
 _UPLOAD_FIELDS = frozenset(
     {"collection", "filename", "tags", "metadata", "source_type", "allow_duplicate", *_PASSED_ON}
 )
+_MANY_FIELDS = _UPLOAD_FIELDS - {"filename", "size_bytes", "sha256", "request_id"}
 _REPLACE_FIELDS = frozenset({"filename", "etag", "request_id"})
 
 
@@ -39,6 +42,24 @@ def routes(caller: Caller) -> list[Route]:
         location = {"location": f"/v1/documents/{accepted.document.id}"}
         return JSONResponse(to_json(accepted), 200 if accepted.duplicate else 201, location)
 
+    async def upload_many(request: Request) -> Response:
+        found, files = await read_files(request, MOST_BYTES)
+        fields = _named(found, pb.UploadMetadata.DESCRIPTOR)
+        _only(fields, _MANY_FIELDS)
+        size = sum(len(text) for text in fields.get("metadata", ()))
+        about = await json_body.aside(size, lambda: _metadata(fields, ""))
+
+        async def messages() -> AsyncIterator[pb.UploadDocumentsRequest]:
+            for filename, data in files:
+                first = pb.UploadDocumentsRequest(metadata=about)
+                first.metadata.filename = filename
+                first.data = data[:_PART_BYTES]
+                yield first
+                for start in range(_PART_BYTES, len(data), _PART_BYTES):
+                    yield pb.UploadDocumentsRequest(data=data[start : start + _PART_BYTES])
+
+        return JSONResponse(to_json(await caller.unary("UploadDocuments", messages(), request)))
+
     async def replace(request: Request) -> Response:
         fields, filename, content = await _read(request, pb.ReplaceMetadata.DESCRIPTOR)
         _only(fields, _REPLACE_FIELDS)
@@ -58,6 +79,7 @@ def routes(caller: Caller) -> list[Route]:
 
     return [
         Route("/v1/documents", upload, methods=["POST"], name="UploadDocument"),
+        Route("/v1/documents:upload", upload_many, methods=["POST"], name="UploadDocuments"),
         Route("/v1/documents/{document_id}:replace", replace, methods=["POST"], name="ReplaceDocument"),
     ]
 

@@ -1,0 +1,140 @@
+"""Uploads of many small files: one call of ingestion for all of them, and their jobs in one group."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from footnote.edge.v1 import documents_pb2 as edge
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as groups
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.errors import FootnoteError, InvalidArgument, NotOffered
+from footnote_kit.logs import get_logger
+from footnote_kit.status import from_proto
+
+from footnote_edge.collections.catalog import Catalog
+from footnote_edge.documents.documents import PART_BYTES, Documents, check_metadata, upload_head
+from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS
+from footnote_edge.ports import Stages
+from footnote_edge.settings import Settings
+
+MOST_FILES = MOST_DOCUMENTS
+_AT_ONCE = 8
+"""Files that are uploaded at once, each by its own call, where ingestion takes no groups."""
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A file with all its bytes, and the source item that it came from, if any."""
+
+    metadata: edge.UploadMetadata
+    data: bytes
+    origin: Mapping[str, str] | None = None
+
+
+Outcome = ingestion.UploadDocumentResponse | FootnoteError
+
+
+class ManyUploads:
+    """Stores several files of one collection, and enqueues their jobs."""
+
+    def __init__(
+        self, stages: Stages, documents: Documents, catalog: Catalog, limiting: Limiting, settings: Settings
+    ) -> None:
+        self._groups = stages.ingestion_groups
+        self._documents = documents
+        self._catalog = catalog
+        self._limiting = limiting
+        self._timeout = settings.job_timeout_seconds
+        self._offered = True
+
+    async def receive(self, scope: Scope, requests: AsyncIterator[edge.UploadDocumentsRequest]) -> list[WholeFile]:
+        """Return the files of a call; raises InvalidArgument over the limits of one call."""
+        heads: list[edge.UploadMetadata] = []
+        contents: list[bytearray] = []
+        size = 0
+        async for request in requests:
+            size += len(request.data) + request.metadata.ByteSize()
+            if size > MOST_BYTES:
+                raise InvalidArgument.field(
+                    "data", f"must be at most {MOST_BYTES} bytes in one call; upload larger files by UploadDocument"
+                )
+            if request.HasField("metadata"):
+                if len(heads) == MOST_FILES:
+                    raise InvalidArgument.field("metadata", f"may come {MOST_FILES} times in one call; begin another")
+                heads.append(request.metadata)
+                contents.append(bytearray())
+            elif not heads:
+                raise InvalidArgument.field("metadata", "must come in the first message")
+            contents[-1] += request.data
+        if not heads:
+            raise InvalidArgument.field("metadata", "must come in the first message")
+        return [WholeFile(head, bytes(content)) for head, content in zip(heads, contents, strict=True)]
+
+    async def upload(self, scope: Scope, files: Sequence[WholeFile]) -> list[Outcome]:
+        """Store files of one collection, at most MOST_FILES of MOST_BYTES; return the outcomes in order.
+
+        Raises InvalidArgument for another collection or a repeated request id, and what fails the whole call.
+        """
+        rates = self._limiting.rates
+        rates.more_uploads(scope.tenant_id, len(files) - 1)
+        rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
+        name = files[0].metadata.collection
+        if any(one.metadata.collection not in ("", name) for one in files):
+            raise InvalidArgument.field("metadata.collection", "must be the same for all files of a call")
+        ids = [one.metadata.request_id for one in files if one.metadata.request_id]
+        if len(set(ids)) != len(ids):
+            raise InvalidArgument.field("metadata.request_id", "must be another one for each file of a call")
+        await self._limiting.admit(scope.tenant_id)
+        collection = await self._catalog.for_upload(scope, name)
+        allowed = await self._limiting.of(scope.tenant_id)
+        outcomes: dict[int, Outcome] = {}
+        sent: dict[int, groups.WholeFile] = {}
+        for index, one in enumerate(files):
+            try:
+                check_metadata(one.metadata)
+                head = upload_head(one.metadata, collection, allowed, one.origin)
+                sent[index] = groups.WholeFile(metadata=head, data=one.data)
+            except FootnoteError as error:
+                outcomes[index] = error
+        if sent:
+            outcomes |= zip(sent, await self._store(scope, list(sent.values())), strict=True)
+        return [await self._taken(scope, one, outcomes[index]) for index, one in enumerate(files)]
+
+    async def _taken(self, scope: Scope, file: WholeFile, outcome: Outcome) -> Outcome:
+        if isinstance(outcome, FootnoteError):
+            return outcome
+        try:
+            await self._documents.taken(scope, file.metadata, outcome)
+        except FootnoteError as error:
+            return error
+        return outcome
+
+    async def _store(self, scope: Scope, files: Sequence[groups.WholeFile]) -> list[Outcome]:
+        if self._offered:
+            request = groups.UploadDocumentsRequest(scope=scope, files=files)
+            try:
+                response = await self._groups.UploadDocuments(request, timeout=self._timeout)
+            except NotOffered:
+                self._offered = False
+                _log.info("group_uploads_not_offered", files=len(files))
+            else:
+                return [one.stored if one.HasField("stored") else from_proto(one.error) for one in response.files]
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def alone(file: groups.WholeFile) -> Outcome:
+            async with turns:
+                try:
+                    return await self._documents.store(scope, file.metadata, _parts(file.data))
+                except FootnoteError as error:
+                    return error
+
+        return await asyncio.gather(*map(alone, files))
+
+
+async def _parts(data: bytes) -> AsyncIterator[bytes]:
+    for start in range(0, len(data), PART_BYTES):
+        yield data[start : start + PART_BYTES]

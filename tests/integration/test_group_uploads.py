@@ -1,0 +1,216 @@
+"""Uploads of many files at ingestion: one transaction, one worker, and what is refused is refused alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from footnote.ingestion.v1 import ingestion_service_pb2 as ing
+from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as groups
+from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import GroupServiceStub
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote_ingestion.app import build
+from footnote_ingestion.parsers.base import Limits
+from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.worker import wire
+from footnote_ingestion.worker.fork_server_client import Starter
+from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.pool import Pool
+from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.status import from_proto
+from footnote_kit.testing import serve_app
+from support.ingestion_client import Client
+
+Outcome = ing.UploadDocumentResponse | FootnoteError
+
+
+@pytest.fixture
+async def ingestion() -> AsyncIterator[Client]:
+    """A client of ingestion."""
+    async with serve_app(build) as served:
+        yield Client(served)
+
+
+def file(data: bytes, filename: str = "note.txt", **metadata: Any) -> groups.WholeFile:
+    metadata = {"collection_id": "c", "filename": filename} | metadata
+    return groups.WholeFile(metadata=ing.UploadMetadata(**metadata), data=data)
+
+
+async def upload(client: Client, *files: groups.WholeFile, scope: Scope | None = None) -> list[Outcome]:
+    request = groups.UploadDocumentsRequest(scope=scope or client.scope, files=files)
+    answer = await GroupServiceStub(client.channel).UploadDocuments(request, timeout=60)
+    return [one.stored if one.HasField("stored") else from_proto(one.error) for one in answer.files]
+
+
+def reasons(outcomes: list[Outcome]) -> list[str]:
+    return [one.reason if isinstance(one, FootnoteError) else "" for one in outcomes]
+
+
+async def test_each_file_is_stored_as_by_a_call_of_its_own(ingestion: Client) -> None:
+    texts = [f"Note {number} of the group.".encode() for number in range(5)]
+    outcomes = await upload(ingestion, *(file(text, f"{n}.md", tags=[f"t{n}"]) for n, text in enumerate(texts)))
+    for number, outcome in enumerate(outcomes):
+        assert isinstance(outcome, ing.UploadDocumentResponse)
+        assert not outcome.duplicate
+        document, data = await ingestion.download(outcome.document.id)
+        assert data == texts[number]
+        assert document == outcome.document
+        alone = (await ingestion.upload(texts[number], f"{number}.md", "other", tags=[f"t{number}"])).document
+        for field in ("id", "collection_id", "create_time", "update_time"):
+            for one in (alone, document):
+                one.ClearField(field)
+        assert document == alone
+    assert (await ingestion.list(collection_ids=["c"])).total_size == len(texts)
+
+
+async def test_what_is_refused_is_refused_alone_and_leaves_nothing(ingestion: Client) -> None:
+    outcomes = await upload(
+        ingestion,
+        file(b"The first one is fine."),
+        file(b""),
+        file(b"\x7fELF\x02\x01\x01\x00" + bytes(range(256)) * 4, "program"),
+        file(b"Its bytes are others.", sha256="0" * 64),
+        file(b"Its name is none.", filename=".."),
+        file(b"%PDF-1.7 and then nothing of it", "broken.pdf"),
+        file(b"The last one is fine."),
+    )
+    assert reasons(outcomes) == [
+        "", "FILE_EMPTY", "FILE_UNSUPPORTED", "TRANSFER_CORRUPT", "INVALID_FIELD", "FILE_CORRUPT", "",
+    ]  # fmt: skip
+    assert (await ingestion.list(collection_ids=["c"])).total_size == 2
+    blobs = [one for one in (Path(ingestion.data_dir) / "ingestion" / "blobs").rglob("*") if one.is_file()]
+    assert len(blobs) == 2
+
+
+async def test_the_same_bytes_are_stored_once_and_labels_come_together(ingestion: Client) -> None:
+    before = (await ingestion.upload(b"Known before.", tags=["old"])).document
+    known, first, second, allowed, other = await upload(
+        ingestion,
+        file(b"Known before.", "again.txt", tags=["new"]),
+        file(b"Twice in the call.", tags=["a"]),
+        file(b"Twice in the call.", "b.txt", tags=["b"]),
+        file(b"Twice in the call.", "c.txt", allow_duplicate=True),
+        file(b"Another one."),
+    )
+    assert isinstance(known, ing.UploadDocumentResponse)
+    assert (known.document.id, known.duplicate, known.merged) == (before.id, True, True)
+    assert list(known.document.tags) == ["old", "new"]
+    assert isinstance(first, ing.UploadDocumentResponse)
+    assert isinstance(second, ing.UploadDocumentResponse)
+    assert (second.document.id, second.duplicate, second.merged) == (first.document.id, True, True)
+    assert list((await ingestion.get(first.document.id)).tags) == ["a", "b"]
+    assert isinstance(allowed, ing.UploadDocumentResponse)
+    assert not allowed.duplicate
+    assert allowed.document.id != first.document.id
+    assert isinstance(other, ing.UploadDocumentResponse)
+    assert (await ingestion.list(collection_ids=["c"])).total_size == 4
+
+
+async def test_a_repeated_request_gets_its_first_answers(ingestion: Client) -> None:
+    files = [file(f"Note {n}.".encode(), request_id=f"r{n}") for n in range(3)]
+    first = await upload(ingestion, *files[:2])
+    again = await upload(ingestion, *files)
+    assert [one.document.id for one in again[:2] if isinstance(one, ing.UploadDocumentResponse)] == [
+        one.document.id for one in first if isinstance(one, ing.UploadDocumentResponse)
+    ]
+    other = await upload(ingestion, file(b"Other bytes.", request_id="r0"), file(b"New.", request_id="r9"))
+    assert reasons(other) == ["REQUEST_ID_REUSED", ""]
+    assert (await ingestion.list(collection_ids=["c"])).total_size == 4
+    with pytest.raises(InvalidArgument):
+        await upload(ingestion, file(b"One.", request_id="same"), file(b"Two.", request_id="same"))
+    with pytest.raises(InvalidArgument):
+        await upload(ingestion, file(b"One."), file(b"Two.", collection_id="d"))
+
+
+async def test_a_group_takes_no_more_than_a_quota_leaves(ingestion: Client) -> None:
+    files = [file(f"Note number {n}.".encode(), max_documents=3) for n in range(5)]
+    outcomes = await upload(ingestion, *files)
+    assert [isinstance(one, FootnoteError) for one in outcomes] == [False, False, False, True, True]
+    assert {one.metadata["quota"] for one in outcomes if isinstance(one, FootnoteError)} == {"collection_documents"}
+    size = sum(len(one.data) for one in files[:3])
+    more = [file(b"More bytes " + bytes([65 + n]), max_tenant_bytes=size + 25) for n in range(3)]
+    assert [isinstance(one, FootnoteError) for one in await upload(ingestion, *more)] == [False, False, True]
+    assert (await ingestion.list(collection_ids=["c"])).total_size == 5
+
+
+async def test_a_group_is_parsed_by_one_worker_and_what_cannot_be_fails_alone(ingestion: Client) -> None:
+    texts = {"a.md": b"# Head\n\nBelow it.", "b.csv": b"name,price\nsaw,12\n", "c.html": b"<p>Text of a page.</p>"}
+    texts |= {"d.html": b"<html><body><script>no text</script></body></html>", "e.txt": b"The last."}
+    stored = await upload(ingestion, *(file(data, name) for name, data in texts.items()))
+    ids = [one.document.id for one in stored if isinstance(one, ing.UploadDocumentResponse)]
+    assert len(ids) == len(texts)
+    request = groups.ParseDocumentsRequest(scope=ingestion.scope, document_ids=[*ids[:3], "missing", *ids[3:]])
+    parts: list[list[groups.ParsedPart]] = [[] for _ in request.document_ids]
+    async for answer in GroupServiceStub(ingestion.channel).ParseDocuments(request, timeout=60):
+        for part in answer.parts:
+            parts[part.index].append(part)
+    ends = ["" if one[-1].found.HasField("metadata") else from_proto(one[-1].error).reason for one in parts]
+    assert ends == ["", "", "", "DOCUMENT_NOT_FOUND", "FILE_UNSUPPORTED", ""]
+    for document_id, found in zip(request.document_ids, parts, strict=True):
+        if not found[-1].HasField("error"):
+            blocks, metadata = await ingestion.parse(document_id)
+            assert [block for one in found for block in one.found.blocks] == blocks
+            assert found[-1].found.metadata == metadata
+
+
+async def test_parsing_a_group_does_not_stop_at_a_deleted_file(ingestion: Client) -> None:
+    stored = await upload(ingestion, *(file(f"Note {n}.".encode()) for n in range(3)))
+    ids = [one.document.id for one in stored if isinstance(one, ing.UploadDocumentResponse)]
+    for blob in (Path(ingestion.data_dir) / "ingestion" / "blobs").rglob("*"):
+        if blob.is_file() and blob.read_bytes() == b"Note 1.":
+            blob.unlink()
+    request = groups.ParseDocumentsRequest(scope=ingestion.scope, document_ids=ids)
+    parts = [
+        part
+        async for answer in GroupServiceStub(ingestion.channel).ParseDocuments(request, timeout=60)
+        for part in answer.parts
+    ]
+    ended = {part.index: from_proto(part.error).reason if part.HasField("error") else "" for part in parts}
+    assert ended == {0: "", 1: "DOCUMENT_NOT_FOUND", 2: ""}
+
+
+@pytest.fixture
+async def pool(tmp_path: Path) -> AsyncIterator[Pool]:
+    """A pool of one worker."""
+    (tmp_path / "scratch").mkdir()
+    starter = Starter()
+    made = Pool(1, 60.0, Workers(2**29, tmp_path / "scratch"), starter, 100, 100)
+    yield made
+    await made.close()
+    await starter.close()
+
+
+def jobs_in(folder: Path, count: int) -> list[wire.Job]:
+    jobs = []
+    for number in range(count):
+        path = folder / f"{number}.txt"
+        path.write_text(f"Text {number} of several.")
+        jobs.append(wire.Job("parse", str(path), "txt", path.name, Limits()))
+    return jobs
+
+
+async def test_a_worker_that_dies_amid_a_group_costs_no_file(tmp_path: Path, pool: Pool) -> None:
+    """Killed by the system at each moment in turn: the file that was being read is read again, then the rest."""
+    jobs = jobs_in(tmp_path, 6)
+    whole = [end async for end in pool.run_many(jobs, "acme")]
+    assert [isinstance(end, list) for end in whole] == [True] * 6
+    for moment in range(6):
+        ends: list[Any] = []
+        async for end in pool.run_many(jobs, "acme"):
+            if len(ends) == moment:
+                for pid in pool.pids():
+                    os.kill(pid, signal.SIGKILL)
+            ends.append(end)
+        assert ends == whole
+
+
+async def test_a_file_that_is_gone_fails_alone(tmp_path: Path, pool: Pool) -> None:
+    jobs = jobs_in(tmp_path, 4)
+    jobs.insert(2, replace(jobs[0], path=str(tmp_path / "gone.txt")))
+    ends = [end async for end in pool.run_many(jobs, "acme")]
+    assert [isinstance(end, ParseError) for end in ends] == [False, False, True, False, False]
