@@ -1,64 +1,30 @@
 """The table of requirements and scenarios is whole, and each test that it names exists."""
 
-import ast
 import re
-from functools import cache
-from pathlib import Path, PurePosixPath
+from datetime import datetime
+from pathlib import Path
 
 import pytest
-from support.scenarios import INSIDE, MEMORY, OPEN, SCENARIOS
+from support.coverage_marks import ROOT, TABLE, cells, chosen, functions, mark, marked, named, read
+from support.scenarios import INSIDE, MEMORY, SCENARIOS
 from support.shared import shared_dir
 
-ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "docs" / "coverage.md"
-_QUOTED = re.compile(r"`([^`\n]+)`")
 
-
-def rows() -> list[tuple[str, str, str, str]]:
-    """Return id, clause, what shows it and the mark of each row."""
-    found = []
-    for line in TABLE.read_text().splitlines():
-        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line.strip().strip("|"))]
-        if len(cells) == 4 and cells[0] not in ("id", "from", "---"):
-            found.append((cells[0], cells[1], cells[2], cells[3]))
-    return found
-
-
-def named(shown: str) -> list[tuple[str, list[str]]]:
-    """Return the files that a cell names, each with the words that choose tests in it."""
-    found: list[tuple[str, list[str]]] = []
-    folder = PurePosixPath()
-    for quoted in _QUOTED.findall(shown):
-        if quoted.endswith(".py"):
-            path = PurePosixPath(quoted) if "/" in quoted else folder / quoted
-            folder = path.parent
-            found.append((str(path), []))
-        elif not quoted.startswith("-"):
-            assert found, f"words before any file: {shown}"
-            found[-1][1].extend(quoted.split(" or "))
-    return found
-
-
-@cache
-def cases_of(path: str) -> list[str]:
-    tree = ast.parse((ROOT / path).read_text())
-    functions = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    return [one.name for one in functions if one.name.startswith("test_")]
+def rows() -> list[list[str]]:
+    return [row for line in TABLE.read_text().splitlines() if (row := cells(line))]
 
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: f"{row[0]}: {row[1][:50]}")
-def test_what_a_row_names_exists(row: tuple[str, str, str, str]) -> None:
+def test_what_a_row_names_exists(row: list[str]) -> None:
     _, _, shown, mark = row
     assert mark in ("✓", "○", "–")
     files = named(shown)
     assert files or mark == "–", "a clause is met, and nothing shows it"
     for path, words in files:
         assert (ROOT / path).is_file(), path
-        names = cases_of(path)
-        assert names, f"{path} holds no test"
-        for word in words:
-            where = [PurePosixPath(path).stem, *names]
-            assert any(word in name for name in where), f"no test of {path} is chosen by {word}"
+        assert functions(path), f"{path} holds no test"
+        for word in words.split(" or ") if words else ():
+            assert chosen(path, word, functions(path)), f"no test of {path} is chosen by {word}"
 
 
 def test_every_scenario_has_a_row_with_its_test() -> None:
@@ -66,8 +32,6 @@ def test_every_scenario_has_a_row_with_its_test() -> None:
     for title, test in {**SCENARIOS, **INSIDE, **MEMORY}.items():
         file, _, name = test.partition("::")
         assert listed[title] == f"`tests/{file}`, `{name}`"
-    for title in OPEN:
-        assert [mark for _, clause, _, mark in rows() if clause.startswith(title)] == ["–"]
 
 
 @pytest.mark.slow
@@ -78,12 +42,63 @@ def test_every_requirement_has_a_row() -> None:
     text = (shared / "requirements.md").read_text(encoding="utf-8")
     ids = set(re.findall(r"^- ([A-Z]{3,4}-\d{1,2})\b", text, re.MULTILINE))
     assert len(ids) > 60
-    assert ids - {name for name, _, _, _ in rows()} == set()
+    assert ids - {row[0] for row in rows()} == set()
 
 
 def test_the_table_is_read() -> None:
     assert len(rows()) > 150
     assert named('`tests/unit/a.py`, `x or y` with `-m ""`; `b.py`') == [
-        ("tests/unit/a.py", ["x", "y"]),
-        ("tests/unit/b.py", []),
+        ("tests/unit/a.py", "x or y"),
+        ("tests/unit/b.py", ""),
     ]
+
+
+HERE = "`tests/contract/test_coverage.py`"
+ALL = dict.fromkeys(functions("tests/contract/test_coverage.py"), "passed")
+A, B = "test_what_a_row_names_exists[a]", "test_what_a_row_names_exists[b]"
+
+
+@pytest.mark.parametrize(
+    ("shown", "outcomes", "expected"),
+    [
+        (HERE, ALL, "✓"),
+        (HERE, ALL | {"test_the_table_is_read": "failed"}, "○"),
+        (HERE, ALL | {"test_the_table_is_read": "skipped"}, "○"),
+        (HERE, {name: "passed" for name in ALL if "table" not in name}, "○"),
+        (f"{HERE}, `table_is_read`", {"test_the_table_is_read": "passed", "test_another": "failed"}, "✓"),
+        (f"{HERE}, `row_names`", {A: "passed", B: "skipped"}, "✓"),
+        (f"{HERE}, `row_names`", {A: "passed", B: "failed"}, "○"),
+        (f"{HERE}, `no_such_test`", ALL, "○"),
+        (f"{HERE}; `test_names.py`", ALL, "○"),
+    ],
+)
+def test_a_row_is_marked_where_each_of_its_tests_passed_and_none_failed(
+    shown: str, outcomes: dict[str, str], expected: str
+) -> None:
+    results = {"tests/contract/test_coverage.py": {test: {outcome} for test, outcome in outcomes.items()}}
+    assert mark(shown, results) == expected
+
+
+def test_results_of_runs_are_read_together_and_written_with_their_date(tmp_path: Path) -> None:
+    case = '<testcase classname="tests.contract.test_coverage{}" name="{}">{}</testcase>'
+    skipped = case.format(".TestIt", "test_x[a-1]", "<skipped/>")
+    runs = [
+        ("2026-11-28T01:30:00+00:00", case.format("", "test_the_table_is_read", "")),
+        ("2026-11-27T23:00:00+00:00", skipped + case.format("", "y", "<error/>")),
+    ]
+    files = [tmp_path / "test.xml", tmp_path / "all.xml"]
+    for file, (moment, cases) in zip(files, runs, strict=True):
+        file.write_text(f'<testsuites><testsuite timestamp="{moment}">{cases}</testsuite></testsuites>')
+    results, began = read(files)
+    assert results == {
+        "tests/contract/test_coverage.py": {
+            "test_the_table_is_read": {"passed"}, "test_x[a-1]": {"skipped"}, "y": {"failed"},
+        }
+    }  # fmt: skip
+    assert began == datetime.fromisoformat("2026-11-28T01:30:00+00:00")
+    page = (
+        "ran on {}\n"
+        + f"| A | a \\| b | {HERE}, `table_is_read` | {{}} |\n| A | b | {HERE} | {{}} |\n| A | c | | – |\n"
+    )
+    written = marked(page.format("1 May 2020", "○", "✓"), results, began)
+    assert written == page.format("28 November 2026", "✓", "○")
