@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import code
-from support.scenarios import INSIDE, MEMORY, OPEN, SCENARIOS
+from support.scenarios import INSIDE, MEMORY, SCENARIOS
 from support.shared import shared_dir
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -24,6 +24,6 @@ def test_no_scenario_is_forgotten() -> None:
         pytest.skip("the scenarios are not beside the checkout (FOOTNOTE_SHARED names their folder)")
     texts = [file.read_text(encoding="utf-8", errors="replace") for file in sorted((shared / "seeds").glob("*.txt"))]
     titles = {title.strip() for text in texts for title in re.findall(r"^#### Scenario: (.+)$", text, re.MULTILINE)}
-    assert titles == SCENARIOS.keys() | INSIDE.keys() | OPEN
+    assert titles == SCENARIOS.keys() | INSIDE.keys()
     rows = {row for text in texts for row in MEMORY if f"| {row} |" in text}
     assert rows == MEMORY.keys()

@@ -72,13 +72,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
 
     async def CreateCollection(self, request: pb.CreateCollectionRequest, context: Call) -> pb.CreateCollectionResponse:
         """Create a collection."""
-        created = await self._collections.create(
-            request.scope,
-            request.collection,
-            request.max_tenant_collections,
-            only_check=request.validate_only,
-            collection_id=request.collection_id,
-        )
+        wanted, most = (request.scope, request.collection), request.max_tenant_collections
+        if request.validate_only:
+            checked = await self._collections.create(*wanted, most, only_check=True)
+            return pb.CreateCollectionResponse(collection=checked)
+        created = await self._documents.create(*wanted, most, request.collection_id)
         return pb.CreateCollectionResponse(collection=created)
 
     async def GetCollection(self, request: pb.GetCollectionRequest, context: Call) -> pb.GetCollectionResponse:

@@ -10,7 +10,7 @@ from footnote.stages.v1 import scope_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2, document_pb2
 from footnote_kit.access import Access
 from footnote_kit.caches import EpochCache
-from footnote_kit.errors import InvalidArgument, Unavailable
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.logs import get_logger
 from footnote_providers.own_vectors import brings_own, no_document
 from footnote_store.compiler import quote
@@ -30,6 +30,8 @@ from footnote_indexing.writing.vectorizers import Vectorizers
 _log = get_logger("footnote.indexing")
 _PAGE = 1000
 _MOST_CACHED = 256
+_SPACE_SECONDS = 3.0
+"""Maximum time that creating a collection takes for its space in the store; the first row makes it otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,23 @@ class Documents:
                 if isinstance(event, Result) and len(targets) > 1:
                     await self._moves.settle(found.collection.id)
                 yield event
+
+    async def create(
+        self,
+        scope: scope_pb2.Scope,
+        wanted: collection_pb2.Collection,
+        most: int,
+        collection_id: str,
+    ) -> collection_pb2.Collection:
+        """Create a collection, and its space in the store unless that does not answer; see `Collections.create`."""
+        created = await self._collections.create(scope, wanted, most, collection_id=collection_id)
+        embedding = created.settings.embedding
+        if not brings_own(embedding):  # the first vectors may set another length
+            try:
+                await self._writer.store.ensure_space(embedding.dimensions, timeout=_SPACE_SECONDS)
+            except FootnoteError as error:
+                _log.warning("space_postponed", collection_id=created.id, error=error.message)
+        return created
 
     async def update(
         self,
