@@ -70,7 +70,7 @@ class GroupServicer(GroupServiceServicer):
             raise InvalidArgument.field("document_ids", f"must be 1 to {_MOST_DOCUMENTS}")
         ids = [checked_id("document_ids", one) for one in request.document_ids]
         answer, size = groups.ParseDocumentsResponse(), 0
-        async with aclosing(self._extraction.parse(request.scope, ids, request.ocr_pictures)) as found:
+        async with aclosing(self._extraction.parse(request.scope, ids)) as found:
             async for index, part in found:
                 answer.parts.append(_part(index, part))
                 size += answer.parts[-1].ByteSize()

@@ -35,55 +35,52 @@ class GroupExtraction:
         self._readers = readers
         self._extraction = extraction
 
-    async def parse(
-        self, scope: Scope, document_ids: Sequence[str], ocr_pictures: bool = False
-    ) -> AsyncGenerator[tuple[int, Part], None]:
+    async def parse(self, scope: Scope, document_ids: Sequence[str]) -> AsyncGenerator[tuple[int, Part], None]:
         """Yield what `Extraction.parse` does of each document in turn, with the document's place in the list.
 
-        An unreadable file ends with its error, and the next follows. Only for a system scope.
+        An unreadable file ends with its error, and the next follows. Pictures are not read: a document of a collection
+        that asks for that is parsed by itself. Only for a system scope.
         """
         known = await self._documents.several(scope.tenant_id, document_ids)
         short: dict[int, Stored] = {}
         for index, document_id in enumerate(document_ids):
             stored = known.get(document_id)
-            if stored is not None and self._is_short(stored, ocr_pictures):
+            if stored is not None and self._is_short(stored):
                 short[index] = stored
                 continue
-            async with aclosing(self._together(scope, short, ocr_pictures)) as parts:
+            async with aclosing(self._together(scope, short)) as parts:
                 async for found in parts:
                     yield found
             short = {}
             if stored is None:
                 yield index, document_missing(document_id)
                 continue
-            async with aclosing(self._alone(stored, ocr_pictures)) as own:
+            async with aclosing(self._alone(stored)) as own:
                 async for part in own:
                     yield index, part
-        async with aclosing(self._together(scope, short, ocr_pictures)) as parts:
+        async with aclosing(self._together(scope, short)) as parts:
             async for found in parts:
                 yield found
 
-    def _is_short(self, stored: Stored, ocr_pictures: bool) -> bool:
+    def _is_short(self, stored: Stored) -> bool:
         document = newest(stored.document)
         small = document.document_type in KINDS and document.size_bytes <= SHORT
-        return small and not self._extraction.is_parsed_alone(stored, ocr_pictures)
+        return small and not self._extraction.is_parsed_alone(stored, ocr_pictures=False)
 
-    async def _alone(self, stored: Stored, ocr_pictures: bool) -> AsyncGenerator[Part, None]:
+    async def _alone(self, stored: Stored) -> AsyncGenerator[Part, None]:
         try:
-            async with aclosing(self._extraction.parsed(stored, ocr_pictures)) as found:
+            async with aclosing(self._extraction.parsed(stored, ocr_pictures=False)) as found:
                 async for part in found:
                     if not isinstance(part, PagesRead):
                         yield part
         except FootnoteError as error:
             yield error
 
-    async def _together(
-        self, scope: Scope, several: Mapping[int, Stored], ocr_pictures: bool
-    ) -> AsyncGenerator[tuple[int, Part], None]:
+    async def _together(self, scope: Scope, several: Mapping[int, Stored]) -> AsyncGenerator[tuple[int, Part], None]:
         """Yield the parts of short files; one worker parses them all."""
         if not several:
             return
-        limits = self._extraction.limits(ocr_pictures)
+        limits = self._extraction.limits(ocr_pictures=False)
         jobs: dict[int, wire.Job] = {}
         size: dict[str, str | int] = {names.BYTES: sum(newest(one.document).size_bytes for one in several.values())}
         owner = next(iter(several.values())).document.owner_id
