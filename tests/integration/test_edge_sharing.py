@@ -20,6 +20,7 @@ from footnote.edge.v1.conversations_pb2 import (
     GetSharedConversationRequest,
     GetSharedConversationResponse,
     ListMessagesRequest,
+    RegenerateMessageRequest,
     RestoreMessageRequest,
     ShareConversationRequest,
     SharedConversation,
@@ -28,9 +29,10 @@ from footnote.edge.v1.conversations_pb2 import (
 from footnote.edge.v1.documents_pb2 import DeleteDocumentRequest
 from footnote.types.v1.answer_pb2 import DEGRADATION_REASON_DOCUMENT_DELETED
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
+from footnote_edge.adapters import shares as shares_table
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import InvalidArgument, NotFound, Unavailable
+from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
@@ -79,8 +81,13 @@ async def conversation(edge: EdgeStub, *questions: str, **more: Any) -> str:
     return made
 
 
-async def share(edge: EdgeStub, of: str, metadata: Any = ()) -> SharedConversation:
-    return (await edge.ShareConversation(ShareConversationRequest(conversation_id=of), metadata=metadata)).shared
+async def share(edge: EdgeStub, of: str, metadata: Any = (), **more: str) -> SharedConversation:
+    request = ShareConversationRequest(conversation_id=of, **more)
+    return (await edge.ShareConversation(request, metadata=metadata)).shared
+
+
+async def unshare(edge: EdgeStub, of: str, **more: str) -> None:
+    await edge.UnshareConversation(UnshareConversationRequest(conversation_id=of, **more))
 
 
 async def read(edge: EdgeStub, share_id: str, metadata: Any = READER, **more: Any) -> GetSharedConversationResponse:
@@ -239,6 +246,108 @@ async def test_who_may_not_read_its_collections_learns_nothing(edge: EdgeStub) -
         assert (await _refused(edge, one.share_id)).replace(one.share_id, "none") == absent
         assert (await _refused(edge, one.share_id, ELSEWHERE)).replace(one.share_id, "none") == absent
         assert (await read(edge, one.share_id, metadata=())).shared.share_id == one.share_id, "its user may"
+
+
+async def answers(edge: EdgeStub, of: str) -> list[str]:
+    """Return the ids of a conversation's answers."""
+    said = (await edge.ListMessages(ListMessagesRequest(conversation_id=of))).messages
+    return [one.id for one in said if one.question_id]
+
+
+async def shared_answers(edge: EdgeStub, of: str) -> list[SharedConversation]:
+    found = await edge.GetConversation(GetConversationRequest(conversation_id=of))
+    return list(found.conversation.shared_answers)
+
+
+async def test_one_answer_is_shared_with_its_question_and_nothing_else(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?", "sugar ?", "milk ?", title="Secret plans")
+    _, second, third = await answers(edge, made)
+    shared = await share(edge, made, answer_id=second)
+    assert (shared.title, shared.answer_id) == ("", second), "the title may come of another question"
+    found = await read(edge, shared.share_id)
+    assert (found.shared, found.total_size) == (shared, 2)
+    question, answer = found.messages
+    assert (question.text, answer.id, answer.question_id) == ("sugar ?", second, question.id)
+    assert answer.sources
+    assert not answer.HasField("manifest")
+    assert not answer.conversation_id
+    page = await read(edge, shared.share_id, page_size=1)
+    assert [one.id for one in page.messages] == [question.id]
+    rest = await read(edge, shared.share_id, page_size=1, page_token=page.next_page_token)
+    assert [one.id for one in rest.messages] == [second]
+    # Shared again it keeps its id; other answers and the conversation have their own, and end apart.
+    assert (await share(edge, made, answer_id=second)).share_id == shared.share_id
+    other, whole = await share(edge, made, answer_id=third), await share(edge, made)
+    assert len({shared.share_id, other.share_id, whole.share_id}) == 3
+    assert {one.answer_id for one in await shared_answers(edge, made)} == {second, third}
+    await unshare(edge, made, answer_id=second)
+    await _refused(edge, shared.share_id)
+    assert await texts(edge, other.share_id) == ["milk ?"]
+    assert await texts(edge, whole.share_id) == ["tea ?", "sugar ?", "milk ?"]
+    # To stop sharing the conversation ends everything.
+    await unshare(edge, made)
+    for one in (other, whole):
+        await _refused(edge, one.share_id)
+    assert await shared_answers(edge, made) == []
+
+
+async def test_a_shared_answer_ends_when_it_leaves_its_conversation(edge: EdgeStub) -> None:
+    made = await conversation(edge, "tea ?", "sugar ?")
+    first, second = await answers(edge, made)
+    shares = [await share(edge, made, answer_id=one) for one in (first, second)]
+    assert [event async for event in edge.RegenerateMessage(RegenerateMessageRequest(message_id=second), timeout=20)]
+    await _refused(edge, shares[1].share_id)
+    assert [one.answer_id for one in await shared_answers(edge, made)] == [first]
+    with pytest.raises(NotFound) as replaced:
+        await share(edge, made, answer_id=second)
+    assert replaced.value.reason == "MESSAGE_NOT_FOUND"
+    # An edit puts it aside; what comes back is not shared.
+    question = (await edge.ListMessages(ListMessagesRequest(conversation_id=made))).messages[0]
+    edit = EditMessageRequest(message_id=question.id, text="coffee ?", keep_replaced=True)
+    assert [event async for event in edge.EditMessage(edit, timeout=20)]
+    await _refused(edge, shares[0].share_id)
+    await edge.RestoreMessage(RestoreMessageRequest(message_id=question.id))
+    await _refused(edge, shares[0].share_id)
+    # A deleted answer takes its share along.
+    again = await share(edge, made, answer_id=first)
+    assert await texts(edge, again.share_id) == ["tea ?"]
+    await edge.DeleteAnswer(DeleteAnswerRequest(answer_id=first))
+    await _refused(edge, again.share_id)
+
+
+async def test_a_shared_answer_has_the_same_readers_as_a_conversation(edge: EdgeStub, world: World) -> None:
+    made = await conversation(edge, "tea ?")
+    [answer] = await answers(edge, made)
+    shared = await share(edge, made, answer_id=answer)
+    assert await texts(edge, shared.share_id) == ["tea ?"]
+    await _refused(edge, shared.share_id, ELSEWHERE)
+    other = await conversation(edge, "sugar ?")
+    for conversation_id, answer_id in ((other, answer), (made, "none")):
+        with pytest.raises(NotFound):
+            await share(edge, conversation_id, answer_id=answer_id)
+    with pytest.raises(NotFound):
+        await share(edge, made, READER, answer_id=answer)
+    [document] = world.documents
+    await edge.DeleteDocument(DeleteDocumentRequest(document_id=document))
+    _, taken_out = (await read(edge, shared.share_id)).messages
+    assert not taken_out.text
+    assert [one.reason for one in taken_out.degradations] == [DEGRADATION_REASON_DOCUMENT_DELETED]
+    await hide(edge)
+    await _refused(edge, shared.share_id)
+
+
+async def test_answers_of_one_conversation_are_shared_up_to_a_bound(
+    edge: EdgeStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares_table, "MOST", 1)
+    made = await conversation(edge, "tea ?", "sugar ?")
+    first, second = await answers(edge, made)
+    for _ in range(2):
+        await share(edge, made, answer_id=first)
+    with pytest.raises(FailedPrecondition):
+        await share(edge, made, answer_id=second)
+    await unshare(edge, made, answer_id=first)
+    await share(edge, made, answer_id=second)
 
 
 async def _refused(edge: EdgeStub, share_id: str, metadata: Any = READER) -> str:

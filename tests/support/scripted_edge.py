@@ -22,8 +22,12 @@ from footnote.edge.v1.conversations_pb2 import (
     ConversationMessage,
     DeleteConversationResponse,
     GetConversationResponse,
+    GetSharedConversationResponse,
     ListConversationsResponse,
     ListMessagesResponse,
+    ShareConversationResponse,
+    SharedConversation,
+    UnshareConversationResponse,
 )
 from footnote.edge.v1.documents_pb2 import (
     CancelDocumentResponse,
@@ -338,6 +342,23 @@ class ScriptedEdge(PartialEdge):
         answer = ConversationMessage(id="m2", role=answer_pb2.MESSAGE_ROLE_ASSISTANT, text=ANSWER)
         answer.answer.citations.add(number=1, label="handbook.pdf, page 3", quote=QUOTE, support=1)
         return ListMessagesResponse(messages=[question, answer])
+
+    async def ShareConversation(self, request: Any, context: Any) -> ShareConversationResponse:
+        self._note(request, context)
+        return ShareConversationResponse(shared=SharedConversation(share_id="s1", answer_id=request.answer_id))
+
+    async def UnshareConversation(self, request: Any, context: Any) -> UnshareConversationResponse:
+        self._note(request, context)
+        return UnshareConversationResponse()
+
+    async def GetSharedConversation(self, request: Any, context: Any) -> GetSharedConversationResponse:
+        """Return the messages of the one conversation, on a page each."""
+        said = (await self.ListMessages(request, context)).messages
+        number = int(request.page_token or 0)
+        token = str(number + 1) if number + 1 < len(said) else ""
+        shared = SharedConversation(share_id="s1", title="Leave", user_id="ann")
+        shared.share_time.FromJsonString("2026-11-20T08:00:00Z")
+        return GetSharedConversationResponse(shared=shared, messages=said[number : number + 1], next_page_token=token)
 
     async def DeleteConversation(self, request: Any, context: Any) -> DeleteConversationResponse:
         self._note(request, context)

@@ -82,6 +82,8 @@ FILLERS: dict[str, Filler] = {
     "EditMessage.text": plain("hello"),
     "EditMessage.keep_replaced": plain(True),
     "share_id": plain("none"),
+    # Its rules stand in tests/integration/test_edge_sharing.py.
+    **dict.fromkeys(("ShareConversation.answer_id", "UnshareConversation.answer_id"), SKIP),
     "RestoreMessage.message_id": of("message", id="question_id"),
     "UpdateConversation.resource": INTO,
     "UpdateConversation.update_mask": SKIP,

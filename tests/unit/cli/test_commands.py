@@ -27,7 +27,7 @@ from footnote_cli.folder import locked, publish, withdraw
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
 from footnote_kit.edge import EdgeStub
-from support.scripted_edge import QUOTE, ScriptedEdge
+from support.scripted_edge import ANSWER, QUOTE, ScriptedEdge
 from typer.testing import Result
 
 Footnote = Callable[..., Result]
@@ -392,6 +392,18 @@ def test_a_conversation_is_shown_with_its_footnotes(footnote: Footnote, edge: Sc
     assert footnote("conversations", "delete", "k1").exit_code == 2
     assert edge.requests == []
     assert footnote("conversations", "delete", "k1", "--yes").exit_code == 0
+
+
+def test_a_conversation_or_an_answer_is_shared_and_read(footnote: Footnote, edge: ScriptedEdge) -> None:
+    assert "footnote conversations shared s1" in footnote("conversations", "share", "k1", "--answer", "m2").stdout
+    assert footnote("conversations", "unshare", "k1", "--answer", "m2").exit_code == 0
+    assert [(one.conversation_id, one.answer_id) for one in edge.requests] == [("k1", "m2")] * 2
+    printed = lines(footnote("conversations", "shared", "s1").stdout)
+    assert printed[0] == "Leave"
+    assert printed[1].startswith("Shared by ann on 2026-11-20")
+    assert printed[2:4] == ["> How many days?", f"{ANSWER}"]
+    whole = json.loads(footnote("conversations", "shared", "s1", "--json").stdout)
+    assert (whole["shared"]["user_id"], len(whole["messages"])) == ("ann", 2)
 
 
 def test_health_and_providers(footnote: Footnote, address: str) -> None:

@@ -1,19 +1,24 @@
-"""`footnote conversations`: list, show, update, regenerate, edit, delete."""
+"""`footnote conversations`: list, show, share, update, regenerate, edit, delete."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 from footnote.edge.v1.answers_pb2 import ANSWER_PART_CLAIMS, ANSWER_PART_MANIFEST, ANSWER_PART_SOURCES
 from footnote.edge.v1.conversations_pb2 import (
+    ConversationMessage,
     DeleteConversationRequest,
     EditMessageRequest,
     GetConversationRequest,
+    GetSharedConversationRequest,
     ListConversationsRequest,
     ListMessagesRequest,
     RegenerateMessageRequest,
     RestoreMessageRequest,
+    ShareConversationRequest,
+    SharedConversation,
+    UnshareConversationRequest,
     UpdateConversationRequest,
 )
 from footnote.types.v1 import answer_pb2
@@ -27,6 +32,7 @@ from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.render import answer as drawing
 from footnote_cli.render import tables
+from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 from footnote_cli.values import confirm
 
@@ -78,9 +84,13 @@ async def show(
     if session.as_json:
         print_json({"conversation": as_dict(conversation), "messages": [as_dict(item) for item in messages]})
         return
+    session.out.print(printable_line(conversation.title) or "(no title yet)", style="bold")
+    _print_messages(session, messages, ids=ids)
+
+
+def _print_messages(session: Session, messages: Sequence[ConversationMessage], *, ids: bool = False) -> None:
     out = session.out
     width = out.width if out.is_terminal else 0
-    out.print(printable_line(conversation.title) or "(no title yet)", style="bold")
     for message in messages:
         out.print()
         if ids:
@@ -92,6 +102,65 @@ async def show(
         lines = [*drawing.footnotes(message.answer.citations, width), *drawing.nearest(message.answer, width)]
         for line in (*lines, *drawing.notices(message.degradations)):
             out.print(line, soft_wrap=True)
+
+
+AnswerOption = Annotated[
+    str, typer.Option("--answer", metavar="MESSAGE", help="Only this answer with its question; `show --ids` has it.")
+]
+
+
+@app.command()
+@connected("footnote conversations share")
+async def share(session: Session, conversation_id: IdArgument, answer: AnswerOption = "") -> None:
+    """Let others of the tenant read what is said until now, where they may read the collections it came of."""
+    conversation_id = await listing.conversation_id(session, conversation_id)
+    request = ShareConversationRequest(conversation_id=conversation_id, answer_id=answer)
+    shared = (await session.call(session.stub.ShareConversation, request)).shared
+    if session.as_json:
+        print_json(as_dict(shared))
+        return
+    session.out.print(f"Shared as {shared.share_id}. Others read it: footnote conversations shared {shared.share_id}")
+    session.out.print(f"In the console it is at #/shared/{shared.share_id}")
+
+
+@app.command()
+@connected("footnote conversations unshare")
+async def unshare(session: Session, conversation_id: IdArgument, answer: AnswerOption = "") -> None:
+    """Stop sharing a conversation and its answers, or one answer alone."""
+    conversation_id = await listing.conversation_id(session, conversation_id)
+    request = UnshareConversationRequest(conversation_id=conversation_id, answer_id=answer)
+    await session.call(session.stub.UnshareConversation, request)
+    if session.as_json:
+        print_json({"unshared": answer or conversation_id})
+    else:
+        session.out.print(f"Shared no longer: {answer or conversation_id}.")
+
+
+@app.command()
+@connected("footnote conversations shared")
+async def shared(
+    session: Session,
+    share_id: Annotated[str, typer.Argument(metavar="SHARE", help="Id that its user gave you.", show_default=False)],
+) -> None:
+    """Print a conversation or an answer that another user shares."""
+    request = GetSharedConversationRequest(share_id=share_id)
+    if session.as_json:
+        request.include.extend((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
+    head = SharedConversation()
+
+    async def pages(request: Any, **more: Any) -> Any:
+        page = await session.stub.GetSharedConversation(request, **more)
+        head.CopyFrom(page.shared)
+        return page
+
+    messages = await read_all(session, pages, request, "messages")
+    if session.as_json:
+        print_json({"shared": as_dict(head), "messages": [as_dict(item) for item in messages]})
+        return
+    title = "A shared answer" if head.answer_id else printable_line(head.title) or "(no title yet)"
+    session.out.print(title, style="bold")
+    session.out.print(f"Shared by {printable_line(head.user_id)} on {moment(head.share_time)}", style="dim")
+    _print_messages(session, messages)
 
 
 @app.command()

@@ -490,6 +490,7 @@ export interface Conversation {
   local_only: boolean;
   etag: string;
   shared?: SharedConversation;
+  shared_answers: SharedConversation[];
 }
 
 export interface ConversationMessage {
@@ -1766,6 +1767,7 @@ export type SearchStrategyReason =
 
 export interface ShareConversationRequest {
   conversation_id: string;
+  answer_id: string;
 }
 
 export interface ShareConversationResponse {
@@ -1777,6 +1779,7 @@ export interface SharedConversation {
   title: string;
   user_id: string;
   share_time?: string;
+  answer_id: string;
 }
 
 export interface SheetLocator {
@@ -2094,6 +2097,7 @@ export interface TraceSpan {
 
 export interface UnshareConversationRequest {
   conversation_id: string;
+  answer_id: string;
 }
 
 export interface UnshareConversationResponse {

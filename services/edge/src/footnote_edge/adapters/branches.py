@@ -13,7 +13,7 @@ from sqlalchemy import delete, select, update
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.messages import CURRENT, PRESENT, place_of, standing
-from footnote_edge.adapters.tables import MessageRow
+from footnote_edge.adapters.tables import MessageRow, ShareRow
 from footnote_edge.conversations.ports import Restored
 
 _AT_ONCE = 1000
@@ -23,7 +23,7 @@ _AT_ONCE = 1000
 async def put_aside(session: AsyncSession, question: MessageRow, tail: Sequence[str]) -> None:
     """Take a question and the messages after it out of their conversation, as a version of that question.
 
-    They leave the conversation's share for good: a restore brings them back to the conversation alone.
+    They leave what is shared for good: a restore brings them back to the conversation alone.
     """
     question.fork = question.fork or question.id
     await session.flush()
@@ -31,6 +31,7 @@ async def put_aside(session: AsyncSession, question: MessageRow, tail: Sequence[
         await session.execute(
             update(MessageRow).where(MessageRow.id.in_(batch)).values(branch=question.id, shared=False)
         )
+        await session.execute(delete(ShareRow).where(ShareRow.answer_id.in_(batch)))
 
 
 async def remove(session: AsyncSession, question: MessageRow, tail: Sequence[str]) -> None:

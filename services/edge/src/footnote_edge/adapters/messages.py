@@ -20,7 +20,7 @@ from footnote_edge.adapters.origins import note
 from footnote_edge.adapters.payloads import message_of_row
 from footnote_edge.adapters.tables import ConversationRow, MessageRow
 from footnote_edge.conversations.origins import Origin, hash_of
-from footnote_edge.conversations.ports import AlreadyStored, conversation_missing
+from footnote_edge.conversations.ports import AlreadyStored, Shared, conversation_missing
 
 standing = func.coalesce(MessageRow.place, MessageRow.sequence)
 """The position of a message in its conversation; messages at one position are ordered by `sequence`."""
@@ -38,15 +38,17 @@ class MessageTable:
         self._sessions = database.sessions
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
+        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: Shared | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
         Includes replaced answers if `superseded`; only messages that are shared, if `shared`.
         """
         wanted = [MessageRow.conversation_id == conversation_id, PRESENT if superseded else CURRENT]
-        if shared:
-            wanted.append(MessageRow.shared.is_(True))
+        if shared is not None:
+            # A conversation may have too many messages to name; an answer and its question are two.
+            one = bool(shared.shared.answer_id)
+            wanted.append(MessageRow.id.in_(shared.message_ids) if one else MessageRow.shared.is_(True))
         query = select(MessageRow).where(*wanted).order_by(standing, MessageRow.sequence).limit(page.size + 1)
         if page.position is not None:
             place, last = page.position

@@ -7,6 +7,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from footnote_edge.adapters.earlier_payloads import VERSION
 
+WHOLE = text("answer_id IS NULL")
 UNREMEMBERED = text("embed_time IS NULL AND superseded_by IS NULL AND conversation_id IS NOT NULL")
 
 
@@ -77,15 +78,26 @@ class MessageRow(Base):
 
 
 class ShareRow(Base):
-    """A conversation that its user shares: those of its messages that are `shared`."""
+    """A conversation that its user shares: those of its messages that are `shared`; or one answer of it."""
 
     __tablename__ = "shares"
 
     id: Mapped[str] = mapped_column(String(40), primary_key=True)
-    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), unique=True)
+    conversation_id: Mapped[str] = mapped_column(ForeignKey("conversations.id", ondelete="CASCADE"), index=True)
+    answer_id: Mapped[str | None] = mapped_column(
+        ForeignKey("messages.id", ondelete="CASCADE"), unique=True, default=None
+    )
+    """The answer that is shared with its question; None where the conversation is."""
     collection_ids: Mapped[str] = mapped_column(Text)
     """The collections that the conversation asked when it was shared, as JSON: a reader must see all of them."""
     share_time: Mapped[datetime] = mapped_column(DateTime(timezone=True))
+
+    __table_args__ = (
+        Index(
+            "shares_of_conversations", "conversation_id", unique=True,
+            sqlite_where=WHOLE, postgresql_where=WHOLE,
+        ),
+    )  # fmt: skip
 
 
 class MessageOriginRow(Base):

@@ -65,9 +65,11 @@ class ConversationsApi:
         """Return one conversation."""
         scope = caller()
         found = await self.parts.conversations.get(scope, request.conversation_id)
-        shared = await self.parts.conversations.sharing.of_conversation(scope, request.conversation_id)
-        if shared is not None:
-            found.shared.CopyFrom(shared)
+        for shared in await self.parts.conversations.sharing.of_conversation(scope, request.conversation_id):
+            if shared.answer_id:
+                found.shared_answers.append(shared)
+            else:
+                found.shared.CopyFrom(shared)
         return GetConversationResponse(conversation=found)
 
     async def ListConversations(self, request: ListConversationsRequest, context: Call) -> ListConversationsResponse:
@@ -140,19 +142,19 @@ class ConversationsApi:
         return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
 
     async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:
-        """Share a conversation inside the tenant."""
+        """Share a conversation, or one answer of it, inside the tenant."""
         scope, conversations = caller(), self.parts.conversations
         found = await conversations.get(scope, request.conversation_id)
         # As ids: readers may see other collections under these names, and a name may change.
         asked = await self.parts.catalog.ids(scope, found.collections)
-        shared = await conversations.sharing.share(scope, request.conversation_id, asked)
+        shared = await conversations.sharing.share(scope, request.conversation_id, asked, request.answer_id)
         return ShareConversationResponse(shared=shared)
 
     async def UnshareConversation(
         self, request: UnshareConversationRequest, context: Call
     ) -> UnshareConversationResponse:
-        """End the sharing of a conversation."""
-        await self.parts.conversations.sharing.unshare(caller(), request.conversation_id)
+        """End the sharing of a conversation, or of one answer."""
+        await self.parts.conversations.sharing.unshare(caller(), request.conversation_id, request.answer_id)
         return UnshareConversationResponse()
 
     async def GetSharedConversation(

@@ -16,7 +16,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_kit.paging import Page
 
 from footnote_edge.conversations.origins import Origin
-from footnote_edge.conversations.ports import Said, StoredMessages
+from footnote_edge.conversations.ports import Said, Shared, StoredMessages
 from footnote_edge.conversations.withholding import Withholding
 
 _NOT_REMEMBERED = (FINISH_REASON_NO_RELEVANT_CONTENT, FINISH_REASON_REFUSED, FINISH_REASON_INTERRUPTED)
@@ -31,12 +31,12 @@ class Messages:
         self.origins = withholding.origins
 
     async def page(
-        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
+        self, scope: Scope, conversation_id: str, page: Page, *, superseded: bool = False, shared: Shared | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 
         Includes replaced answers if `superseded`. The conversation must be the user's; or a shared one, with `shared`,
-        which leaves only messages that are shared.
+        which leaves only the messages that it shares.
         """
         found, token, total = await self._stored.page(conversation_id, page, superseded=superseded, shared=shared)
         return await self._withholding.shown(scope, found), token, total

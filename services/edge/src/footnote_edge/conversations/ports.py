@@ -109,7 +109,7 @@ class StoredConversations(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """A shared conversation: the collections that it asked then, and the ids of its messages that are shared."""
+    """A shared conversation or answer: the collections that it asked then, and the ids of messages that are shared."""
 
     shared: SharedConversation
     conversation_id: str
@@ -126,21 +126,30 @@ class StoredShares(Protocol):
         Raises NotFound if it is not the user's.
         """
 
-    async def unshare(self, scope: Scope, conversation_id: str) -> None:
-        """End the sharing, if any; raises NotFound if the conversation is not the user's."""
+    async def share_answer(
+        self, scope: Scope, conversation_id: str, answer_id: str, collection_ids: Sequence[str]
+    ) -> None:
+        """Share one answer with its question, under the same conditions.
 
-    async def of_conversation(self, scope: Scope, conversation_id: str) -> SharedConversation | None:
-        """Return how the user's conversation is shared."""
+        Raises NotFound if the conversation is not the user's or has no such answer now, FailedPrecondition if too many
+        are shared.
+        """
+
+    async def unshare(self, scope: Scope, conversation_id: str, answer_id: str = "") -> None:
+        """End every sharing of a conversation, or that of one answer; raises NotFound if it is not the user's."""
+
+    async def of_conversation(self, scope: Scope, conversation_id: str) -> list[SharedConversation]:
+        """Return how the user's conversation and its answers are shared, oldest first."""
 
     async def get(self, tenant_id: str, share_id: str) -> Shared | None:
-        """Return a shared conversation of a tenant."""
+        """Return a shared conversation or answer of a tenant."""
 
 
 class StoredMessages(Protocol):
     """Messages with all their words; see `adapters.messages.MessageTable`."""
 
     async def page(
-        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: bool = False
+        self, conversation_id: str, page: Page, *, superseded: bool = False, shared: Shared | None = None
     ) -> tuple[list[ConversationMessage], str, int]:
         """Return a page of a conversation's messages, oldest first; the next page's token; the total.
 

@@ -1,4 +1,4 @@
-"""Conversations that a user shares with those of the tenant who may read what they came of."""
+"""Conversations and answers that a user shares with those of the tenant who may read what they came of."""
 
 from collections.abc import Sequence
 
@@ -28,27 +28,35 @@ class Sharing:
         self._messages = messages
         self._withholding = withholding
 
-    async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> SharedConversation:
-        """Share what is said in the user's conversation until now, with those who see the collections that it asks."""
-        await self._stored.share(scope, conversation_id, collection_ids)
-        shared = await self._stored.of_conversation(scope, conversation_id)
-        if shared is None:
-            raise conversation_missing(conversation_id)
-        return shared
+    async def share(
+        self, scope: Scope, conversation_id: str, collection_ids: Sequence[str], answer_id: str = ""
+    ) -> SharedConversation:
+        """Share what is said in the user's conversation until now, with those who see the collections that it asks.
 
-    async def unshare(self, scope: Scope, conversation_id: str) -> None:
-        """End the sharing of the user's conversation, if it is shared."""
+        With an answer's id, share only that answer with its question.
+        """
+        if answer_id:
+            await self._stored.share_answer(scope, conversation_id, answer_id, collection_ids)
+        else:
+            await self._stored.share(scope, conversation_id, collection_ids)
+        for shared in await self._stored.of_conversation(scope, conversation_id):
+            if shared.answer_id == answer_id:
+                return shared
+        raise conversation_missing(conversation_id)
+
+    async def unshare(self, scope: Scope, conversation_id: str, answer_id: str = "") -> None:
+        """End every sharing of the user's conversation, or that of one answer."""
         _check_given("conversation_id", conversation_id)
-        await self._stored.unshare(scope, conversation_id)
+        await self._stored.unshare(scope, conversation_id, answer_id)
 
-    async def of_conversation(self, scope: Scope, conversation_id: str) -> SharedConversation | None:
-        """Return how the user's conversation is shared."""
+    async def of_conversation(self, scope: Scope, conversation_id: str) -> list[SharedConversation]:
+        """Return how the user's conversation and its answers are shared, oldest first."""
         return await self._stored.of_conversation(scope, conversation_id)
 
     async def read(
         self, scope: Scope, share_id: str, page: Page
     ) -> tuple[SharedConversation, list[ConversationMessage], str, int]:
-        """Return a shared conversation, a page of its messages, the next page's token, and the total.
+        """Return a shared conversation or answer, a page of its messages, the next page's token, and the total.
 
         Raises NotFound where the caller may not read a collection that it asked or that its answers came of, and
         Unavailable while that cannot be looked up.
@@ -57,7 +65,7 @@ class Sharing:
         found = await self._stored.get(scope.tenant_id, share_id)
         if found is None or not await self._withholding.may_read_all(scope, found.message_ids, found.collection_ids):
             raise _missing(share_id)
-        messages, token, total = await self._messages.page(scope, found.conversation_id, page, shared=True)
+        messages, token, total = await self._messages.page(scope, found.conversation_id, page, shared=found)
         return found.shared, [bare(one) for one in messages], token, total
 
 
