@@ -108,6 +108,63 @@ def test_instructions_temperature_and_threshold_of_a_collection_are_set(site: Si
     page.context.close()
 
 
+def test_pictures_of_a_collection_are_read_where_one_says_so(site: Site) -> None:
+    page = site.page()
+    name = made(page, site)
+    path = f"{site.url}v1/collections/{name}"
+    page.goto(f"{site.url}#/collections/{name}")
+    box = page.get_by_label("Read words in pictures of documents")
+    for wanted in (True, False):
+        box.set_checked(wanted)
+        with page.expect_response(lambda one: one.request.method == "PATCH"):
+            page.get_by_role("button", name="Save").click()
+        kept = page.request.get(path, headers={"x-api-key": site.keys["admin"]}).json()["collection"]
+        assert kept["settings"]["ocr_pictures"] is wanted
+        page.reload()
+        box.wait_for()
+        assert box.is_checked() is wanted
+    assert not page.faults
+    page.context.close()
+
+
+@pytest.mark.parametrize(("language", "towards"), [("en", "right"), ("ar", "left")])
+def test_the_row_of_views_fades_where_more_of_it_lies(site: Site, language: str, towards: str) -> None:
+    page = site.page(viewport={"width": 600, "height": 900})
+    page.locator(".foot select").select_option(language)
+    page.locator(f":root[lang={language}]").wait_for(state="attached")
+    row = page.locator(".side ul")
+    page.locator(".side ul.more-after:not(.more-before)").wait_for()
+    row.locator("a").last.click()
+    page.locator(".side ul.more-before:not(.more-after)").wait_for()
+    assert f"linear-gradient(to {towards}" in row.evaluate("(one) => getComputedStyle(one).maskImage")
+    # Where there is room for all views, nothing fades.
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.locator(".side ul:not(.more-before):not(.more-after)").wait_for()
+    assert row.evaluate("(one) => getComputedStyle(one).maskImage") == "none"
+    assert not page.faults
+    page.context.close()
+
+
+def test_one_begins_to_type_at_once_and_the_button_has_room_for_its_word(site: Site) -> None:
+    page = site.page("reader", viewport={"width": 390, "height": 800})
+    box = page.locator(".asker textarea")
+    page.keyboard.type("How many")
+    assert box.input_value() == "How many", "the box has the focus"
+    # The button to ask has room for its word in the longest of the languages too.
+    for language in ("en", "fr", "de", "ru"):
+        page.locator(".foot select").select_option(language)
+        page.locator(f":root[lang={language}]").wait_for(state="attached")
+        place = page.locator(".asker .primary").bounding_box()
+        assert place["x"] >= 0, language
+        assert place["x"] + place["width"] <= 390, language
+        assert page.locator(".asker .primary").evaluate("(one) => one.scrollWidth <= one.clientWidth + 1"), language
+    page.locator(".foot select").select_option("en")
+    page.goto(f"{site.url}#/nowhere")
+    page.get_by_role("heading", name="There is no such page").wait_for()
+    assert not page.faults
+    page.context.close()
+
+
 def test_files_that_cannot_be_read_are_not_offered_again_and_sizes_are_words(site: Site) -> None:
     page = site.page()
     name = made(page, site)

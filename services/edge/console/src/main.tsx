@@ -64,6 +64,10 @@ function App() {
   useEffect(() => {
     shown.value = null;
   }, [name]);
+  useEffect(() => {
+    const row = document.querySelector(".side ul");
+    if (row) hint(row);
+  });
   // The words of every view change with the language.
   void language.value;
   if (refused.value) return <SignIn />;
@@ -76,7 +80,7 @@ function App() {
       <a class="skip" href="#content" onClick={(event) => { event.preventDefault(); document.getElementById("content")?.focus(); }}>{t("nav.skip")}</a>
       <nav class="side" aria-label={t("nav.label")}>
         <a class="brand" dir="ltr" href={link("ask")}>Footnote</a>
-        <ul>
+        <ul ref={watched} onScroll={({ currentTarget }) => hint(currentTarget)}>
           {views.map((one) => (
             <li><a href={link(one.name)} ref={one === view ? inSight : undefined} aria-current={one === view ? "page" : undefined}>{t(one.label)}</a></li>
           ))}
@@ -90,6 +94,22 @@ function App() {
       <div class="hidden" aria-live="polite" role="status">{announced.value}</div>
     </>
   );
+}
+
+const resized = new ResizeObserver((all) => all.forEach(({ target }) => hint(target)));
+
+/** Watch how wide the row of views is. */
+function watched(list: HTMLUListElement | null) {
+  if (list) resized.observe(list);
+  else resized.disconnect();
+}
+
+/** Fade the row of views out on the side where more of it lies. Arabic scrolls to negative offsets. */
+function hint(row: Element) {
+  const more = row.scrollWidth - row.clientWidth;
+  const at = Math.abs(row.scrollLeft);
+  row.classList.toggle("more-before", at > 1);
+  row.classList.toggle("more-after", more - at > 1);
 }
 
 /** On a narrow page the views lie in a row that is wider than it: bring the one in use into sight. */

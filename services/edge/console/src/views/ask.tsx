@@ -179,7 +179,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
           </div>
         )}
         {fault && <Failure fault={fault} />}
-        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} restore={restore} />)}
+        {turns.map((turn, index) => <TurnView key={turn.id} after={messagesIn(turns.slice(index + 1))} turn={turn} conversation={conversation.current} collections={asked.collections} busy={busy} again={() => again(turn)} edit={(text) => edit(turn, text)} restore={restore} />)}
         {last?.answer && !busy && <FollowUps sources={last.sources} citations={last.answer.citations} ask={ask} />}
       </div>
       <form class="asker" onSubmit={(event) => {

@@ -101,6 +101,7 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   const [description, setDescription] = useState(collection.description);
   const [hidden, setHidden] = useState(collection.visibility === "VISIBILITY_PRIVATE");
   const [local, setLocal] = useState(settings?.local_only ?? false);
+  const [pictures, setPictures] = useState(settings?.ocr_pictures);
   const [limit, setLimit] = useState(String(settings?.retrieval?.limit ?? ""));
   const [threshold, setThreshold] = useState(String(settings?.retrieval?.min_score ?? ""));
   const [temperature, setTemperature] = useState(String(settings?.generation?.temperature ?? ""));
@@ -115,11 +116,12 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   const now = read?.collection ?? collection;
   const save = async () => {
     const parts = ["generation", "rerank"].flatMap((one) => ["provider", "model", "settings"].map((field) => `settings.${one}.${field}`));
-    const mask = ["description", "visibility", "settings.local_only", "settings.retrieval.limit", "settings.retrieval.min_score", "settings.prompt.system_prompt", "settings.generation.temperature", "settings.max_documents", ...parts].join(",");
+    const mask = ["description", "visibility", "settings.local_only", "settings.ocr_pictures", "settings.retrieval.limit", "settings.retrieval.min_score", "settings.prompt.system_prompt", "settings.generation.temperature", "settings.max_documents", ...parts].join(",");
     const body = {
       description, visibility: hidden ? "VISIBILITY_PRIVATE" : "VISIBILITY_SHARED", etag: collection.etag,
       settings: {
         ...(local && { local_only: true }),
+        ...(pictures !== undefined && { ocr_pictures: pictures }),
         retrieval: { ...(limit && { limit: Number(limit) }), ...(threshold && { min_score: Number(threshold) }) },
         ...(prompt && { prompt: { system_prompt: prompt } }),
         ...(most && { max_documents: Number(most) }),
@@ -146,6 +148,7 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
         <label>{t("collections.description")}<input dir="auto" maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
         <label class="check"><input type="checkbox" checked={local} onChange={(event) => setLocal(event.currentTarget.checked)} />{t("collections.local")}</label>
+        <label class="check"><input type="checkbox" checked={pictures ?? usual?.ocr_pictures ?? false} onChange={(event) => setPictures(event.currentTarget.checked)} />{t("collections.pictures")}</label>
         <label>{t("collections.limit")}<input type="number" min={1} max={100} placeholder={String(usual?.retrieval?.limit ?? "")} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} /></label>
         <label>{t("collections.threshold")}<input type="number" min={0} max={1} step="any" placeholder={String(usual?.retrieval?.min_score ?? "")} value={threshold} onInput={(event) => setThreshold(event.currentTarget.value)} /></label>
         <label>{t("collections.temperature")}<input type="number" min={0} max={2} step="any" placeholder={String(usual?.generation?.temperature ?? "")} value={temperature} onInput={(event) => setTemperature(event.currentTarget.value)} /></label>

@@ -1,4 +1,4 @@
-// A conversation that another user shares: read, and nothing else.
+// A conversation or an answer that another user shares: read, and nothing else.
 import { get } from "../api/client";
 import type { ConversationMessage, GetSharedConversationResponse, SharedConversation } from "../api/types";
 import { Answer } from "../parts/answer";
@@ -21,7 +21,7 @@ export function Shared({ id }: { id: string }) {
     <div class="ask">
       <div class="thread">
         <header class="shared-head">
-          <h1 dir="auto">{shared.title || t("conversations.untitled")}</h1>
+          <h1 dir="auto">{shared.answer_id ? t("shared.answer") : shared.title || t("conversations.untitled")}</h1>
           <p class="quiet">{t("shared.by", { user: shared.user_id, date: date(shared.share_time!) })}</p>
         </header>
         {turnsOf(messages).map((turn) => (

@@ -14,6 +14,7 @@ import { keep } from "../viewer/viewer";
 import { Computed } from "./computed";
 import { Nearest } from "./nearest";
 import { rate, rated } from "./rating";
+import { Share } from "./share";
 
 /** A question with as much of its answer as has come. */
 export interface Turn {
@@ -50,6 +51,8 @@ const ENDS: Partial<Record<FinishReason, Key>> = {
 
 interface Props {
   turn: Turn;
+  /** The conversation that it is in; none until it is made. */
+  conversation: string;
   /** Where it was asked; none means everywhere. */
   collections: string[];
   /** How many messages come after it. */
@@ -61,7 +64,7 @@ interface Props {
   restore: (questionId: string) => void;
 }
 
-export function TurnView({ turn, collections, after, busy, again, edit, restore }: Props) {
+export function TurnView({ turn, conversation, collections, after, busy, again, edit, restore }: Props) {
   const { answer } = turn;
   const running = !answer && !turn.fault && !turn.stopped && !turn.unanswered;
   const cut = endOf(turn);
@@ -98,7 +101,7 @@ export function TurnView({ turn, collections, after, busy, again, edit, restore 
       {answer && answer.citations.length > 0 && (
         <ol class="footnotes" aria-hidden="true">{footnotes(answer.citations).map((line) => <li dir="auto">{line}</li>)}</ol>
       )}
-      {answer && !cut && <Actions turn={turn} answer={answer} again={again} busy={busy} />}
+      {answer && !cut && <Actions turn={turn} answer={answer} conversation={conversation} again={again} busy={busy} />}
       {turn.sources.length > 0 && !running && <Sources turn={turn} />}
       {answer?.computation?.query && <Computed made={answer.computation} />}
       {answer && !cut && <Made answerId={answer.id} sources={turn.sources} plan={turn.plan} />}
@@ -182,7 +185,11 @@ function Versions({ turn, busy, restore }: { turn: Turn; busy: boolean; restore:
 /** The element in which one chooses between the versions of a question. */
 export const versionsId = (questionId: string) => `versions-${questionId}`;
 
-function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMessage; again: () => void; busy: boolean }) {
+interface ActionsProps extends Pick<Props, "turn" | "conversation" | "again" | "busy"> {
+  answer: AnswerMessage;
+}
+
+function Actions({ turn, answer, conversation, again, busy }: ActionsProps) {
   const given = rated(answer.id);
   // Words are asked for after a click only, not where a verdict of before is shown.
   const [asking, setAsking] = useState(false);
@@ -213,6 +220,7 @@ function Actions({ turn, answer, again, busy }: { turn: Turn; answer: AnswerMess
         <button type="button" class="plain" aria-label={t("answer.export")} title={t("answer.export")} onClick={() => keep(new Blob([`# ${turn.question}\n\n${text}`], { type: "text/markdown" }), "answer.md")}><Icon name="save" /></button>
         <button type="button" class="plain" aria-label={t("answer.print")} title={t("answer.print")} onClick={(event) => printed(event.currentTarget.closest(".turn")!)}><Icon name="print" /></button>
         <button type="button" class="plain" aria-label={t("answer.again")} title={t("answer.again")} disabled={busy} onClick={again}><Icon name="again" /></button>
+        {conversation && <Share conversation={conversation} answer={answer.id} busy={busy} key={answer.id} />}
         <span class="quiet made-by">
           {[isolate(`${answer.provider}/${answer.model}`), seconds >= 0.05 && t("answer.seconds", { seconds: number(seconds, 1) })].filter(Boolean).join(" · ")}
         </span>
