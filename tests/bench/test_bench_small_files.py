@@ -1,7 +1,8 @@
 """How fast many small files become searchable, and what each process spends on one.
 
 Real stages with the built-in embedder, the embedded engine and SQLite, as `serve all` runs them. FOOTNOTE_BENCH_SMALL
-are files of 1 kB. The time runs from the first byte sent until a listing shows every file as searchable.
+are files of 1 kB, uploaded one by one or 64 in a call. The time runs from the first byte sent until a listing shows
+every file as searchable.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
-from footnote.edge.v1.documents_pb2 import ListDocumentsRequest
+from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, UploadDocumentsRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
@@ -51,15 +53,29 @@ async def searchable(client: EdgeClient) -> int:
     return int((await client.stub.ListDocuments(request, timeout=60)).total_size)
 
 
-async def take_in(client: EdgeClient, first: int, count: int) -> tuple[float, float]:
-    """Upload files; return the seconds until all were accepted, and until all were searchable."""
+async def many(client: EdgeClient, numbers: Sequence[int]) -> None:
+    """Upload files by one call."""
+    messages = [
+        UploadDocumentsRequest(
+            metadata=UploadMetadata(collection="default", filename=f"note {number}.txt"), data=note(number)
+        )
+        for number in numbers
+    ]
+    answer = await client.stub.UploadDocuments(iter(messages), timeout=60)
+    assert all(one.HasField("stored") for one in answer.files)
+
+
+async def take_in(client: EdgeClient, first: int, count: int, at_once: int = 1) -> tuple[float, float]:
+    """Upload files, so many in a call; return the seconds until all were accepted, and until all were searchable."""
     turns, before, began = asyncio.Semaphore(AT_ONCE), await searchable(client), time.perf_counter()
 
-    async def one(number: int) -> Any:
+    async def some(start: int) -> Any:
         async with turns:
-            return await client.upload(note(number), f"note {number}.txt")
+            if at_once > 1:
+                return await many(client, range(start, min(start + at_once, first + count)))
+            return await client.upload(note(start), f"note {start}.txt")
 
-    await asyncio.gather(*(one(number) for number in range(first, first + count)))
+    await asyncio.gather(*(some(start) for start in range(first, first + count, at_once)))
     accepted = time.perf_counter() - began
     for _ in range(10_000):
         if await searchable(client) == before + count:
@@ -68,14 +84,18 @@ async def take_in(client: EdgeClient, first: int, count: int) -> tuple[float, fl
     return accepted, time.perf_counter() - began
 
 
-def test_small_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [1, 64])
+def test_small_files(tmp_path: Path, at_once: int) -> None:
     async def measured(running: Deployment) -> None:
         async with edge_client(running.address()) as client:
             await take_in(client, 10_000_000, WARM)
             before = spent(running)
-            accepted, all_of_them = await take_in(client, 0, FILES)
+            accepted, all_of_them = await take_in(client, 0, FILES, at_once)
             after = spent(running)
-            print(f"\n{FILES} files: accepted {FILES / accepted:.1f}/s, searchable {FILES / all_of_them:.1f}/s")
+            print(
+                f"\n{FILES} files, {at_once} in a call: accepted {FILES / accepted:.1f}/s, "
+                f"searchable {FILES / all_of_them:.1f}/s"
+            )
             for name, seconds in sorted(after.items(), key=lambda item: -item[1]):
                 used = (seconds - before.get(name, 0.0)) / FILES * 1000
                 if used >= 0.05:

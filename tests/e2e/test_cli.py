@@ -117,6 +117,26 @@ def test_what_cannot_be_read_is_listed_with_the_reason(footnote: Footnote, tmp_p
         assert entry["error"]["reason"]
 
 
+def test_a_folder_of_small_files_goes_in_by_groups(footnote: Footnote, tmp_path: Path) -> None:
+    for number in range(150):
+        (tmp_path / f"{number}.md").write_text(f"# Note {number}\n\nThe mill of note {number} grinds {number} tons.")
+    (tmp_path / "bad.pdf").write_bytes(b"%PDF-1.7 and nothing of it")
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "large.txt").write_text("A line of the large file.\n" * 12_000)
+    (tmp_path / "same.md").write_bytes((tmp_path / "7.md").read_bytes())
+    result = footnote("ingest", str(tmp_path), "--collection", "folder", "--json")
+    documents = {Path(one["path"]).name: one for one in json.loads(result.stdout)["documents"]}
+    assert result.returncode == 1, result.stderr
+    assert len(documents) == 154
+    assert {name for name, one in documents.items() if one["failed"]} == {"bad.pdf", "empty.txt"}
+    assert documents["bad.pdf"]["error"]["reason"] == "FILE_CORRUPT"
+    assert sum(one["duplicate"] for name, one in documents.items() if name in ("7.md", "same.md")) == 1
+    states = {documents[name]["document"]["state"] for name in ("large.txt", "149.md")}
+    assert states == {"DOCUMENT_STATE_INDEXED"}
+    again = footnote("ingest", str(tmp_path), "--collection", "folder", "--json", "--no-wait")
+    assert sum(one["duplicate"] for one in json.loads(again.stdout)["documents"]) == 152
+
+
 def test_a_document_goes_round(footnote: Footnote, tmp_path: Path) -> None:
     source = tmp_path / "note.md"
     source.write_text("# Canteen\n\nThe canteen serves waffles on Thursdays.\n")

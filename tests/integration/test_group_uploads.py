@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import GroupSer
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote_ingestion.app import build
 from footnote_ingestion.parsers.base import Limits
-from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Workers
@@ -207,6 +208,21 @@ async def test_a_worker_that_dies_amid_a_group_costs_no_file(tmp_path: Path, poo
                     os.kill(pid, signal.SIGKILL)
             ends.append(end)
         assert ends == whole
+
+
+@dataclass(frozen=True)
+class Unreadable(Limits):
+    """Limits that no worker understands: it ends."""
+
+    odd: int = 1
+
+
+async def test_a_file_that_ends_every_worker_fails_alone(tmp_path: Path, pool: Pool) -> None:
+    jobs = jobs_in(tmp_path, 5)
+    jobs[2] = replace(jobs[2], limits=Unreadable())
+    async with asyncio.timeout(60):
+        ends = [end async for end in pool.run_many(jobs, "acme")]
+    assert [end.reason if isinstance(end, ParseError) else "" for end in ends] == ["", "", PARSER_CRASHED, "", ""]
 
 
 async def test_a_file_that_is_gone_fails_alone(tmp_path: Path, pool: Pool) -> None:

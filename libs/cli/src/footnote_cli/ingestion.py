@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
+from footnote.client.uploads import PART_SIZE
 from footnote.edge.v1.documents_pb2 import (
     Document,
     UploadDocumentRequest,
@@ -18,6 +20,7 @@ from footnote.types.v1.document_pb2 import Progress
 from footnote_kit.backoff import Backoff
 
 from footnote_cli.errors import CommandError
+from footnote_cli.group_ingestion import Ended, GroupIngestor
 from footnote_cli.session import Session
 from footnote_cli.transfers import read_parts
 from footnote_cli.updates import updates
@@ -90,13 +93,41 @@ class Ingestor:
         self._follow_symlinks = follow
 
     async def run(self, paths: Sequence[Path]) -> list[Outcome]:
-        """Return the result for each file, in the order given."""
+        """Return the result for each file, in the order given; small ones are uploaded in groups."""
+        small = await asyncio.to_thread(_small, paths)
+        outcomes: dict[Path, Outcome] = {}
+
+        def ended(end: Ended) -> None:
+            if end.alone:
+                tasks.append(group.create_task(self._alone(end.path)))
+                return
+            outcomes[end.path] = outcome = self._outcome(end)
+            self._observer.finished(outcome)
+
         async with asyncio.TaskGroup() as group:
-            tasks = []
+            groups = GroupIngestor(
+                self._session, self._metadata, self._retried, wait=self._wait, follow_symlinks=self._follow_symlinks
+            )
+            tasks: list[asyncio.Task[Outcome]] = []
+            group.create_task(groups.run([path for path in paths if path in small], ended))
             for path in paths:
-                await self._followed.acquire()
-                tasks.append(group.create_task(self._one(path)))
-        return [task.result() for task in tasks]
+                if path not in small:
+                    await self._followed.acquire()
+                    tasks.append(group.create_task(self._one(path)))
+        outcomes |= {outcome.path: outcome for outcome in (task.result() for task in tasks)}
+        return [outcomes[path] for path in paths]
+
+    def _outcome(self, end: Ended) -> Outcome:
+        if isinstance(end.error, OSError):
+            return _unreadable(end.path, end.error)
+        if end.error is not None:
+            return Outcome(end.path, error=end.error.message, hint=end.error.hint, reason=end.error.reason)
+        assert end.document is not None
+        return _ended(end.path, end.document, end.duplicate)
+
+    async def _alone(self, path: Path) -> Outcome:
+        await self._followed.acquire()
+        return await self._one(path)
 
     async def _one(self, path: Path) -> Outcome:
         try:
@@ -104,7 +135,7 @@ class Ingestor:
         except CommandError as error:
             outcome = Outcome(path, error=error.message, hint=error.hint, reason=error.reason)
         except OSError as error:
-            outcome = Outcome(path, error=f"Cannot be read: {error.strerror}", hint="Check its permissions.")
+            outcome = _unreadable(path, error)
         finally:
             self._followed.release()
         self._observer.finished(outcome)
@@ -121,11 +152,7 @@ class Ingestor:
             document_pb2.DOCUMENT_STATE_ERROR,
         ):
             document = await self._retried(path, lambda: self._follow(path, document.id))
-        if document.state == document_pb2.DOCUMENT_STATE_ERROR:
-            failure = document.failure
-            reason = document_pb2.FailureReason.Name(failure.reason).removeprefix("FAILURE_REASON_")
-            return Outcome(path, document, response.duplicate, failure.message or "It failed.", failure.hint, reason)
-        return Outcome(path, document, response.duplicate)
+        return _ended(path, document, response.duplicate)
 
     async def _upload(self, path: Path, request_id: str) -> UploadDocumentResponse:
         parts = self._parts(path, request_id)
@@ -167,3 +194,28 @@ class Ingestor:
                 self._observer.waiting(path, "the server is away; trying again")
                 await asyncio.sleep(_RECONNECT_BACKOFF.pause(attempt))
         raise AssertionError("unreachable")
+
+
+def _small(paths: Sequence[Path]) -> frozenset[Path]:
+    """Return the files that go in groups; none if there is only one, whose progress is then shown."""
+    small = [path for path in paths if _size(path) <= PART_SIZE]
+    return frozenset(small if len(small) > 1 else ())
+
+
+def _size(path: Path) -> float:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return inf
+
+
+def _ended(path: Path, document: Document, duplicate: bool) -> Outcome:
+    if document.state != document_pb2.DOCUMENT_STATE_ERROR:
+        return Outcome(path, document, duplicate)
+    failure = document.failure
+    reason = document_pb2.FailureReason.Name(failure.reason).removeprefix("FAILURE_REASON_")
+    return Outcome(path, document, duplicate, failure.message or "It failed.", failure.hint, reason)
+
+
+def _unreadable(path: Path, error: OSError) -> Outcome:
+    return Outcome(path, error=f"Cannot be read: {error.strerror}", hint="Check its permissions.")

@@ -1,0 +1,220 @@
+"""Uploads small files in groups, and finds out by listing what became of them: one call for many files each time."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import uuid4
+
+from footnote.client.uploads import MOST_BYTES, MOST_FILES, PART_SIZE
+from footnote.edge.v1.documents_pb2 import (
+    Document,
+    GetDocumentRequest,
+    ListDocumentsRequest,
+    ListDocumentsResponse,
+    UploadDocumentsRequest,
+    UploadDocumentsResponse,
+    UploadMetadata,
+)
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_kit.status import from_proto
+
+from footnote_cli.errors import CommandError, explain_failure
+from footnote_cli.session import Session
+
+FINAL = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
+_IN_FLIGHT = 4
+"""Groups that are uploaded or processed at once."""
+_LOOK_SECONDS, _PAGE = 0.4, 200
+_SURE_SECONDS = 20.0
+"""Seconds after which a document that no list shows is asked for by its id: it may have been deleted."""
+_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A file of a group: its document, or the error of the file alone; `alone` if the server takes no groups."""
+
+    path: Path
+    document: Document | None = None
+    duplicate: bool = False
+    error: CommandError | OSError | None = None
+    alone: bool = False
+
+
+@dataclass(slots=True)
+class _Group:
+    """Files of one call."""
+
+    paths: list[Path] = field(default_factory=list)
+    requests: list[UploadDocumentsRequest] = field(default_factory=list)
+    size: int = 0
+
+
+class GroupIngestor:
+    """Uploads small files; `retried` repeats a call while the server is down."""
+
+    def __init__(
+        self,
+        session: Session,
+        metadata: UploadMetadata,
+        retried: Callable[[Path, Callable[[], Awaitable[UploadDocumentsResponse]]], Awaitable[UploadDocumentsResponse]],
+        *,
+        wait: bool,
+        follow_symlinks: bool,
+    ) -> None:
+        self._session = session
+        self._metadata = metadata
+        self._retried = retried
+        self._wait = wait
+        self._flags = os.O_RDONLY | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
+        self._ends = _Ends(session)
+
+    async def run(self, paths: Sequence[Path], ended: Callable[[Ended], None]) -> None:
+        """Upload files of at most PART_SIZE bytes, and call `ended` for each."""
+        turns = asyncio.Semaphore(_IN_FLIGHT)
+
+        async def one(group: _Group) -> None:
+            try:
+                async for end in self._one(group):
+                    ended(end)
+            finally:
+                turns.release()
+
+        async with asyncio.TaskGroup() as tasks:
+            looking = tasks.create_task(self._ends.look()) if self._wait else None
+            groups: list[asyncio.Task[None]] = []
+            for start in range(0, len(paths), MOST_FILES):
+                made, unreadable = await asyncio.to_thread(self._read, paths[start : start + MOST_FILES])
+                for end in unreadable:
+                    ended(end)
+                for group in made:
+                    await turns.acquire()
+                    groups.append(tasks.create_task(one(group)))
+            await asyncio.gather(*groups)
+            if looking is not None:
+                looking.cancel()
+
+    def _read(self, paths: Sequence[Path]) -> tuple[list[_Group], list[Ended]]:
+        """Return the messages of files in groups, and those that cannot be read."""
+        groups, unreadable = [_Group()], []
+        for path in paths:
+            try:
+                with os.fdopen(os.open(path, self._flags), "rb") as file:
+                    data = file.read(PART_SIZE + 1)
+            except OSError as error:
+                unreadable.append(Ended(path, error=error))
+                continue
+            request = UploadDocumentsRequest(metadata=self._metadata, data=data[:PART_SIZE])
+            request.metadata.filename = path.name
+            # The same id for every attempt: a retry after a lost answer gets the first result.
+            request.metadata.request_id = uuid4().hex
+            request.metadata.size_bytes = len(data)  # a file that has grown meanwhile is refused
+            size = request.ByteSize()
+            if groups[-1].size + size > MOST_BYTES:
+                groups.append(_Group())
+            groups[-1].paths.append(path)
+            groups[-1].requests.append(request)
+            groups[-1].size += size
+        return [one for one in groups if one.paths], unreadable
+
+    async def _one(self, group: _Group) -> AsyncIterator[Ended]:
+        async def upload() -> UploadDocumentsResponse:
+            stub = self._session.stub
+            response: UploadDocumentsResponse = await self._session.call(
+                stub.UploadDocuments, iter(group.requests), timeout=_TIMEOUT
+            )
+            return response
+
+        try:
+            response = await self._retried(group.paths[0], upload)
+        except CommandError as error:
+            for path in group.paths:
+                yield Ended(path, alone=True) if error.code == "UNIMPLEMENTED" else Ended(path, error=error)
+            return
+        waiting: dict[Path, tuple[Document, bool]] = {}
+        for path, file in zip(group.paths, response.files, strict=True):
+            document, duplicate = file.stored.document, file.stored.duplicate
+            if file.HasField("error"):
+                yield Ended(path, error=explain_failure(from_proto(file.error)))
+            elif self._wait and document.state not in FINAL:
+                waiting[path] = (document, duplicate)
+            else:
+                yield Ended(path, document, duplicate)
+        ends = [self._ends.of(document) for document, _ in waiting.values()]
+        for (path, (_, duplicate)), end in zip(waiting.items(), ends, strict=True):
+            try:
+                yield Ended(path, await end, duplicate)
+            except CommandError as error:
+                yield Ended(path, error=error)
+
+
+class _Ends:
+    """Waits for the ends of documents, by lists of those that ended last."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._waited: dict[str, tuple[Document, float, asyncio.Future[Document]]] = {}
+
+    def of(self, document: Document) -> asyncio.Future[Document]:
+        """Return a document's end to come; raises CommandError when it is deleted."""
+        loop = asyncio.get_running_loop()
+        if document.id not in self._waited:
+            self._waited[document.id] = (document, loop.time(), loop.create_future())
+        return self._waited[document.id][2]
+
+    async def look(self) -> None:
+        """Look for ends until it is cancelled."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            for collection_id in {document.collection_id for document, _, _ in self._waited.values()}:
+                try:
+                    await self._list(collection_id)
+                    await self._ask()
+                except CommandError as error:
+                    if error.code not in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"):
+                        self._fail(error)
+
+    async def _list(self, collection_id: str) -> None:
+        request = ListDocumentsRequest(
+            collection=collection_id, states=FINAL, order_by="update_time desc", page_size=_PAGE
+        )
+        while self._waited:
+            first = min(one.create_time.ToMicroseconds() for one, _, _ in self._waited.values())
+            page: ListDocumentsResponse = await self._session.call(self._session.stub.ListDocuments, request)
+            for document in page.documents:
+                self._end(document)
+            request.page_token = page.next_page_token
+            if not request.page_token or page.documents[-1].update_time.ToMicroseconds() < first:
+                return
+
+    async def _ask(self) -> None:
+        """Ask for the document that has been waited for longest, if that is long."""
+        if not self._waited:
+            return
+        document_id, (_, since, _) = next(iter(self._waited.items()))
+        if asyncio.get_running_loop().time() - since < _SURE_SECONDS:
+            return
+        request = GetDocumentRequest(document_id=document_id)
+        try:
+            document = (await self._session.call(self._session.stub.GetDocument, request)).document
+        except CommandError as error:
+            if error.code != "NOT_FOUND":
+                raise
+            self._waited.pop(document_id)[2].set_exception(error)
+            return
+        if document.state in FINAL:
+            self._end(document)
+        else:  # asked for again after as long a time
+            known, _, future = self._waited.pop(document_id)
+            self._waited[document_id] = (known, asyncio.get_running_loop().time(), future)
+
+    def _end(self, document: Document) -> None:
+        if (waited := self._waited.pop(document.id, None)) is not None:
+            waited[2].set_result(document)
+
+    def _fail(self, error: CommandError) -> None:
+        for _, _, future in self._waited.values():
+            future.set_exception(error)
+        self._waited.clear()
