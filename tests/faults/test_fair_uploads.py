@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from footnote.edge.v1.documents_pb2 import UploadDocumentsRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.edge import EdgeStub
 from support.deployment import deployment
@@ -57,22 +58,38 @@ async def singles(client: EdgeClient, name: str, count: int) -> list[float]:
     return taken
 
 
+def text_of(number: int) -> bytes:
+    lines = (f"File {number} says of item {line} that it costs {line * number} euros." for line in range(LINES))
+    return "\n".join(lines).encode()
+
+
 async def flood(client: EdgeClient) -> list[str]:
     """Upload many files; return the documents' ids."""
     places = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int) -> str:
-        text = "\n".join(
-            f"File {number} says of item {line} that it costs {line * number} euros." for line in range(LINES)
-        )
         async with places:
-            accepted = await client.upload(text.encode(), f"many-{number}.txt")
+            accepted = await client.upload(text_of(number), f"many-{number}.txt")
             return str(accepted.document.id)
 
     return await asyncio.gather(*(one(number) for number in range(MANY)))
 
 
-def test_a_tenants_many_files_do_not_hold_up_anothers_single_one(tmp_path: Path) -> None:
+async def flood_together(client: EdgeClient) -> list[str]:
+    """Do the same 64 in a call, one call after the other."""
+    ids: list[str] = []
+    for start in range(0, MANY, 64):
+        messages = [
+            UploadDocumentsRequest(metadata=UploadMetadata(filename=f"many-{number}.txt"), data=text_of(number))
+            for number in range(start, min(start + 64, MANY))
+        ]
+        answer = await client.stub.UploadDocuments(iter(messages), timeout=120)
+        ids += [one.stored.document.id for one in answer.files]
+    return ids
+
+
+@pytest.mark.parametrize("flood", [flood, flood_together])
+def test_a_tenants_many_files_do_not_hold_up_anothers_single_one(tmp_path: Path, flood: Any) -> None:
     async def look(address: str) -> tuple[list[float], list[float], float]:
         async with edge_client(address) as first, edge_client(address) as second:
             many, single = of_tenant(first, "many"), of_tenant(second, "single")

@@ -11,10 +11,17 @@ import random
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
-from footnote.edge.v1.documents_pb2 import QueryChunksRequest, WatchDocumentsRequest
+from footnote.edge.v1.documents_pb2 import (
+    QueryChunksRequest,
+    UploadDocumentsRequest,
+    UploadMetadata,
+    WatchDocumentsRequest,
+)
 from footnote.indexing.v1.indexing_service_pb2 import GetIndexStatsRequest
 from footnote.indexing.v1.indexing_service_pb2_grpc import IndexingServiceStub
 from footnote.stages.v1.scope_pb2 import Scope
@@ -94,6 +101,33 @@ async def upload_all(running: Deployment, files: list[Path], at_once: int = 4) -
                     return  # a file that cannot be taken, and was not
 
     await asyncio.gather(*(one(path) for path in files))
+    return accepted
+
+
+async def upload_together(running: Deployment, files: list[Path], at_once: int = 16) -> set[str]:
+    """Do the same with so many files in a call; a call is repeated with the request ids that it had."""
+    accepted: set[str] = set()
+
+    async def some(paths: list[Path]) -> None:
+        messages = [
+            UploadDocumentsRequest(
+                metadata=UploadMetadata(collection=NAME, filename=path.name, request_id=uuid4().hex),
+                data=path.read_bytes(),
+            )
+            for path in paths
+        ]
+        while True:
+            try:
+                async with edge_client(running.address()) as client:
+                    answer = await client.stub.UploadDocuments(iter(messages), timeout=60)
+            except (Unavailable, DeadlineExceeded):
+                await asyncio.sleep(0.1)  # it is down; there is no event for its return
+                continue
+            accepted.update(one.stored.document.id for one in answer.files if one.HasField("stored"))
+            if all(one.HasField("stored") for one in answer.files):
+                return
+
+    await asyncio.gather(*(some(files[start : start + at_once]) for start in range(0, len(files), at_once)))
     return accepted
 
 
@@ -204,7 +238,8 @@ async def test_killing_one_service_after_the_other_loses_nothing(separate: Deplo
     await check(separate, accepted)
 
 
-async def test_kills_amid_groups_lose_nothing(whole: Deployment, tmp_path: Path) -> None:
+@pytest.mark.parametrize("upload", [upload_all, upload_together])
+async def test_kills_amid_groups_lose_nothing(whole: Deployment, tmp_path: Path, upload: Any) -> None:
     """Notes of a few lines, so many at once that they are processed in groups."""
     kills, moments = KILLS or 3, random.Random(SEED)
     files = notes(tmp_path, 60 * kills)
@@ -212,12 +247,12 @@ async def test_kills_amid_groups_lose_nothing(whole: Deployment, tmp_path: Path)
     await create_collection(whole)
     uploads = []
     for kill in range(kills):
-        uploads.append(asyncio.create_task(upload_all(whole, files[kill::kills], at_once=16)))
+        uploads.append(asyncio.create_task(upload(whole, files[kill::kills], at_once=16)))
         await at_work(whole)
         await asyncio.sleep(moments.uniform(0, 0.5))
         await asyncio.to_thread(whole.kill)
         await asyncio.to_thread(whole.start)
-    accepted = set().union(*[await upload for upload in uploads])
+    accepted = set().union(*[await one for one in uploads])
     assert len(accepted) == len(files)
     await everything_ends(whole)
     await check(whole, accepted)
