@@ -268,6 +268,24 @@ def test_a_declared_table_says_its_header_itself(tmp_path: Path) -> None:
     assert {row.table.name for row in found if row.number in (5, 6) and len(row.cells) > 1} == {"Answers"}
 
 
+def test_a_declared_table_without_filled_rows_keeps_its_header(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet["A1"] = "Orders of April"
+    for column, name in enumerate(("Article", "Supplier", "Due"), 2):
+        sheet.cell(3, column, name)
+    sheet.add_table(Table(displayName="Orders", ref="B3:D9"))
+    sheet["A12"] = "Nothing is ordered yet."
+    book.save(tmp_path / "a.xlsx")
+    blocks: list[Block] = []
+    WorkbookParser().parse(tmp_path / "a.xlsx", BlockWriter(blocks.append, Limits()), Limits())
+    (header,) = [block for block in blocks if "Supplier" in block.text]
+    assert all(name in header.text for name in ("Article", "Supplier", "Due"))
+    assert header.locator.sheet.range == "B3:D3"
+    assert sum("Orders of April" in block.text for block in blocks) == 1
+
+
 @pytest.mark.parametrize("how", ["filter", "pane", "print"])
 def test_a_filter_a_pane_or_repeated_rows_show_the_header(how: str, tmp_path: Path) -> None:
     book = openpyxl.Workbook()

@@ -50,7 +50,7 @@ class SheetWriter:
     def close(self) -> None:
         """Finish the sheet."""
         for one in self._declared:
-            one.writer.close()
+            one.close()
         self._rest.close()
 
 
@@ -75,13 +75,23 @@ class _Declared:
             return
         if not any(mine):
             return
-        if not self._begun:
-            self._begun = True
-            width = self.end - self.start
-            paths = [header_path([row[at] for row in self._heads if at < len(row)]) for at in range(width)]
-            self.writer.begin(paths, self.declared.top, self.declared.name, range(self.declared.naming))
+        self._begin()
         inside = frozenset(column - self.start for column in covered if self.start <= column < self.end)
         self.writer.row(number, mine, inside, typed[self.start : self.end] if typed is not None else None)
+
+    def close(self) -> None:
+        """Finish the table; the header of one without filled rows is written as a line."""
+        if any(map(any, self._heads)):
+            self._begin()
+        self.writer.close()
+
+    def _begin(self) -> None:
+        if self._begun:
+            return
+        self._begun = True
+        width = self.end - self.start
+        paths = [header_path([row[at] for row in self._heads if at < len(row)]) for at in range(width)]
+        self.writer.begin(paths, self.declared.top, self.declared.name, range(self.declared.naming))
 
 
 def _groups(above: Row, start: int, end: int) -> Sequence[str]:
