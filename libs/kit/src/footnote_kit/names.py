@@ -26,6 +26,7 @@ RPC_STATUS_CODE = "rpc.response.status_code"
 DB_SYSTEM = "db.system.name"
 DB_OPERATION = "db.operation.name"
 DB_COLLECTION = "db.collection.name"
+DB_QUERY_TEXT = "db.query.text"  # without texts, numbers and names of documents, unless contents are recorded
 ATTEMPT = "footnote.attempt"  # the number of a try, from 1
 GEN_AI_OPERATION = "gen_ai.operation.name"
 GEN_AI_PROVIDER = "gen_ai.provider.name"

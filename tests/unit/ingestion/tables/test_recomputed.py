@@ -11,8 +11,9 @@ from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.tables.collected import CellData, RowData
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Archive, Engine, Session
+from footnote_ingestion.tables.engine import Engine, Session
 from footnote_ingestion.tables.jobs import KeptTables, OwnRows
+from footnote_ingestion.tables.opened import Archive
 from footnote_ingestion.tables.recomputed import same
 from footnote_ingestion.tables.written_queries import WrittenQuery
 

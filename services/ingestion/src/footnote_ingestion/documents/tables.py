@@ -18,6 +18,7 @@ from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import OUT_OF_MEMORY, TIMEOUT, ParseError
 from footnote_ingestion.ports import Readers
 from footnote_ingestion.tables.jobs import COSTLY, NO_TABLE, REFUSED, Question
+from footnote_ingestion.tables.traced_queries import record_query
 from footnote_ingestion.worker.wire import Job
 
 MOST_DOCUMENTS = 20
@@ -48,7 +49,9 @@ class Tables:
         found = await self._ask(scope, document_ids, query=query)
         if not found:
             raise InvalidArgument.field("document_ids", "must name a document that has tables")
-        return pb.QueryTablesResponse.FromString(found)
+        answer = pb.QueryTablesResponse.FromString(found)
+        record_query(answer.result.query)
+        return answer
 
     async def compute(
         self, scope: Scope, question: str, document_ids: Sequence[str], locale: str, query: str = ""
@@ -59,7 +62,9 @@ class Tables:
             with suppress(NotFound):
                 there.append((await self._permissions.document(scope, one, Access.READ)).document.id)
         found = await self._ask(scope, there, query=query, question=question, locale=locale)
-        return pb.ComputeAnswerResponse.FromString(found)
+        answer = pb.ComputeAnswerResponse.FromString(found)
+        record_query(answer.computation.query)
+        return answer
 
     async def _ask(
         self,

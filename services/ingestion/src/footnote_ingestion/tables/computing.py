@@ -23,7 +23,8 @@ from footnote_text.locales import Locale, TableWords
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
-from footnote_ingestion.tables.engine import Engine, quoted
+from footnote_ingestion.tables.comparing import compared
+from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
@@ -39,6 +40,7 @@ from footnote_ingestion.tables.formatting import (
     written,
 )
 from footnote_ingestion.tables.forms import Form, Subject
+from footnote_ingestion.tables.opened import quoted
 from footnote_ingestion.tables.statements import checked
 
 
@@ -65,13 +67,13 @@ class Computing:
     def answer(self, question: str, locale: str) -> TableComputation | None:
         """Return what was computed, or None where the question is not understood as one that tables answer."""
         asked = forms.tokens(question)
-        named = [one for one in self._files() if _place(asked, forms.tokens(one)) >= 0]
-        named.sort(key=lambda one: _place(asked, forms.tokens(one)))
+        named = [one for one in self._files() if forms.place_in(asked, forms.tokens(one)) >= 0]
+        named.sort(key=lambda one: forms.place_in(asked, forms.tokens(one)))
         # A short question's language is a guess: the other locales are tried after the likely ones.
         known = [locales.known(code) for code in dict.fromkeys((locale, detect(question), *locales.codes()))]
         for words in filter(None, known):
             if len(named) == 2 and _says(asked, words.tables.comparison):
-                return self._compared(asked, named, words)
+                return compared(self._engine, self._again, asked, named, words)
             if not forms.has_form(asked, words.tables):
                 continue
             found = self._fitting(question, named, words)
@@ -117,8 +119,10 @@ class Computing:
         lines = self._lines(table, form, _where(form, naming, totals, _kept_name))
         if len(lines) > MOST_ROWS or not lines:
             return None
-        own = {line.measure for line in lines if line.number is not None} if form.measure else set()
-        if form.measure and (mixed := mixed_units(self._engine, table, own, {line.row for line in lines})):
+        measured = next((one for one in table.columns if one.number == form.measure), None)
+        own = {line.measure for line in lines if line.number is not None} if measured is not None else set()
+        rows = {line.row for line in lines}
+        if measured is not None and (mixed := mixed_units(self._engine, table, measured, own, rows)):
             return TableComputation(mixed=mixed)
         ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
         statement = _statement(table, form, naming, totals)
@@ -144,8 +148,7 @@ class Computing:
         ]  # fmt: skip
         column = form.measure or form.key or naming
         computation.cells.append(cells_of(table, column, [line.row for line in cells]))
-        measured_column = next((one for one in table.columns if one.number == form.measure), None)
-        unit = unit_of(measured_column, own) if measured_column is not None and form.kind != forms.COUNT else ""
+        unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
         if len(results) == 1 and not results[0][0]:
             computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
         else:
@@ -155,7 +158,7 @@ class Computing:
         return computation
 
     def _lines(self, table: TableDescription, form: Form, where: str) -> list[_Line]:
-        there = set(self._engine.run(f"SELECT * FROM {raw(table)} LIMIT 0")[0])
+        there = self._engine.kept_columns(table)
         number, text, own = (f"{kind}{form.measure}" if f"{kind}{form.measure}" in there else "NULL" for kind in "ntm")
         key = f"t{form.key}" if form.key else "''"
         statement = (
@@ -208,53 +211,6 @@ class Computing:
             computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
         if totals:
             computation.notes.append(words.total_rows.format(count=len(totals)))
-
-    def _compared(self, asked: Sequence[str], named: Sequence[str], words: Locale) -> TableComputation | None:
-        """Return the differences of two files' numbers by the texts that name their rows."""
-        pairs = [
-            (one, two, shared)
-            for one in self._engine.tables if one.filename == named[0]
-            for two in self._engine.tables if two.filename == named[1]
-            if (shared := _shared(one, two, asked)) is not None
-        ]  # fmt: skip
-        if len(pairs) != 1:
-            return None
-        one, two, (key_one, key_two, first, second) = pairs[0]
-        statement = checked(_differences(one, two, (key_one, key_two, first, second)), self._views)
-        rows = [row for row in self._engine.run(statement)[1] if row[0] and not is_total(row[0])]
-        keys = [row[0] for row in rows]
-        if not rows or len(rows) > MOST_ROWS or len(set(keys)) < len(keys):
-            return None  # a key that names several rows says nothing of which to compare
-        wanted = [key for key in keys if _place(asked, forms.tokens(key)) >= 0]
-        rows = [row for row in rows if row[0] in wanted] if wanted else rows
-        both = [(row[0], row[2] - row[1], row[3], row[4]) for row in rows if row[1] is not None and row[2] is not None]
-        differing = [one for one in both if wanted or abs(one[1]) > 1e-9]
-        header = next(column.name for column in one.columns if column.number == first)
-        computation = TableComputation(query=statement)
-        computation.document_ids.extend(dict.fromkeys((one.document_id, two.document_id)))
-        computation.formula = words.tables.difference_of.format(column=header, second=named[1], first=named[0])
-        own = [
-            {row.cells[key].text: float(row.cells[number].value or 0.0) for row in self._again(table)
-             if key in row.cells and number in row.cells and row.cells[number].kind == "number"}
-            for table, key, number in ((one, key_one, first), (two, key_two, second))
-        ]  # fmt: skip
-        computation.confirmed = all(
-            key in own[0]
-            and key in own[1]
-            and math.isclose(own[1][key] - own[0][key], value, rel_tol=1e-9, abs_tol=1e-9)
-            for key, value, _, _ in both
-        )
-        listed = [f"- {key}: {written(value, '', signed=True)}" for key, value, _, _ in differing]
-        computation.text = "\n".join([f"{sentence(computation.formula)}:", *listed])
-        if same := len(both) - len(differing):
-            computation.notes.append(words.tables.same.format(count=same))
-        for file, place, other in ((named[0], 1, 2), (named[1], 2, 1)):
-            only = [row[0] for row in rows if row[place] is not None and row[other] is None]
-            if only:
-                computation.notes.append(words.tables.only_in.format(file=file, keys=", ".join(only)))
-        for table, column, place in ((one, first, 2), (two, second, 3)):
-            computation.cells.append(cells_of(table, column, sorted(found[place] for found in both)))
-        return computation
 
 
 def _kept_name(column: int, kind: str) -> str:
@@ -324,51 +280,11 @@ def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> boo
     return True
 
 
-def _differences(one: TableDescription, two: TableDescription, columns: tuple[int, int, int, int]) -> str:
-    """Return the statement over two tables that gives a key, both numbers, and their rows."""
-    key_one, key_two, first, second = (
-        f"{alias}.{quoted(table.columns[number - 1].name)}"
-        for alias, table, number in zip("abab", (one, two, one, two), columns, strict=True)
-    )
-    return (
-        f'SELECT COALESCE({key_one}, {key_two}) AS "key", {first} AS "first", {second} AS "second", '
-        f'a."_row" AS "row_first", b."_row" AS "row_second" FROM {quoted(one.view)} AS a '
-        f'FULL JOIN {quoted(two.view)} AS b ON {key_one} = {key_two} ORDER BY COALESCE(a."_row", b."_row")'
-    )
-
-
-def _shared(one: TableDescription, two: TableDescription, asked: Sequence[str]) -> tuple[int, int, int, int] | None:
-    """Return the columns that name the rows of two tables, and the one of numbers that both have."""
-
-    def pairs(kind: int) -> list[tuple[int, int, str]]:
-        return [
-            (a.number, b.number, a.name)
-            for a in one.columns if a.type == kind
-            for b in two.columns if b.type == kind and forms.tokens(a.name) == forms.tokens(b.name)
-        ]  # fmt: skip
-
-    keys, numbers = pairs(COLUMN_TYPE_TEXT), pairs(COLUMN_TYPE_NUMBER)
-    if len(numbers) > 1:
-        said = [
-            one for one in numbers if any(forms.alike(word, part) for word in asked for part in forms.tokens(one[2]))
-        ]
-        numbers = said
-    return (keys[0][0], keys[0][1], numbers[0][0], numbers[0][1]) if keys and len(numbers) == 1 else None
-
-
-def _place(asked: Sequence[str], parts: Sequence[str]) -> int:
-    """Return where words occur consecutively, -1 if they do not."""
-    size = len(parts)
-    return next(
-        (at for at in range(len(asked) - size + 1) if size and tuple(asked[at : at + size]) == tuple(parts)), -1
-    )
-
-
 def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
     return any(
         any(word.startswith(forms.tokens(phrase)[0]) for word in asked)
         if phrase.endswith("*")
-        else _place(asked, forms.tokens(phrase)) >= 0
+        else forms.place_in(asked, forms.tokens(phrase)) >= 0
         for phrase in phrases
     )
 

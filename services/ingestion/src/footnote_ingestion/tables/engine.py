@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -13,21 +12,14 @@ from pathlib import Path
 from typing import Any, Self
 
 import duckdb
-from footnote.types.v1.table_pb2 import (
-    COLUMN_TYPE_BOOLEAN,
-    COLUMN_TYPE_DATE,
-    COLUMN_TYPE_NUMBER,
-    TableDescription,
-    TableRowCells,
-)
+from footnote.types.v1.table_pb2 import TableDescription, TableRowCells
 from google.protobuf.json_format import Parse
 
+from footnote_ingestion.tables.opened import Archive, KeptTable, OpenArchives, quoted
 from footnote_ingestion.tables.statements import RefusedStatement, checked
-from footnote_ingestion.tables.table_archive import read_list
 
 MOST_ROWS = 1000
 _MOST_TEXT = 2000
-_VALUE = {COLUMN_TYPE_NUMBER: "n", COLUMN_TYPE_DATE: "d", COLUMN_TYPE_BOOLEAN: "b"}
 _SETTINGS = (
     "SET temp_directory=''",
     "SET python_enable_replacements=false",
@@ -58,19 +50,11 @@ class Session:
         self.connection.execute(f"SET allowed_directories=['{folder}/']")
         for statement in _SETTINGS:
             self.connection.execute(statement)
+        self.archives = OpenArchives(self.connection, folder)
 
 
 class TooCostly(Exception):
     """A statement exceeded its time or memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class Archive:
-    """A document's archive of tables, with the document it belongs to."""
-
-    path: Path
-    document_id: str
-    filename: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +73,7 @@ class Engine:
     def __init__(self, archives: Iterable[Archive], session: Session, seconds: float) -> None:
         self._seconds = seconds
         self._session = session
-        self._files: list[Path] = []
+        self._kept: dict[str, KeptTable] = {}
         self.tables: list[TableDescription] = []
         self._archives = tuple(archives)
         self._connection = session.connection
@@ -102,18 +86,24 @@ class Engine:
         # 8 MiB was refused.
         threading.stack_size(_TIMER_STACK)
         self._watch.start()
-        for archive in self._archives:
-            self._open(archive, self._session.folder)
+        try:
+            kept = self._session.archives.show(self._archives)
+        except BaseException as error:
+            self._stop()
+            if isinstance(error, duckdb.Error):
+                raise self._stopped(error) from None
+            raise
+        self._kept = {table.described.view: table for table in kept}
+        self.tables += [table.described for table in kept]
         return self
 
     def __exit__(self, *args: object) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
         self._done.set()
         self._watch.join()
-        for table in self.tables:
-            for view in (table.view, "raw_" + table.view):
-                self._connection.execute(f"DROP VIEW IF EXISTS {quoted(view)}")
-        for path in self._files:
-            path.unlink(missing_ok=True)
+        self._session.archives.rest()
 
     def _interrupt_when_late(self) -> None:
         """End the statements after their time: the process's own, since a busy machine gives it little a second."""
@@ -126,27 +116,19 @@ class Engine:
         self._late.set()
         self._connection.interrupt()
 
-    def _open(self, archive: Archive, folder: Path) -> None:
-        with zipfile.ZipFile(archive.path) as inside:
-            tables = read_list(inside, archive.document_id, archive.filename)
-            self.tables += tables
-            for table in tables:
-                path = folder / f"{table.view}.parquet"
-                with inside.open(f"{table.number}.parquet") as packed, path.open("wb") as out:
-                    while part := packed.read(1 << 20):
-                        out.write(part)
-                self._files.append(path)
-                self._view(table, path)
+    def texts(self, table: TableDescription, column: int, longest: int, most: int) -> list[str]:
+        """Return at most `most` different texts of a column, without those longer than `longest` characters."""
+        kept = self._kept[table.view]
+        if (known := kept.texts.get(column)) is None:
+            name, raw = f"t{column}", quoted("raw_" + table.view)
+            statement = f"SELECT DISTINCT {name} FROM {raw} WHERE length({name}) <= {longest} LIMIT {most}"
+            known = [str(row[0]) for row in self.run(statement)[1] if row[0]]
+            self._session.archives.note_texts(kept, column, known)
+        return known
 
-    def _view(self, table: TableDescription, path: Path) -> None:
-        there = {one[0] for one in self._connection.execute(f"DESCRIBE SELECT * FROM '{path}'").fetchall()}
-        columns = ["row AS _row"]
-        for column in table.columns:
-            source = f"{_VALUE.get(column.type, 't')}{column.number}"
-            value = source if source in there else "NULL"
-            columns.append(f"{value} AS {quoted(column.name)}")
-        self._connection.execute(f"CREATE VIEW {quoted('raw_' + table.view)} AS SELECT * FROM '{path}'")
-        self._connection.execute(f"CREATE VIEW {quoted(table.view)} AS SELECT {', '.join(columns)} FROM '{path}'")
+    def kept_columns(self, table: TableDescription) -> frozenset[str]:
+        """Return the names of the columns that are kept of a table, as "n3"."""
+        return self._kept[table.view].columns
 
     def query(self, query: str) -> Answer:
         """Run an untrusted statement; raises `RefusedStatement`, `TooCostly`."""
@@ -161,17 +143,24 @@ class Engine:
     ) -> tuple[list[str], list[tuple[Any, ...]]]:
         """Run a trusted or checked statement within its time; at most `most` rows, 0 for all."""
         if self._late.is_set():
-            raise TooCostly(f"takes longer than the {self._seconds:g} seconds allowed")
+            raise self._overdue()
         try:
             cursor = self._connection.execute(statement, parameters or None)
             names = [one[0] for one in cursor.description or ()]
             return names, cursor.fetchmany(most) if most else cursor.fetchall()
-        except duckdb.InterruptException:
-            raise TooCostly(f"takes longer than the {self._seconds:g} seconds allowed") from None
-        except (duckdb.OutOfMemoryException, MemoryError):
-            raise TooCostly(f"needs more than the {self._session.memory} of memory allowed") from None
-        except duckdb.Error as error:
-            raise RefusedStatement(f"does not run: {str(error).partition(chr(10))[0][:300]}") from None
+        except (duckdb.Error, MemoryError) as error:
+            raise self._stopped(error) from None
+
+    def _overdue(self) -> TooCostly:
+        return TooCostly(f"takes longer than the {self._seconds:g} seconds allowed")
+
+    def _stopped(self, error: Exception) -> TooCostly | RefusedStatement:
+        """Return an error of the engine as the caller's: it took too much, or it does not run."""
+        if isinstance(error, duckdb.InterruptException):
+            return self._overdue()
+        if isinstance(error, duckdb.OutOfMemoryException | MemoryError):
+            return TooCostly(f"needs more than the {self._session.memory} of memory allowed")
+        return RefusedStatement(f"does not run: {str(error).partition(chr(10))[0][:300]}")
 
     def rows(self, number: int, after: int, size: int) -> list[TableRowCells]:
         """Return rows of the table with this number, after place `after`, with their cells."""
@@ -179,11 +168,6 @@ class Engine:
         raw = quoted("raw_" + table.view)
         names, rows = self.run(f"SELECT * FROM {raw} LIMIT {size} OFFSET {after}")
         return [_cells_of(dict(zip(names, row, strict=True)), table) for row in rows]
-
-
-def quoted(name: str) -> str:
-    """Return a name quoted for SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _cells_of(row: dict[str, Any], table: TableDescription) -> TableRowCells:

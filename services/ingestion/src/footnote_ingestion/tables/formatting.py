@@ -6,13 +6,21 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 
-from footnote.types.v1.table_pb2 import COLUMN_TYPE_TEXT, ColumnDescription, ComputedCells, TableDescription
+from footnote.types.v1.table_pb2 import (
+    COLUMN_TYPE_TEXT,
+    ColumnDescription,
+    ComputedCells,
+    Measure,
+    TableDescription,
+)
 from footnote_text import locales
 from footnote_text.a1 import column_letters
+from google.protobuf.json_format import Parse
 
 from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.collected import RowData
-from footnote_ingestion.tables.engine import Engine, quoted
+from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.opened import quoted
 
 MOST_ROWS = 50_000
 """Rows whose cells are listed and computed again; an answer from more is not confirmed."""
@@ -42,15 +50,12 @@ def literal(value: object) -> str:
 
 def texts_of(engine: Engine, table: TableDescription, column: int) -> list[str]:
     """Return the different texts of a column, without the long ones."""
-    statement = (
-        f"SELECT DISTINCT t{column} FROM {raw(table)} WHERE length(t{column}) <= {_LONGEST_VALUE} LIMIT {_MOST_VALUES}"
-    )
-    return [str(row[0]) for row in engine.run(statement)[1] if row[0]]
+    return engine.texts(table, column, _LONGEST_VALUE, _MOST_VALUES)
 
 
 def measures_of(engine: Engine, table: TableDescription, column: int) -> dict[int, str]:
     """Return, by row, what each number of a column says itself that it is counted in, "" for nothing."""
-    there = set(engine.run(f"SELECT * FROM {raw(table)} LIMIT 0")[0])
+    there = engine.kept_columns(table)
     if f"n{column}" not in there:
         return {}
     own = f"m{column}" if f"m{column}" in there else "NULL"
@@ -59,29 +64,40 @@ def measures_of(engine: Engine, table: TableDescription, column: int) -> dict[in
 
 
 def mixed_units(
-    engine: Engine, table: TableDescription, own: Collection[str], rows: Collection[int], apart: Collection[str] = ()
+    engine: Engine,
+    table: TableDescription,
+    column: ColumnDescription,
+    own: Collection[str],
+    rows: Collection[int],
+    apart: Collection[str] = (),
 ) -> str:
-    """Return what is mixed among numbers in `rows`, "" where all are alike.
+    """Return what is mixed among a column's numbers in `rows`, "" where all are alike.
 
-    `own` are the units that the numbers' cells name; columns of currencies named in `apart` keep them apart.
+    `own` are the measures that the numbers' cells name; columns of currencies named in `apart` keep them apart.
     """
-    if len(set(own)) > 1:
-        return ", ".join(sorted(set(own)))
-    for column in table.columns:
-        if column.type != COLUMN_TYPE_TEXT or column.name.casefold() in apart:
+    units = {unit_of(column, [said]) for said in own}
+    if len(units) > 1:
+        return ", ".join(sorted(unit or "1" for unit in units))
+    for other in table.columns:
+        if other.type != COLUMN_TYPE_TEXT or other.name.casefold() in apart:
             continue
-        codes = set(texts_of(engine, table, column.number))
+        codes = set(texts_of(engine, table, other.number))
         if len(codes) > 1 and codes <= _CODES:
-            here = engine.run(f"SELECT row, t{column.number} FROM {raw(table)}")[1]
+            here = engine.run(f"SELECT row, t{other.number} FROM {raw(table)}")[1]
             found = sorted({text for row, text in here if row in rows and text})
             if len(found) > 1:
-                return f"{', '.join(found)} ({column.name})"
+                return f"{', '.join(found)} ({other.name})"
     return ""
 
 
 def unit_of(column: ColumnDescription, own: Iterable[str]) -> str:
-    """Return what a column's numbers are counted in; `own` are the units that its cells name."""
-    return "%" if any('"%"' in one for one in own) else column.measure.currency or column.measure.unit
+    """Return what a column's numbers are counted in, as "× 10^3 EUR"; `own` are the measures that its cells name."""
+    measure = Measure()
+    measure.CopyFrom(column.measure)
+    for said in filter(None, own):
+        measure.MergeFrom(Parse(said, Measure()))
+    unit = "%" if measure.unit == "%" else measure.currency or measure.unit
+    return " ".join(part for part in (f"× 10^{measure.scale}" if measure.scale else "", unit) if part)
 
 
 @lru_cache(maxsize=1)

@@ -256,6 +256,14 @@ class _Reading:
                 yield start, start + len(parts)
 
 
+def place_in(asked: Sequence[str], parts: Sequence[str]) -> int:
+    """Return where words occur consecutively, -1 if they do not."""
+    size = len(parts)
+    return next(
+        (at for at in range(len(asked) - size + 1) if size and tuple(asked[at : at + size]) == tuple(parts)), -1
+    )
+
+
 def same_word(word: str, part: str, exact: bool) -> bool:
     """Return whether a word is that of a phrase: `part` may end in "*", and may differ by its ending unless `exact`."""
     if part.endswith("*"):

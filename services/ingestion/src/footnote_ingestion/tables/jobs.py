@@ -25,8 +25,10 @@ from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.tables.collected import Collector, RowData, TableData
 from footnote_ingestion.tables.computing import Computing
-from footnote_ingestion.tables.engine import Archive, Engine, Session, TooCostly
-from footnote_ingestion.tables.statements import RefusedStatement
+from footnote_ingestion.tables.engine import Engine, Session, TooCostly
+from footnote_ingestion.tables.formatting import is_total
+from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.statements import RefusedStatement, checked
 from footnote_ingestion.tables.table_archive import Keeper
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
@@ -34,6 +36,12 @@ REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUN
 """Failure reasons besides those of parsers."""
 _PART = 1024 * 1024
 _MOST_TABLES = 50
+
+
+def load() -> None:
+    """Load what questions about tables need, so that workers have it when they are forked."""
+    is_total("total")
+    checked("SELECT 1", ())
 
 
 class KeptTables:

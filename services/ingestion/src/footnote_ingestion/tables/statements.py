@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 
 import sqlglot
@@ -39,6 +40,9 @@ _TYPES = frozenset(
     }
 )
 
+# The parser logs statements that it does not know, which may quote documents; they are refused with the reason instead.
+logging.getLogger("sqlglot").setLevel(logging.CRITICAL + 1)
+
 
 class RefusedStatement(ValueError):
     """A refused statement; the message says why."""
@@ -47,7 +51,7 @@ class RefusedStatement(ValueError):
 def checked(query: str, views: Collection[str]) -> str:
     """Return the statement to run for a query over `views`; raises `RefusedStatement`.
 
-    The result is generated from the parsed query, so that nothing unchecked can run.
+    The result is generated from the parsed query, so that nothing unchecked can run; every name in it is quoted.
     """
     if len(query) > MOST_CHARACTERS:
         raise RefusedStatement(f"is longer than {MOST_CHARACTERS} characters")
@@ -73,7 +77,7 @@ def checked(query: str, views: Collection[str]) -> str:
     if tables > _MOST_TABLES:
         raise RefusedStatement(f"reads more than {_MOST_TABLES} tables")
     try:
-        return tree.sql(dialect="duckdb", comments=False)
+        return tree.sql(dialect="duckdb", comments=False, identify=True)
     except (SqlglotError, RecursionError) as error:
         raise RefusedStatement(f"cannot be written: {_first_line(str(error))}") from None
 

@@ -22,9 +22,10 @@ from footnote_text.locales import Locale, TableWords
 from sqlglot import exp
 
 from footnote_ingestion.tables import accounting, formatting
-from footnote_ingestion.tables.engine import Engine, quoted
+from footnote_ingestion.tables.engine import Engine
 from footnote_ingestion.tables.formatting import MOST_LINES, MOST_ROWS, Rows
 from footnote_ingestion.tables.forms import Subject
+from footnote_ingestion.tables.opened import quoted
 from footnote_ingestion.tables.recomputed import NotRecomputed, recomputed, same
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 
@@ -160,7 +161,7 @@ class WrittenQuery:
             return ""
         rows = set(used.rows)
         own = {said for row, said in self._measures(used).items() if row in rows}
-        return formatting.mixed_units(self._engine, used.table, own, rows, used.keys)
+        return formatting.mixed_units(self._engine, used.table, used.column, own, rows, used.keys)
 
     def _measures(self, used: _Used) -> dict[int, str]:
         return formatting.measures_of(self._engine, used.table, used.column.number)

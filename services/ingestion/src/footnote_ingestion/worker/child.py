@@ -32,6 +32,7 @@ from footnote_ingestion.parsers.failures import (
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT
 from footnote_ingestion.parsers.sniff import sniff
+from footnote_ingestion.tables import jobs as table_jobs
 from footnote_ingestion.tables.engine import Session
 from footnote_ingestion.tables.jobs import KeptTables, answered
 from footnote_ingestion.worker import sandbox, wire
@@ -158,6 +159,7 @@ def load() -> None:
     added()  # the sandbox cannot search for packages
 
     detect("The language of this sentence is found by a model, which is loaded for it.")
+    table_jobs.load()
 
 
 def serve(plan: Plan, parent: int, jobs: BinaryIO, answers: BinaryIO) -> None:

@@ -1,0 +1,87 @@
+"""What computed numbers are counted in: it is said with them; numbers of several units are not added or compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from footnote.types.v1.table_pb2 import TableComputation
+from footnote_ingestion.parsers import parser_for
+from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.tables.computing import Computing
+from footnote_ingestion.tables.engine import Engine, Session
+from footnote_ingestion.tables.jobs import KeptTables, OwnRows
+from footnote_ingestion.tables.opened import Archive
+
+Compute = Callable[..., TableComputation | None]
+
+
+@pytest.fixture
+def compute(tmp_path: Path) -> Compute:
+    """Computes an answer over files by their names."""
+    session = Session(tmp_path / "session", 256 << 20)
+
+    def computed(question: str, **texts: str) -> TableComputation | None:
+        archives, files = [], {}
+        for name, text in texts.items():
+            file, archive, document_id = tmp_path / f"{name}.csv", tmp_path / f"{name}.zip", name.ljust(12, "0")
+            file.write_text(text)
+            with KeptTables(session) as kept:
+                parser_for("csv").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
+                assert kept.finish()
+                archive.write_bytes(b"".join(part for _, part in kept.parts()))
+            archives.append(Archive(archive, document_id, file.name))
+            files[document_id] = ("csv", str(file))
+        with Engine(archives, session, 30.0) as engine:
+            return Computing(engine, OwnRows(files).of).answer(question, "en")
+
+    return computed
+
+
+def rows(header: str, *values: object) -> str:
+    lines = (f"Item {number};Hall {number % 3};{value}" for number, value in enumerate(values, 1))
+    return f"Name;Place;{header}\n" + "\n".join(lines) + "\n"
+
+
+def test_a_scale_is_said_with_its_unit(compute: Compute) -> None:
+    found = compute("What is the total of Revenue?", a=rows("Revenue (EUR million)", 1, 2.5, 3))
+    assert found is not None
+    assert found.text.endswith(": 6.5 × 10^6 EUR")
+
+
+def test_different_scales_of_one_column_are_not_added(compute: Compute) -> None:
+    found = compute("What is the total of Revenue?", a=rows("Revenue", "12 kg", "7 kg", "3 t"))
+    assert found is not None
+    assert found.mixed == "kg, t"
+    assert not found.text
+
+
+def test_files_in_different_units_are_not_compared(compute: Compute) -> None:
+    one, two = rows("Stock", "5 kg", "6 kg", "7 kg"), rows("Stock", "5 t", "6 t", "8 t")
+    found = compute("Compare stock between a.csv and b.csv", a=one, b=two)
+    assert found is not None
+    assert found.mixed == "kg, t"
+    assert not found.text
+    alike = compute("Compare stock between a.csv and b.csv", a=one, b=rows("Stock", "5 kg", "6 kg", "8 kg"))
+    assert alike is not None
+    assert alike.confirmed
+    assert "- Item 3: +1 kg" in alike.text
+
+
+def test_a_key_without_a_number_is_not_said_to_be_missing(compute: Compute) -> None:
+    one, two = rows("Stock", 5, 6, 7, 8, 9, 1), rows("Stock", 5, "on order", 9, 8, 9)
+    found = compute("Compare stock between a.csv and b.csv", a=one, b=two)
+    assert found is not None
+    assert found.confirmed
+    assert "- Item 3: +2" in found.text
+    assert list(found.notes) == ["The same in both: 3.", "Only in a.csv: Item 6.", "1 of 10 cells hold no number."]
+    assert '"difference"' in found.query
+
+
+def test_a_long_comparison_says_how_many_lines_are_left_out(compute: Compute) -> None:
+    one, two = rows("Stock", *range(300)), rows("Stock", *range(1, 301))
+    found = compute("Compare stock between a.csv and b.csv", a=one, b=two)
+    assert found is not None
+    assert found.text.count("\n") == 200
+    assert any("100" in note for note in found.notes)
