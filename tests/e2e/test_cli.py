@@ -213,3 +213,39 @@ def test_own_vectors_are_added_listed_searched_and_deleted(footnote: Footnote, t
     assert footnote("vectors", "delete", name, "kb/1", "nowhere", "--yes").returncode != 0
     assert "2 deleted" in footnote("vectors", "delete", name, "kb/1", "kb/0", "--yes").stdout
     assert footnote("vectors", "list", name).stdout.startswith("kb/2  Passage number 2")
+
+
+def test_tables_are_listed_shown_queried_and_computed_from(footnote: Footnote, tmp_path: Path) -> None:
+    sales = tmp_path / "sales.csv"
+    sales.write_text("City;Units (kg)\nLyon;12\nBern;7\nLyon;30\nOslo;on order\n")
+    assert footnote("ingest", str(sales), "--collection", "sales").returncode == 0
+    listed = footnote("tables", "list", "sales.csv").stdout
+    assert "4 rows, in queries t_" in listed
+    assert "Units (kg)  (number, kg, 1 other cell)  12, 7, 30" in listed
+    shown = [line.split() for line in footnote("tables", "show", "sales.csv", "--rows", "2").stdout.splitlines()]
+    assert shown == [
+        ["Row", "City", "Units", "(kg)"],
+        ["2", "Lyon", "12"],
+        ["3", "Bern", "7"],
+        ["4", "rows", "in", "all."],
+    ]
+    (view,) = re.findall(r"t_\w+", listed)
+    query = f'SELECT "City", SUM("Units (kg)") AS kg FROM {view} GROUP BY 1 ORDER BY 2 DESC NULLS LAST'
+    given = footnote("tables", "query", "-d", "sales.csv", query)
+    assert [line.split() for line in given.stdout.splitlines()] == [
+        ["City", "kg"],
+        ["Lyon", "42"],
+        ["Bern", "7"],
+        ["Oslo"],
+    ]
+    refused = footnote("tables", "query", "-d", "sales.csv", "SELECT * FROM read_csv('/etc/passwd')")
+    assert refused.returncode != 0
+    assert "not allowed" in refused.stderr or "no table" in refused.stderr
+
+    answered = footnote("ask", "What is the sum of Units per City?", "--collection", "sales").stdout
+    assert "computed from cells" in answered
+    assert "Computed: sum of Units (kg) by City" in answered
+    assert ["Lyon", "42"] in [line.split() for line in answered.splitlines()]
+    assert "SELECT" in answered
+    quiet = footnote("ask", "What is the sum of Units per City?", "--collection", "sales", "--quiet").stdout
+    assert "SELECT" not in quiet

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -18,15 +18,19 @@ from footnote.edge.v1.answers_pb2 import (
     AskRequest,
 )
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, CreateConversationResponse
+from footnote.edge.v1.tables_pb2 import QueryTablesRequest
 from footnote.types.v1 import answer_pb2
-from rich.console import Console
+from footnote.types.v1.table_pb2 import TableComputation
+from rich.console import Console, RenderableType
 from rich.status import Status
+from rich.text import Text
 
 from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.render import answer as drawing
+from footnote_cli.render import queried
 from footnote_cli.render.wrap import WordWrapper
 from footnote_cli.session import Session
 from footnote_cli.traces import own_waterfall
@@ -115,7 +119,8 @@ async def ask(
             result["spans"] = [as_dict(span) for span in waterfall.spans]
         print_json(result)
         return
-    print_footnotes(session.out, completed, elapsed, quiet=quiet)
+    computed = [] if quiet else await computation(session, completed.answer.computation)
+    print_footnotes(session.out, completed, elapsed, computed, quiet=quiet)
     if waterfall is not None:
         session.out.print()
         session.out.print(waterfall)
@@ -209,12 +214,35 @@ def read_question(source: TextIO) -> str:
     return source.read(_LONGEST).strip()
 
 
-def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *, quiet: bool = False) -> None:
+async def computation(session: Session, made: TableComputation) -> list[RenderableType]:
+    """Return how an answer was computed, with its query run again; without a result where that fails."""
+    result = None
+    if made.query:
+        request = QueryTablesRequest(document_ids=made.document_ids, query=made.query)
+        try:
+            result = (await session.call(session.stub.QueryTables, request)).result
+        except CommandError:  # the answer is there: its document may be deleted since, or the process busy
+            result = None
+    return queried.computation(made, result)
+
+
+def print_footnotes(
+    console: Console,
+    completed: AskCompleted,
+    elapsed: float,
+    computed: Sequence[RenderableType] = (),
+    *,
+    quiet: bool = False,
+) -> None:
     """Print everything below an answer; `quiet` omits all except the footnotes."""
     width = console.width if console.is_terminal else 0
-    blocks = [drawing.footnotes(completed.answer.citations, width), drawing.nearest(completed.answer, width)]
+    blocks: list[Sequence[RenderableType]] = [
+        drawing.footnotes(completed.answer.citations, width),
+        drawing.nearest(completed.answer, width),
+    ]
     if not quiet:
         blocks += [
+            computed,
             list(drawing.unsupported_claims(completed.answer)),
             list(drawing.notices(completed.degradations)),
             drawing.summary(completed, elapsed),
@@ -223,4 +251,4 @@ def print_footnotes(console: Console, completed: AskCompleted, elapsed: float, *
         if block:
             console.print()
         for line in block:
-            console.print(line, soft_wrap=width == 0)
+            console.print(line, soft_wrap=width == 0 and isinstance(line, Text))

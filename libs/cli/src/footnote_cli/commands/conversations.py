@@ -31,7 +31,7 @@ from footnote_cli.console import as_dict, print_json
 from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
 from footnote_cli.render import answer as drawing
-from footnote_cli.render import tables
+from footnote_cli.render import queried, tables
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 from footnote_cli.values import confirm
@@ -100,7 +100,8 @@ def _print_messages(session: Session, messages: Sequence[ConversationMessage], *
             continue
         out.print(message.text, soft_wrap=width == 0)
         lines = [*drawing.footnotes(message.answer.citations, width), *drawing.nearest(message.answer, width)]
-        for line in (*lines, *drawing.notices(message.degradations)):
+        made = queried.computation(message.answer.computation)
+        for line in (*lines, *made, *drawing.notices(message.degradations)):
             out.print(line, soft_wrap=True)
 
 
@@ -255,7 +256,9 @@ async def _anew(session: Session, method: Callable[..., Any], request: Any, prov
     if session.as_json:
         print_json(as_dict(completed))
     else:
-        asking.print_footnotes(session.out, completed, time.perf_counter() - began)
+        seconds = time.perf_counter() - began
+        computed = await asking.computation(session, completed.answer.computation)
+        asking.print_footnotes(session.out, completed, seconds, computed)
 
 
 @app.command()

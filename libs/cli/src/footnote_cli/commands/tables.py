@@ -4,15 +4,16 @@ from typing import Annotated
 
 import typer
 from footnote.edge.v1.tables_pb2 import GetTableRequest, ListTablesRequest, QueryTablesRequest, QueryTablesResponse
-from footnote.types.v1.table_pb2 import ColumnType, TableDescription
+from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, ColumnDescription, ColumnType, TableDescription
 from footnote_kit.enum_words import enum_word
 from footnote_kit.printable import printable
-from rich.table import Table
 
 from footnote_cli import listing
 from footnote_cli.command import connected
 from footnote_cli.console import as_dict, print_json
 from footnote_cli.listing import read_all
+from footnote_cli.render.queried import result_table, rows_table
+from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 
 app = typer.Typer(no_args_is_help=True, help="See and query the tables of documents.")
@@ -32,13 +33,11 @@ async def list_(session: Session, document_id: _Document) -> None:
         session.out.print("The document has no tables.")
     for table in found:
         session.out.print(
-            f"{table.number}  {printable(table.name) or '-'}  {table.rows} rows, in queries {table.view}",
+            f"{table.number}  {printable(table.name) or '-'}  {plural(table.rows, 'row')}, in queries {table.view}",
             markup=False, highlight=False,
         )  # fmt: skip
         for column in table.columns:
-            samples = ", ".join(printable(one) for one in column.samples[:3])
-            kind = enum_word(ColumnType.DESCRIPTOR, column.type)
-            session.out.print(f"     {printable(column.name)}  ({kind})  {samples}", markup=False, highlight=False)
+            session.out.print(f"     {_described(column)}", markup=False, highlight=False)
 
 
 @app.command()
@@ -57,9 +56,13 @@ async def show(
     if session.as_json:
         print_json(found)
         return
-    lines = [[{one.cell.column: one.text for one in row.cells}.get(column.number, "") for column in found.table.columns]
-             for row in found.rows]  # fmt: skip
-    session.out.print(_table([column.name for column in found.table.columns], lines))
+    columns = found.table.columns
+    lines = []
+    for row in found.rows:
+        cells = {one.cell.column: one.text for one in row.cells}
+        lines.append([str(row.row), *(cells.get(column.number, "") for column in columns)])
+    numbers = [True, *(column.type == COLUMN_TYPE_NUMBER for column in columns)]
+    session.out.print(rows_table(["Row", *(column.name for column in columns)], lines, numbers))
     if found.total_size > len(found.rows):
         session.out.print(f"{found.total_size} rows in all.")
 
@@ -80,19 +83,17 @@ async def query(
         print_json(response)
         return
     result = response.result
-    session.out.print(_table(list(result.columns), [[_word(value) for value in row] for row in result.rows]))
+    session.out.print(result_table(result))
     if result.truncated:
         session.out.print(f"There are more rows; these are the first {len(result.rows)}.")
 
 
-def _table(names: list[str], rows: list[list[str]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in names:
-        table.add_column(printable(name))
-    for row in rows:
-        table.add_row(*(printable(value) for value in row))
-    return table
-
-
-def _word(value: object) -> str:
-    return "" if value is None else f"{value:.15g}" if isinstance(value, float) else str(value)
+def _described(column: ColumnDescription) -> str:
+    """Return a column's name with its type, its unit, its cells of other types, and some of its texts."""
+    said = [enum_word(ColumnType.DESCRIPTOR, column.type).lower()]
+    measure = column.measure
+    said += [one for one in (measure.currency or measure.unit, f"×10^{measure.scale}" if measure.scale else "") if one]
+    if column.other_cells:
+        said.append(f"{plural(column.other_cells, 'other cell')}")
+    samples = ", ".join(printable(one) for one in column.samples[:3])
+    return f"{printable(column.name)}  ({', '.join(said)})  {samples}"
