@@ -1,6 +1,6 @@
 """Asks the questions of sets through the public API and keeps the sources that each answer was made from.
 
-    python -m finder.collect ADDRESS INTO [MORE]
+    PYTHONPATH=tests:tests/bench python -m finder.collect ADDRESS INTO [MORE]
 
 ADDRESS is that of a running deployment, INTO the folder for the files of `finder.fit`. Of each set a collection with e5
 is made and filled by the command line of the checkout, then asked. SQuAD-13 and PIAF are read from the shared folder

@@ -1,6 +1,6 @@
 """Fits the weights of the finder: which sentence answers, where an embedding model compares it with the question.
 
-    python -m finder.fit FOLDER [WEIGHTS.json]
+    PYTHONPATH=tests:tests/bench python -m finder.fit FOLDER [WEIGHTS.json]
 
 FOLDER has a file a set and way of searching: "squad-13-e5.gz", "xquad-de-bm25.gz", "xl-en-zh.gz", by `finder.collect`.
 Logistic regression by Newton's method: whether a sentence or row holds the answer, from its signs and its likeness to
@@ -30,7 +30,7 @@ import numpy as np
 from finder.columns import column_of, without_column
 from footnote.types.v1.answer_pb2 import Source
 from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
-from footnote_generation.extractive.meaning import COMPARED, SHARE, SURE, Comparison
+from footnote_generation.extractive.meaning import COMPARED, Comparison, share
 from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Question, read
@@ -193,8 +193,8 @@ def shown(weights: Weights, case: Case) -> tuple[float, bool]:
         return 0.0, False
     chances = weights.chances(case.table)
     top = chances.max()
-    best = np.argsort(-chances)[: 1 if top >= SURE else 2]
-    best = best[chances[best] >= SHARE * top]
+    best = np.argsort(-chances)[:2]
+    best = best[chances[best] >= share(top) * top]
     return float(chances[best].sum()), bool(case.right[best].any())
 
 

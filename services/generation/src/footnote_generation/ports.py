@@ -147,10 +147,10 @@ class SecondOpinion(Protocol):
 class Likeness(Protocol):
     """Compares a question with sentences in meaning. Calls may run concurrently."""
 
-    async def of(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    async def of(self, question: str, texts: Sequence[str]) -> Sequence[float] | None:
         """Return for each text the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
 
-        Returns nothing where no model is installed, or it did not answer in time; never raises FootnoteError.
+        Returns None where no model is installed, or it did not answer in time; never raises FootnoteError.
         """
         ...
 

@@ -90,13 +90,42 @@ async def test_meaning_reaches_across_languages() -> None:
     assert "[1]" not in await said(ByHand({}, other=-0.5), french, question="When does the workshop close?")
 
 
+async def test_two_sentences_that_are_sure_are_both_shown() -> None:
+    late = "The paint line is six weeks late."
+    reason = "The reason is the delivery of the oven."
+    minutes = Source(
+        number=1, filename="m.docx", text=f"Here is the paint line. {late} {reason} Salaries stay.", score=0.8
+    )
+    likeness = ByHand({"six weeks": 1.5, "the oven": 1.5}, other=-0.5)
+    answer = await said(likeness, minutes, question="What about the paint line?")
+    assert "six weeks late [1]." in answer
+    assert "the oven [1]." in answer
+    assert meaning.share(0.4) == meaning.SHARE
+    assert meaning.share(0.9) * 0.9 == pytest.approx(meaning.SURE)
+
+
+class NothingFits(ByHand):
+    """A model that is there, for a question to which no sentence is left to compare."""
+
+    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
+        return []
+
+
+async def test_another_language_is_guessed_at_only_without_a_model_of_meaning() -> None:
+    chinese = Source(number=1, filename="d.docx", text="QL-800 的额定电压为48伏。 外壳颜色为黑色。", score=0.8)
+    question = "What does a QL-800 pack weigh?"
+    assert "another language" in await said(None, chinese, question=question)
+    assert "[1]" not in await said(NothingFits({}), chinese, question=question)
+
+
 async def test_vectors_that_come_late_serve_the_next_question() -> None:
     provider = BuiltinEmbeddings(BUILTIN, 64)
     likeness = EmbeddingLikeness(seconds=0)
     texts = [f"The workshop has {count} stands." for count in range(12)]
-    assert await likeness._measured(provider, "How many stands?", texts) == []
+    assert await likeness._measured(provider, "How many stands?", texts) is None
     likeness._seconds = 60
     found = await likeness._measured(provider, "How many stands?", texts)
+    assert found is not None
     assert len(found) == len(texts)
     likeness._seconds = 0
     assert await likeness._measured(provider, "How many stands?", texts) == found
@@ -113,14 +142,14 @@ async def test_an_answer_does_not_wait_for_a_model_that_does_not_answer(monkeypa
     monkeypatch.setattr(registry, "lease", never_lent)
     likeness = EmbeddingLikeness(seconds=0.001)
     assert likeness._usable
-    assert await likeness.of(QUESTION, [ANSWER]) == []
+    assert await likeness.of(QUESTION, [ANSWER]) is None
 
 
 @pytest.mark.parametrize("provider", ["builtin", "openai", "onnx"])
 async def test_only_a_model_of_meaning_on_this_machine_compares(monkeypatch: pytest.MonkeyPatch, provider: str) -> None:
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", provider)
     monkeypatch.setattr(registry, "lease", None)
-    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) == []
+    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) is None
 
 
 async def test_a_model_that_is_not_installed_is_said_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +157,7 @@ async def test_a_model_that_is_not_installed_is_said_once(monkeypatch: pytest.Mo
     monkeypatch.setattr(files, "installed", lambda: False)
     with capture_logs() as logs:
         likeness = EmbeddingLikeness()
-        assert [await likeness.of(QUESTION, [ANSWER]) for _ in range(3)] == [[], [], []]
+        assert [await likeness.of(QUESTION, [ANSWER]) for _ in range(3)] == [None, None, None]
     assert [one["event"] for one in logs] == ["likeness_unavailable"]
 
 
@@ -141,7 +170,7 @@ async def test_an_answer_goes_on_where_no_process_can_be_started(monkeypatch: py
     monkeypatch.setenv("FOOTNOTE_EMBEDDING_PROVIDER", "e5")
     monkeypatch.setattr(files, "installed", lambda: True)
     monkeypatch.setattr(registry, "lease", lent)
-    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) == []
+    assert await EmbeddingLikeness().of(QUESTION, [ANSWER]) is None
 
 
 @pytest.mark.parametrize(

@@ -44,21 +44,23 @@ class EmbeddingLikeness:
         self._seconds = seconds
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
 
-    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
-        """Return the likeness of each text in order; nothing where the model or the time did not allow it."""
-        if not self._usable or not texts:
+    async def of(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        """Return the likeness of each text in order; None where the model or the time did not allow it."""
+        if not self._usable:
+            return None
+        if not texts:
             return []
         try:
             async with asyncio.timeout(2 * self._seconds), registry.lease(self._chosen) as provider:
                 return await self._measured(provider, question, texts)
         except TimeoutError:
             _log.info("likeness_late", without=len(texts))
-            return []
+            return None
         except (FootnoteError, OSError) as error:
             _log.warning("likeness_unavailable", reason=getattr(error, "reason", type(error).__name__))
-            return []
+            return None
 
-    async def _measured(self, provider: EmbeddingProvider, question: str, texts: Sequence[str]) -> list[float]:
+    async def _measured(self, provider: EmbeddingProvider, question: str, texts: Sequence[str]) -> list[float] | None:
         assert isinstance(provider, KnowsItsCosines), provider.id
         until = time.monotonic() + self._seconds
         asked = await provider.embed_query(question)
@@ -67,7 +69,7 @@ class EmbeddingLikeness:
         for start in range(0, len(wanted), _BATCH):
             if time.monotonic() >= until:
                 _log.info("likeness_late", without=len(wanted) - start)
-                return []
+                return None
             batch = wanted[start : start + _BATCH]
             vectors.update(zip(batch, await provider.embed_documents(batch), strict=True))
             self._keep(vectors)

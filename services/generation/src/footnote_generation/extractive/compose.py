@@ -80,7 +80,7 @@ class Search:
             sure = meaning.support(_within(ranked, passages)) if likeness else self._support
             return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
         if likeness:
-            chosen = _choose(question, ranked, 1 if ranked[0].score >= meaning.SURE else 2, meaning.SHARE)
+            chosen = _choose(question, ranked, 2, meaning.share(ranked[0].score))
         else:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
         sure = meaning.support(chosen) if likeness else self._support

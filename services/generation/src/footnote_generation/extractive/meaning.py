@@ -29,7 +29,7 @@ COMPARED = 10
 SHARE = 0.4
 """The share of the best chance from which another sentence is shown beside it, as in the fit."""
 SURE = 0.5
-"""The chance from which a sentence is shown alone."""
+"""The chance from which a sentence is shown alone, unless another has it too."""
 LEAST = 0.33
 """The chance from which a sentence is an answer, where the threshold of support is 0.5.
 
@@ -69,6 +69,11 @@ class Comparison:
         spoken = frozenset(stem for word in self.question.before for stem in word.stems)
         compared.sort(key=lambda item: (-_preferred(item, spoken), item.unit.rank, item.unit.place))
         return [*compared, *(replace(item, score=0.0) for item in self._ranked[COMPARED:])]
+
+
+def share(best: float) -> float:
+    """Return the share of the best chance from which another sentence is shown beside it."""
+    return max(SHARE, SURE / best) if best >= SURE else SHARE
 
 
 def support(shown: Sequence[Ranked]) -> float:

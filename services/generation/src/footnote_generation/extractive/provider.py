@@ -70,14 +70,14 @@ class Extractive:
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
         search = await asyncio.to_thread(Search, question, sources, part)
-        likeness = await self._likeness.of(search.question.text, search.texts) if self._likeness else ()
+        likeness = await self._likeness.of(search.question.text, search.texts) if self._likeness else None
         return await asyncio.to_thread(self._written, question, search, likeness, locale)
 
-    def _written(self, question: str, search: Search, likeness: Sequence[float], locale: Locale) -> str:
-        made = search.draft(likeness)
+    def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
+        made = search.draft(likeness or ())
         if not made.sentences or made.support < self._threshold:
             # Likeness compares across languages; without it, the search's score of a passage is all there is.
-            passage = None if likeness else foreign_passages.find(question, search.sources)
+            passage = foreign_passages.find(question, search.sources) if likeness is None else None
             return "" if passage is None else pointed(passage, locale)
         if made.first is not None:
             source = next(source for source in search.sources if source.number == made.first.source)
