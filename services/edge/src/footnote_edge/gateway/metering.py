@@ -25,20 +25,21 @@ class Meter:
         self._usage = usage
         self._allowances = allowances
         self._pending: dict[Account, Spent] = {}
-        self._writing: dict[Account, Spent] = {}
         self._lock = asyncio.Lock()
         self.rounds = PeriodicTasks("metering", self._write, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
         """Writes charges in the background; `flush` writes the rest at the end."""
 
     async def today(self, tenant: str) -> Spent:
         """Return a tenant's usage today, including charges not written yet."""
-        stored = await self._usage.of(tenant, today())
-        return stored + self._unwritten((tenant, today()))
+        async with self._lock:  # a charge that is stored, but still listed as being written, would count twice
+            stored = await self._usage.of(tenant, today())
+        return stored + self._pending.get((tenant, today()), Spent())
 
     async def today_of(self, tenant: str, user: str) -> Spent:
         """Return the usage today of a tenant's user."""
-        stored = await self._usage.of_user(tenant, today(), user)
-        return stored + self._unwritten((tenant, today(), user))
+        async with self._lock:
+            stored = await self._usage.of_user(tenant, today(), user)
+        return stored + self._pending.get((tenant, today(), user), Spent())
 
     async def days(self, tenant: str, first: str) -> dict[str, Spent]:
         """Return a tenant's usage on each day from `first` on, including charges not written yet."""
@@ -80,23 +81,18 @@ class Meter:
         if account[-1]:  # usage without a user is the tenant's alone
             self._pending[account] = self._pending.get(account, Spent()) + spent
 
-    def _unwritten(self, account: Account) -> Spent:
-        return self._pending.get(account, Spent()) + self._writing.get(account, Spent())
-
     async def flush(self) -> None:
         """Write all charges."""
         async with self._lock:
             if not self._pending:
                 return
-            self._writing, self._pending = self._pending, {}
+            writing, self._pending = self._pending, {}
             try:
-                await self._usage.add(self._writing)
+                await self._usage.add(writing)
             except BaseException:
-                for key, spent in self._writing.items():
+                for key, spent in writing.items():
                     self._pending[key] = self._pending.get(key, Spent()) + spent
                 raise
-            finally:
-                self._writing = {}
 
     async def _write(self) -> None:
         await asyncio.shield(self.flush())  # failed charges are kept and written again

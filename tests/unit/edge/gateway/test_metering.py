@@ -1,0 +1,40 @@
+"""Daily usage counts once, also while it is being written."""
+
+import asyncio
+from pathlib import Path
+
+from footnote_edge import offline
+from footnote_edge.adapters.usage import UsageTable
+from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.ports import Account, Spent
+
+
+class Committed(UsageTable):
+    """The real table; a write stays under way after its commit until it is let go."""
+
+    def __init__(self, database: object) -> None:
+        super().__init__(database)  # type: ignore[arg-type]
+        self.stored, self.let_go = asyncio.Event(), asyncio.Event()
+
+    async def add(self, items: dict[Account, Spent]) -> None:
+        await super().add(items)
+        self.stored.set()
+        await self.let_go.wait()
+
+
+async def test_a_charge_that_is_stored_but_still_being_written_counts_once(tmp_path: Path) -> None:
+    database, allowances = await offline.limits(tmp_path)
+    table = Committed(database)
+    meter = Meter(table, allowances)
+    charge = Spent(prompt_tokens=500, completion_tokens=1, cost_usd=0.501)
+    meter.charge("acme", charge, "ann")
+    writing = asyncio.create_task(meter.flush())
+    await table.stored.wait()
+    reading = asyncio.create_task(meter.today("acme"))
+    reading_user = asyncio.create_task(meter.today_of("acme", "ann"))
+    # What would be read before the write has ended is read now: a statement of SQLite's takes less.
+    await asyncio.wait({reading, reading_user}, timeout=0.5)
+    table.let_go.set()
+    await writing
+    assert await reading == await reading_user == charge
+    await database.close()
