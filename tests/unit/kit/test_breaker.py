@@ -3,13 +3,7 @@ import asyncio
 import pytest
 from footnote_kit.breaker import Breaker, Guard
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 async def fails() -> None:

@@ -1,15 +1,9 @@
 import pytest
 from footnote_kit.front.frames import Tally, Violation
 from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrameBudget, FrameRate, FrontLimits, Peer, Peers
+from support.clock import Clock
 
 CALL = Tally(frames=2, streams=1)
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def peers(clock: Clock, **limits: float) -> Peers:
@@ -53,7 +47,7 @@ def test_pings_that_measure_what_is_received_are_free() -> None:
 
 
 def test_an_address_is_slowed_down_to_its_pace_however_many_connections_it_has() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     of = peers(clock, calls_per_second=100, connections_per_peer=1000, connections=1000)
     begun = [FrameRate(enter(of), clock.now) for _ in range(10)]
     due = dict.fromkeys(begun, clock.now)
@@ -67,7 +61,7 @@ def test_an_address_is_slowed_down_to_its_pace_however_many_connections_it_has()
 
 
 def test_a_calm_connection_keeps_its_part_beside_hasty_ones() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     of = peers(clock, calls_per_second=100)
     calm = FrameRate(enter(of), clock.now)
     calm.wait(CALL, clock.now)
@@ -98,7 +92,7 @@ def test_a_calm_connection_keeps_its_part_beside_hasty_ones() -> None:
 
 
 def test_who_asks_for_more_than_can_be_waited_for_is_sent_away() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     pace = FrameRate(enter(peers(clock, calls_per_second=10)), clock.now)
     with pytest.raises(Violation, match="too_many_calls"):
         pace.wait(Tally(streams=1000), clock.now)
@@ -107,7 +101,7 @@ def test_who_asks_for_more_than_can_be_waited_for_is_sent_away() -> None:
 
 
 def test_connections_are_counted_by_address_and_in_all() -> None:
-    of = peers(Clock(), connections=3, connections_per_peer=2)
+    of = peers(Clock(100.0), connections=3, connections_per_peer=2)
     assert of.enter("a")
     assert of.enter("a")
     assert not of.enter("a")
@@ -118,7 +112,7 @@ def test_connections_are_counted_by_address_and_in_all() -> None:
 
 
 def test_who_had_to_be_ended_begins_later_but_always_begins() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     of = peers(clock)
     peer = enter(of)
     assert peer.begin(clock.now) == 0
@@ -132,7 +126,7 @@ def test_who_had_to_be_ended_begins_later_but_always_begins() -> None:
 
 
 def test_addresses_that_rest_are_forgotten() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     of = peers(clock, connections=10_000)
     for n in range(1000):
         peer = enter(of, str(n))

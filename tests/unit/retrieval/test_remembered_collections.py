@@ -18,6 +18,7 @@ from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
 from footnote_retrieval.adapters import collections
 from footnote_retrieval.adapters.collections import IndexingCollections
+from support.clock import Clock
 from support.epoch_calls import Answered
 
 ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
@@ -167,19 +168,10 @@ async def test_what_documents_wrote_while_indexing_answered_leaves_an_answer_for
     assert (await remembered.resolve(ANN, [], stale_too=True)).stale
 
 
-class Clock:
-    """A monotonic clock that is put on by hand."""
-
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 async def shared(indexing: Indexing, tmp_path: Path) -> AsyncIterator[tuple[IndexingCollections, Clock]]:
     """Yield what remembers an indexing that tells no epoch, as one on PostgreSQL, where others may write."""
-    clock = Clock()
+    clock = Clock(1000.0)
     indexing.named = ""
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:
         made = IndexingCollections(channel, EpochReader(tmp_path / "none"), EpochReader(tmp_path / "none"), clock=clock)

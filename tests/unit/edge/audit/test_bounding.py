@@ -7,14 +7,7 @@ import pytest
 from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_GRPC, AUDIT_OUTCOME_FAILED, AUDIT_OUTCOME_REFUSED
 from footnote_edge.audit.bounding import KINDS, SINGLE, TENANTS, WINDOW_SECONDS, Bounding, most_events
 from footnote_edge.audit.events import CallOrigin, Event, Principal
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 def attempt(

@@ -4,13 +4,7 @@ import itertools
 
 import pytest
 from footnote_edge.documents.polling import MOST_TIMES, AdaptivePolling, PollTimer
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 def looks(due: PollTimer, clock: Clock, seconds: int, works_here: bool = False) -> list[int]:
@@ -24,7 +18,7 @@ def looks(due: PollTimer, clock: Clock, seconds: int, works_here: bool = False) 
 
 
 def test_alone_it_looks_at_once_and_then_ever_more_seldom() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     found = looks(AdaptivePolling(1.0, alone=True, clock=clock).begin(), clock, 40)
     pauses = [after - before for before, after in itertools.pairwise(found)]
     assert found[0] == 0
@@ -34,14 +28,14 @@ def test_alone_it_looks_at_once_and_then_ever_more_seldom() -> None:
 
 @pytest.mark.parametrize(("here", "least"), [(False, 19), (True, 4)])
 def test_with_other_replicas_only_who_works_here_is_believed(here: bool, least: int) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     found = looks(AdaptivePolling(1.0, alone=False, clock=clock).begin(), clock, 20, works_here=here)
     assert len(found) >= least
     assert here == (len(found) < 8)
 
 
 def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
     looks(due, clock, 20)
     assert not due.look(99.0)
@@ -52,7 +46,7 @@ def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
 
 
 def test_whoever_must_know_now_looks_now() -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
     assert due.look(99.0)
     assert not due.look(99.0)

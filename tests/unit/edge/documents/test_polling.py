@@ -2,14 +2,7 @@ import asyncio
 
 import pytest
 from footnote_edge.documents.polling import MOST_KEPT, SharedPolls
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 class Asked:
@@ -32,7 +25,7 @@ class Asked:
 
 
 async def test_many_at_once_ask_once() -> None:
-    looks: SharedPolls[int] = SharedPolls(0.5, Clock())
+    looks: SharedPolls[int] = SharedPolls(0.5, Clock(100.0))
     asked = Asked(held=True)
     wanted = [asyncio.create_task(looks.get("k", 99.0, asked)) for _ in range(50)]
     await asyncio.sleep(0)
@@ -44,7 +37,7 @@ async def test_many_at_once_ask_once() -> None:
     ("passed", "since", "times"), [(0.0, 0.0, 1), (0.4, 0.0, 1), (0.6, 0.0, 2), (0.1, 100.05, 2), (0.1, 100.0, 1)]
 )
 async def test_an_answer_is_as_new_as_it_must_be(passed: float, since: float, times: int) -> None:
-    clock = Clock()
+    clock = Clock(100.0)
     looks: SharedPolls[int] = SharedPolls(0.5, clock)
     asked = Asked()
     await looks.get("k", 0.0, asked)
@@ -53,7 +46,7 @@ async def test_an_answer_is_as_new_as_it_must_be(passed: float, since: float, ti
 
 
 async def test_one_that_goes_does_not_take_the_answer_with_it() -> None:
-    looks: SharedPolls[int] = SharedPolls(0.5, Clock())
+    looks: SharedPolls[int] = SharedPolls(0.5, Clock(100.0))
     asked = Asked(held=True)
     first = asyncio.create_task(looks.get("k", 0.0, asked))
     second = asyncio.create_task(looks.get("k", 0.0, asked))
@@ -66,7 +59,7 @@ async def test_one_that_goes_does_not_take_the_answer_with_it() -> None:
 
 
 async def test_a_refusal_is_nobodys_but_the_askers() -> None:
-    looks: SharedPolls[int] = SharedPolls(0.5, Clock())
+    looks: SharedPolls[int] = SharedPolls(0.5, Clock(100.0))
     refused, allowed = Asked(held=True, fails=True), Asked()
     first = asyncio.create_task(looks.get("k", 0.0, refused))
     await asyncio.sleep(0)
@@ -80,7 +73,7 @@ async def test_a_refusal_is_nobodys_but_the_askers() -> None:
 
 
 async def test_keys_are_apart_and_bounded() -> None:
-    looks: SharedPolls[int] = SharedPolls(0.5, Clock())
+    looks: SharedPolls[int] = SharedPolls(0.5, Clock(100.0))
     for number in range(MOST_KEPT + 50):
         assert await looks.get(number, 0.0, Asked()) == 1
     assert len(looks._looks) == MOST_KEPT

@@ -3,14 +3,7 @@ from footnote_edge.gateway.limits import Admission, Limits
 from footnote_edge.settings import Settings
 from footnote_kit.admission.concurrency import Size
 from footnote_kit.errors import ResourceExhausted
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:

@@ -1,14 +1,7 @@
 """Rate limiters by token buckets."""
 
 from footnote_kit.admission.token_bucket import RateLimiter
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from support.clock import Clock
 
 
 def test_a_bucket_gives_its_burst_then_its_rate() -> None:
