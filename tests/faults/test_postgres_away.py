@@ -22,7 +22,6 @@ STAGES = ("ingestion", "indexing", "edge")
 AWAY = 8.0
 """Seconds; a service asks its database within three of its start."""
 IN_TIME = 29.0
-WELL_AGAIN = 60.0
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 
 
@@ -48,18 +47,6 @@ def running(server: PostgresServer, tmp_path_factory: pytest.TempPathFactory) ->
         started.stop()
 
 
-async def well(everything: Everything) -> None:
-    """Wait until all works."""
-    async with asyncio.timeout(WELL_AGAIN):
-        while True:
-            try:
-                await everything.seed()
-            except (grpc.aio.AioRpcError, AssertionError):
-                await asyncio.sleep(1)
-            else:
-                return
-
-
 @pytest.mark.parametrize("stage", STAGES)
 async def test_a_service_that_starts_waits_for_its_database(
     running: Deployment, server: PostgresServer, stage: str
@@ -81,9 +68,9 @@ async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_
 ) -> None:
     async with grpc.aio.insecure_channel(running.address()) as channel:
         everything = Everything(channel)
-        await well(everything)
+        await everything.well()
         usual = await everything.call()
-        await well(everything)
+        await everything.well()
         server.freeze()
         try:
             table = await everything.call()
@@ -91,17 +78,12 @@ async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_
             server.thaw()
         for name, ended in table.items():
             print(f"| {name} | {ended} |", flush=True)
-        await well(everything)
+        await everything.well()
         after = await everything.call()
     assert set(table) == {method.name for method in METHODS}
-    assert codes(after) == codes(usual)
+    assert {name: one.code for name, one in after.items()} == {name: one.code for name, one in usual.items()}
     wrong = {name: str(one) for name, one in table.items() if not in_words(one, usual[name])}
     assert not wrong, wrong
-
-
-def codes(table: dict[str, Ended]) -> dict[str, str]:
-    """Return how RPCs ended, but for those whose document or answer another call of the round may delete first."""
-    return {name: one.code for name, one in table.items() if name not in ("Ask", "RegenerateMessage")}
 
 
 def in_words(ended: Ended, usual: Ended) -> bool:

@@ -24,6 +24,9 @@ from support.access.targets import Seeder, Target
 from support.access.wire import ENDLESS, Operation
 
 DEADLINE = 60.0
+WELL_AGAIN = 120.0
+NARROWED = {"ReindexDocuments": "document", "Ask": "collection"}
+"""What requests must name so that they are about things of their own; the others are sent in the plainest way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +42,10 @@ class Ended:
 
 
 def variant_of(method: MethodDescriptor) -> Variant:
-    """Return the plainest way to fill a request; that of ReindexDocuments names documents, or a collection."""
+    """Return the plainest way to fill a request that names what it must."""
     ways = variants_of(slots_of(Operation("gRPC", method.name, method), {}, {}))
-    return ways[method.name == "ReindexDocuments"]
+    named = NARROWED.get(method.name)
+    return ways[0] if named is None else next(one for one in ways if one.kinds == {named})
 
 
 class Everything:
@@ -59,14 +63,29 @@ class Everything:
         """Make what one round needs."""
         shared = await self._seeder.make("all", self._person, self._person, private=False)
         shared.names["page_token"] = ""
-        self._targets = {method.name: shared for method in METHODS}
-        spent = [method.name for method in METHODS if RULES[method.name].spends]
-        for name in spent:
-            self._targets[name] = await self._seeder.scratch(shared, RULES[name].spends)
+        # Questions are asked about a collection in which no other call of the round deletes a document.
+        apart = replace(await self._seeder.scratch(shared, "collection"), apart=True)
+        apart = await self._seeder.scratch(apart, "document")
+        self._targets = {method.name: apart if method.name == "Ask" else shared for method in METHODS}
+        for method in METHODS:
+            if spends := RULES[method.name].spends:
+                of = apart if spends == "message" else shared
+                self._targets[method.name] = await self._seeder.scratch(of, spends)
         for method in METHODS:
             if variant_of(method).names_new:  # a new collection has a name that is not there yet
                 own = self._targets[method.name]
                 self._targets[method.name] = replace(own, names={**own.names, "collection": word("new")})
+
+    async def well(self) -> None:
+        """Seed as soon as all works again: what was stopped catches up, and its callers notice."""
+        async with asyncio.timeout(WELL_AGAIN):
+            while True:
+                try:
+                    await self.seed()
+                except (grpc.aio.AioRpcError, AssertionError):
+                    await asyncio.sleep(1)
+                else:
+                    return
 
     async def call(self) -> dict[str, Ended]:
         """Call every RPC, all at once; return how they ended."""

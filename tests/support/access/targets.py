@@ -69,6 +69,8 @@ class Target:
     """Canaries that no answer, file or log may hold."""
     text: bytes = b""
     spent: bool = False
+    apart: bool = False
+    """Whether its conversations ask its own collection alone."""
 
     def right(self, person: Person) -> Right:
         """Return what a person may do in it."""
@@ -284,7 +286,8 @@ class Seeder:
 
     async def conversation(self, target: Target, title: str) -> None:
         """Make a conversation alone, in place of the one that the target had."""
-        request = CreateConversationRequest(title=title)
+        asked = [target.names["collection_id"]] if target.apart else []
+        request = CreateConversationRequest(title=title, collections=asked)
         made = (await self.stub.CreateConversation(request, metadata=self.key(target.owner))).conversation
         target.names["conversation_id"] = made.id
         target.personal.add(made.id)
