@@ -3,10 +3,10 @@
 import base64
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 
 TEXT, BYTES = FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES
 PLACEHOLDER = "~~~~~~"
@@ -17,6 +17,10 @@ TEXTS = (
     str(10**100), "-1", "NaN", "1e999", "\x7f\x1b[0m", "x" * 5000, "{", "[" * 5000, "null", '{"a": 1e999}', "a/b",
     PLACEHOLDER,
 )  # fmt: skip
+STORED = ("\0", "a\0b", "\uffff", "🦆" * 50, "' OR 1=1 --", str(2**63), str(10**100), "x" * 5000, PLACEHOLDER)
+"""Texts that one database stores or compares and another refuses."""
+WRITTEN = ("\0", "\uffff", "9" * 30, "{", "x" * 5000, PLACEHOLDER)
+"""Texts that JSON writes in a way of its own, or that look like another of its values."""
 VALUES: tuple[Any, ...] = (
     2**63, 2**63 - 1, -(2**63), 2**31, 2**31 - 1, -1, -2, 10**100, 10**18, "\ud800", "a\udfff", "\0", "x", "", None,
     True, 1.5, float("nan"), float("inf"), [], {}, [1], "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+23:59",
@@ -53,6 +57,17 @@ def ways(descriptor: Descriptor, path: tuple[FieldDescriptor, ...] = ()) -> Iter
                 yield (*path, field)
         elif not field.message_type.full_name.startswith("google.") and field.message_type not in _types(path):
             yield from ways(field.message_type, (*path, field))
+
+
+def fresh(method: MethodDescriptor, methods: Sequence[MethodDescriptor]) -> set[tuple[FieldDescriptor, ...]]:
+    """Return the ways of a method whose field no method before it has: messages that several have are walked once."""
+    before: set[FieldDescriptor] = set()
+    for one in methods:
+        here = {path for path in ways(one.input_type) if path[-1] not in before}
+        if one is method:
+            return here
+        before |= {path[-1] for path in here}
+    raise ValueError(method.name)
 
 
 def _types(path: tuple[FieldDescriptor, ...]) -> list[Descriptor]:
