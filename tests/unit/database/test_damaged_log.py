@@ -293,6 +293,34 @@ def test_a_start_refuses_until_the_loss_is_accepted(tmp_path: Path) -> None:
         assert 0 < connection.execute("SELECT count(*) FROM facts").fetchone()[0] < 50
 
 
+AHEAD = "commit:20 checkpoint:TRUNCATE change:12 reader change:0 checkpoint:PASSIVE change:6"
+
+
+@pytest.mark.parametrize(("steps", "frame"), [("commit:50", 10), (AHEAD, 2)])
+def test_what_is_said_to_be_accepted_is_not_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: str, frame: int
+) -> None:
+    """A kill right after the line leaves nothing that the next start refuses, and one before it leaves all."""
+    path = killed(tmp_path, steps)
+    flip(path, 8 * (32 + frame * FRAME + 200))
+    lost = lost_commits(path)
+    assert lost is not None
+    said: list[str] = []
+
+    def says(_: object, event: str, **__: object) -> None:
+        said.append(event)
+        left = tmp_path / event
+        left.mkdir()
+        for one in tmp_path.glob("facts.db*"):
+            shutil.copy(one, left)
+        (left / "facts.db-shm").unlink(missing_ok=True)  # which a power cut may cost
+        assert (lost_commits(left / path.name) is None) == (event == "damaged_log_accepted")
+
+    monkeypatch.setattr(integrity, "_log", type("Log", (), {"error": says})())
+    integrity.check_file(path, "facts", discards=True, accepted=True)
+    assert said == ["damaged_log_dropped", "damaged_log_accepted"]
+
+
 def test_a_log_in_use_is_sound(tmp_path: Path) -> None:
     path = tmp_path / "facts.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:

@@ -11,6 +11,7 @@ from footnote_kit.logs import get_logger
 
 from footnote_database import legible
 from footnote_database.damaged_log import LostCommits, discard, lost_commits
+from footnote_database.durable import sync
 
 CHECKED_BYTES = 64 * 1024 * 1024
 """Size up to which every page is checked at start-up; of a larger file, the beginning, schema and length."""
@@ -48,6 +49,9 @@ def check_file(
     A damaged write-ahead log is refused too. Only the start of the service that owns the file `discards` it: if the
     file has all of its commits, or if their loss is `accepted`. SQLite then goes on without the newest ones. `named`
     are queries that name what these held, by kind; see `legible`.
+
+    The names are logged first, because nothing knows them afterwards. That the loss is accepted is logged only when no
+    later start can find the damaged log again, not even after a kill or a power cut.
     """
     if not path.exists():
         return
@@ -55,20 +59,22 @@ def check_file(
         held = legible.names(path, lost, named or {})
         if lost.mixed or not discards or (lost.count != 0 and not accepted):
             raise damaged_log(path, name, lost, legible.sentence(held))
-        if lost.ahead:
-            discard(path)
         _log.error(
-            "damaged_log_accepted",
+            "damaged_log_dropped",
             database=name,
             commits_lost=lost.count,
             until=lost.until.isoformat(),
             still_legible={kind: one[: legible.MOST] for kind, one in held.items()},
         )
+        if lost.ahead:
+            discard(path)
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=10)) as connection:
             if lost is not None:
                 # A later start would find the dropped commits in the log and refuse them again.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                sync(path.with_name(path.name + "-wal"), path.parent)
+                _log.error("damaged_log_accepted", database=name, commits_lost=lost.count)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if _is_cut(path, connection):
                 raise damaged(path, name)

@@ -20,6 +20,8 @@ from footnote_kit.app import Runtime
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
+from footnote_database.durable import sync
+
 NAME = "installation"
 _MARKS = "parts"
 _EARLIER = ".earlier"
@@ -42,7 +44,8 @@ class Part:
 class Parts:
     """The parts of one data folder; parts in `accepted` may be missing or another installation's.
 
-    Checks change nothing. The other methods write marks, and are safe in several processes at once.
+    Checks change nothing, unless they accept what is missing. The other methods write marks, and are safe in several
+    processes at once. A mark is on the disk when its method returns.
     """
 
     def __init__(self, folder: Path, accepted: Collection[str] = ()) -> None:
@@ -59,7 +62,10 @@ class Parts:
         return part.name in self._accepted
 
     def check(self, part: Part, what: str, there: bool, restore: str = "put back a copy of it") -> None:
-        """Raise FailedPrecondition when a part was created and is missing; `what` is its kind and place."""
+        """Raise FailedPrecondition when a part was created and is missing; `what` is its kind and place.
+
+        An accepted part counts as about to be created from here on, also for starts that do not accept it.
+        """
         if there or not self.was_begun(part):
             return
         if not self.accepts(part):
@@ -67,6 +73,7 @@ class Parts:
                 f"The {what} is missing, which held {part.holds}: {restore}, with the services stopped, or start with "
                 f"--accept {part.name} to go on without what it held."
             )
+        self.begin(part)
         _log.warning("missing_part_accepted", part=part.name)
 
     def check_file(self, part: Part, file: Path) -> None:
@@ -160,6 +167,7 @@ class Parts:
             (making / _EARLIER).touch()
         try:
             making.rename(marks)
+            sync(self.folder)
         except OSError:
             shutil.rmtree(making, ignore_errors=True)
 
@@ -191,6 +199,7 @@ def _write(path: Path, text: str) -> None:
     with contextlib.suppress(OSError):  # a folder that this user may not write to
         made = _beside(path, text)
         made.replace(path)
+        sync(path.parent)
 
 
 def _write_once(path: Path, text: str) -> None:
@@ -199,6 +208,7 @@ def _write_once(path: Path, text: str) -> None:
         made = _beside(path, text)
         try:
             os.link(made, path)
+            sync(path.parent)
         finally:
             made.unlink()
 
@@ -208,4 +218,5 @@ def _beside(path: Path, text: str) -> Path:
     made = path.with_name(f".{path.name}-{uuid4().hex}")
     made.write_text(text + "\n", "utf-8")
     made.chmod(0o600)
+    sync(made)
     return made

@@ -162,18 +162,21 @@ _log = get_logger(__name__)
 async def refuse_missing_files(documents: DocumentTable, files: Blobs, where: str, parts: Parts) -> None:
     """Raise FailedPrecondition if documents are known but none of the newest ones has its file.
 
-    If the store does not answer, the service's health check waits for it instead.
+    If the store does not answer, the service's health check waits for it instead. An accepted loss stays accepted until
+    one of the newest documents has its file.
     """
     keys = await documents.newest_files(_SAMPLE)
     try:
         for key in keys:
             if await files.has(key):
+                await asyncio.to_thread(parts.forget_loss, FILES)
                 return
     except Unavailable:
         return
     if not keys:
         return
-    if parts.accepts(FILES):
+    if parts.accepts(FILES) or await asyncio.to_thread(parts.lacks, FILES):
+        await asyncio.to_thread(parts.note_loss, FILES)
         _log.warning("missing_part_accepted", part=FILES.name)
         return
     raise FailedPrecondition(

@@ -44,7 +44,7 @@ class Database(transactions.Database):
         would have no owner, and their search entries would be removed.
         """
         file, blobs = folder / FILE, folder / "blobs" / "uploads"
-        accepted = parts is not None and parts.accepts(TRAITS.part)
+        accepted = parts is not None and (parts.accepts(TRAITS.part) or parts.lacks(TRAITS.part))
         if not url and not accepted and not file.exists() and blobs.is_dir() and any(blobs.iterdir()):
             raise integrity.missing(file, "documents", blobs)
         database = cls(address(url, folder / FILE), TRAITS)
