@@ -210,3 +210,18 @@ async def test_a_change_that_a_kill_left_half_made_is_finished_within_seconds(
         await world.until(lambda: len(world.requests("ListUnfinishedDocuments")) > before)
         del world.failures["ListUnfinishedDocuments"], world.failures["UpdateDocumentChunks"]
         await world.until(lambda: [list(chunk.tags) for chunk in world.chunks[document.id]] == [["new"], ["new"]])
+
+
+async def test_a_document_that_a_kill_cost_its_chunks_is_indexed_again_within_seconds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long before the look at all documents."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "3600")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        document = await uploaded(EdgeStub(served.channel), world)
+        before = len(world.requests("ListDamagedDocuments"))
+        world.chunks[document.id] = []
+        world.damaged[document.id] = world.documents[document.id].revision
+        await world.until(
+            lambda: len(world.requests("ListDamagedDocuments")) > before and bool(world.chunks[document.id])
+        )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
 
 import pytest
 from footnote.edge.v1 import documents_pb2 as docs
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_edge.app import build
+from footnote_edge.documents.mending import Mending
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
@@ -22,9 +24,13 @@ from support.stage_doubles import World, serve_doubles
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
     """How each round of looking for work that a crash left has ended."""
     ended: list[BaseException | None] = []
-    look = Reconciler.look
+    for kind in (Reconciler, Mending):
+        monkeypatch.setattr(kind, "look", watched(kind.look, ended))
+    return ended
 
-    async def watched(self: Reconciler) -> None:
+
+def watched(look: Callable[[Any], Awaitable[None]], ended: list[BaseException | None]) -> Callable[[Any], Any]:
+    async def watching(self: Any) -> None:
         try:
             await look(self)
         except BaseException as error:
@@ -32,15 +38,15 @@ def rounds(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
             raise
         ended.append(None)
 
-    monkeypatch.setattr(Reconciler, "look", watched)
-    return ended
+    return watching
 
 
 @pytest.fixture
 async def edge(monkeypatch: pytest.MonkeyPatch, rounds: list[BaseException | None]) -> AsyncIterator[EdgeStub]:
     """A stub of edge before stages that offer no upkeep."""
     monkeypatch.setattr(stage_doubles, "_UPKEEP", {})
-    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.2")
+    for name in ("RECONCILE", "LEFTOVERS"):
+        monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", "0.2")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
         yield EdgeStub(served.channel)
 
@@ -66,6 +72,6 @@ async def test_documents_come_change_and_go_and_rounds_end_well(
         with pytest.raises(NotFound):
             await call(request(document_id=document.id))
     async with asyncio.timeout(20):
-        while len(rounds) < 2:  # noqa: ASYNC110 - rounds of the service, which nothing tells of
+        while len(rounds) < 4:  # noqa: ASYNC110 - rounds of the service, which nothing tells of
             await asyncio.sleep(0.05)
     assert set(rounds) == {None}

@@ -11,6 +11,7 @@ import pytest
 from footnote.indexing.v1 import indexing_service_pb2 as pb
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as upkeep
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_database.parts import Parts
@@ -98,6 +99,27 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
         assert await damaged(client) == []
         assert (await client.get("recovery")).chunk_count == 4 * chunks
     await database.close()
+
+
+@pytest.mark.parametrize("left", [0, 2])
+async def test_a_change_of_labels_that_finds_rows_missing_has_the_document_listed(
+    uri: str, store: VectorStore, tmp_path: Path, left: int
+) -> None:
+    """As a kill of the engine amid a change leaves them: the old rows are deleted, the new ones not yet there."""
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        collection = await client.create(f"labels-{left}")
+        written = (await client.index(collection.id, "labelled", article(seed="L"))).chunks_stored
+        [item] = (await client.locate(collection.name)).collections
+        document = Document(id="labelled", collection_id=collection.id, revision=1, tags=["new"])
+        change = pb.UpdateDocumentChunksRequest(scope=client.scope, document=document)
+        await client.stub.UpdateDocumentChunks(change)
+        assert await damaged(client) == []
+        gone = f'collection_key == "{item.collection_key}" and ordinal >= {left}'
+        assert await store.delete(item.space, gone) == written - left
+        document.tags[0] = "newer"
+        await client.stub.UpdateDocumentChunks(pb.UpdateDocumentChunksRequest(scope=client.scope, document=document))
+        assert await damaged(client) == [("labelled", 1, written, left)]
 
 
 @pytest.mark.parametrize("accepted", [True, False])

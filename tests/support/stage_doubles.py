@@ -56,6 +56,8 @@ class World:
     deleted: dict[str, int] = field(default_factory=dict)
     deleting: dict[str, stored_document_pb2.Document] = field(default_factory=dict)
     relabelled: set[str] = field(default_factory=set)
+    damaged: dict[str, int] = field(default_factory=dict)
+    """The revision of each document that has lost chunks, by the document's id."""
     blobs: dict[str, bytes] = field(default_factory=dict)
     uploaded: dict[tuple[str, str, str], str] = field(default_factory=dict)
     collections: dict[str, col.Collection] = field(default_factory=dict)
@@ -544,7 +546,14 @@ class Indexing(idx_grpc.IndexingServiceServicer):
         )
 
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:
-        return idx_upkeep.ListDamagedDocumentsResponse()
+        await self.world.enter("ListDamagedDocuments", request)
+        found = [one for key, one in self.world.documents.items() if self.world.damaged.get(key) == one.revision]
+        return idx_upkeep.ListDamagedDocumentsResponse(
+            documents=[
+                idx_upkeep.DamagedDocument(tenant_id=one.tenant_id, document_id=one.id, revision=one.revision)
+                for one in found
+            ]
+        )
 
     async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:
         return idx.ListProvidersResponse(

@@ -43,6 +43,7 @@ from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.documents.editing import Editing
 from footnote_edge.documents.interrupted_work import InterruptedWork
+from footnote_edge.documents.mending import Mending
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polling import AdaptivePolling
 from footnote_edge.documents.public import Public
@@ -195,7 +196,8 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    reconciler = Reconciler(stages, jobs, work.chores, Comparison(stages, jobs, work.chores, settings), settings)
+    reconciler = Reconciler(stages, jobs, Comparison(stages, jobs, work.chores, settings), settings)
+    mending = Mending(stages, jobs, work.chores, settings)
     leftovers = InterruptedWork(stages, library.deleting, settings)
     backlog = Backlog(stages, jobs, settings)
     every = partial(PeriodicTasks, service="edge")
@@ -209,6 +211,7 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
         every("operations", library.operations.tend, settings.reconcile_seconds),
         every("reconcile", reconciler.look, settings.reconcile_seconds, scope=SYSTEM),
         every("leftovers", leftovers.look, settings.leftovers_seconds, scope=SYSTEM),
+        every("damaged-documents", mending.look, settings.leftovers_seconds, scope=SYSTEM),
         every("memory", MemoryBacklog(history.conversations, jobs).look, settings.reconcile_seconds),
         every("sources", library.schedule.look, settings.source_look_seconds),
         every("source-watches", library.watching.look, WATCH_LOOK),

@@ -53,7 +53,8 @@ class Settings(BaseSettings):
     leftovers_seconds: float = Field(
         default=2.0,
         gt=0,
-        description="How often deletions and changes of labels that a crash interrupted are looked for, and finished.",
+        description="How often deletions and changes of labels that a crash interrupted, and documents whose chunks it "
+        "cost, are looked for and put right.",
     )
     compare_seconds: float = Field(
         default=3600.0,

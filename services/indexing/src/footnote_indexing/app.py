@@ -109,7 +109,7 @@ async def build(runtime: Runtime) -> App:
         Providers(store, chosen(runtime.settings), collections, ledger, permitted),
         vectorizers,
         inventory,
-        Relabelling(collections, index_versions, ledger, writer, store, locks),
+        Relabelling(collections, index_versions, ledger, inventory, writer, store, locks),
         ChunkReading(collections, SearchedChunkTable(database), writer),
         Hiding(table, collections),
         claims,

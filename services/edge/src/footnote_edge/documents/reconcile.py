@@ -1,20 +1,17 @@
-"""Finds documents that wait without a job or have lost chunks, at start and periodically, and enqueues them."""
+"""Finds documents that wait without a job, at start and periodically, and enqueues them."""
 
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
-from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
-from footnote.stages.v1.scope_pb2 import Scope
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
-from footnote_kit.errors import NotFound, NotOffered
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
+from footnote_kit.errors import NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
 from footnote_edge.documents.comparing import Comparison
 from footnote_edge.documents.deleting import SYSTEM
-from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
@@ -28,24 +25,11 @@ _log = get_logger(__name__)
 
 
 class Reconciler:
-    """Repairs accepted documents whose job was not recorded because of a crash.
+    """Repairs accepted documents whose job was not recorded because of a crash."""
 
-    A document whose chunks in the store differ from those written is reindexed from its own bytes.
-    """
-
-    def __init__(
-        self,
-        stages: Stages,
-        jobs: Jobs,
-        chores: Chores,
-        comparison: Comparison,
-        settings: Settings,
-    ) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, comparison: Comparison, settings: Settings) -> None:
         self._ingestion = stages.ingestion
-        self._indexing = stages.indexing
-        self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
-        self._chores = chores
         self._comparison = comparison
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
@@ -56,10 +40,7 @@ class Reconciler:
         settled, self._settled = self._settled, SETTLED_SECONDS
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
-        # Separately: a third-party stage keeps itself consistent and need not offer these calls.
-        with suppress(NotOffered):
-            if mended := await self.mend():
-                _log.warning("damaged_documents_taken_up", documents=mended)
+        # Separately: a third-party stage keeps itself consistent and need not offer the calls of a comparison.
         with suppress(NotOffered):
             await self._comparison.look()
 
@@ -85,24 +66,3 @@ class Reconciler:
             token = page.next_page_token
             if not token:
                 return taken
-
-    async def mend(self) -> int:
-        """Begin a new revision of every document that indexing reports as damaged; return their number."""
-        request = indexing_upkeep.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
-        found = await self._indexing_upkeep.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
-        mended = 0
-        for one in found.documents:
-            scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=SYSTEM.roles)
-            wanted = ingestion.GetDocumentRequest(scope=scope, document_id=one.document_id)
-            try:
-                response = await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())
-            except NotFound:
-                continue  # own vectors have no bytes to read again
-            document = response.document
-            if document.state != DOCUMENT_STATE_INDEXED or document.revision != one.revision:
-                continue  # a newer revision is in progress
-            again = await self._chores.renew(scope, document)
-            if again is not None:
-                await self._jobs.process(again)
-                mended += 1
-        return mended

@@ -50,7 +50,10 @@ class InventoryTable:
             return bool(done.rowcount == 1)
 
     async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
-        """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's."""
+        """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's.
+
+        Rows with the caller's own vectors are left out: no new revision repairs them.
+        """
         of_index_version = sa.and_(
             index_versions.c.collection_id == revisions.c.collection_id,
             index_versions.c.number == revisions.c.index_version,
@@ -62,6 +65,7 @@ class InventoryTable:
                 revisions.c.state == CURRENT,
                 index_versions.c.state == CURRENT,
                 revisions.c.chunks_stored != revisions.c.chunks_expected,
+                sa.not_(revisions.c.document_id.startswith(revisions.c.collection_id + "/")),
                 unexpired(),
             )
             .order_by(revisions.c.updated_at, revisions.c.document_id)

@@ -76,3 +76,7 @@ revisions = sa.Table(
 )
 sa.Index("indexing_revisions_by_document", revisions.c.document_id)
 sa.Index("indexing_revisions_by_state", revisions.c.collection_id, revisions.c.index_version, revisions.c.state)
+_DAMAGED = sa.text("chunks_stored != chunks_expected")
+sa.Index(
+    "indexing_revisions_damaged", revisions.c.updated_at, sqlite_where=_DAMAGED, postgresql_where=_DAMAGED
+)  # as the query of `InventoryTable.damaged` says it, or SQLite does not use it

@@ -6,15 +6,17 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.chunk_pb2 import CHUNK_LEVEL_PARENT
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument
+from footnote_kit.logs import get_logger
 from footnote_store.ports import Store
 from footnote_store.rows import Row
 
 from footnote_indexing.collections.collections import Collections
 from footnote_indexing.model import Entry, IndexVersion, RevisionKey
-from footnote_indexing.ports import IndexVersions, Ledger
+from footnote_indexing.ports import IndexVersions, Inventory, Ledger
 from footnote_indexing.revisions.document_indexing import dated
 from footnote_indexing.writing.store_writer import DocumentLocks, StoreWriter, revision_expr
 
+_log = get_logger("footnote.indexing.relabelling")
 _PAGE = 500
 
 
@@ -26,6 +28,7 @@ class Relabelling:
         collections: Collections,
         index_versions: IndexVersions,
         ledger: Ledger,
+        inventory: Inventory,
         writer: StoreWriter,
         store: Store,
         locks: DocumentLocks,
@@ -33,6 +36,7 @@ class Relabelling:
         self._collections = collections
         self._index_versions = index_versions
         self._ledger = ledger
+        self._inventory = inventory
         self._writer = writer
         self._store = store
         self._locks = locks
@@ -57,6 +61,8 @@ class Relabelling:
                 rows = 0
                 if index_version is not None and not await self._is_done(index_version, entry, document):
                     rows = await self._rewrite(index_version, entry.key, document)
+                    if rows < entry.chunks_stored:
+                        await self._note_missing(index_version, entry)
                 if not await self._ledger.relabelled(entry.key, claim) and index_version is not None:
                     # Deleted or replaced meanwhile: the rows read before were written back.
                     await self._writer.purge(index_version.space, entry.key)
@@ -72,6 +78,17 @@ class Relabelling:
             before.CopyFrom(hit.chunk)
             return before == _labelled(hit.chunk, document)
         return False
+
+    async def _note_missing(self, index_version: IndexVersion, entry: Entry) -> None:
+        """Record the rows that are there, so that edge has the document indexed again.
+
+        The engine replaces a row by deleting it before it inserts the new one. Killed in between, it has neither.
+        """
+        there = await self._writer.count(await self._writer.ensure(index_version), entry.key)
+        if there != entry.chunks_stored and await self._inventory.record(entry.key, there):
+            _log.error(
+                "rows_missing", document_id=entry.key.document_id, chunks_stored=there, expected=entry.chunks_stored
+            )
 
     async def _rewrite(self, index_version: IndexVersion, key: RevisionKey, document: Document) -> int:
         space = await self._writer.ensure(index_version)

@@ -1,0 +1,58 @@
+"""Finds documents whose chunks in the store are not those that were written, and has them indexed again."""
+
+from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
+from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
+from footnote.stages.v1.scope_pb2 import Scope
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote_kit.errors import NotFound, NotOffered
+from footnote_kit.logs import get_logger
+from footnote_kit.telemetry import untraced
+
+from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.jobs.chores import Chores
+from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.ports import Stages
+from footnote_edge.settings import Settings
+
+_log = get_logger(__name__)
+
+
+class Mending:
+    """Runs every few seconds: until a document is indexed again, searches miss the chunks that a kill has cost it."""
+
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
+        self._ingestion = stages.ingestion
+        self._indexing_upkeep = stages.indexing_upkeep
+        self._jobs = jobs
+        self._chores = chores
+        self._timeout = settings.call_timeout_seconds
+
+    async def look(self) -> None:
+        """Mend what there is; a third-party stage keeps itself consistent and need not offer the call."""
+        try:
+            mended = await self.mend()
+        except NotOffered:
+            return
+        if mended:
+            _log.warning("damaged_documents_taken_up", documents=mended)
+
+    async def mend(self) -> int:
+        """Begin a new revision of every document that indexing reports as damaged; return their number."""
+        request = indexing_upkeep.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
+        found = await self._indexing_upkeep.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
+        mended = 0
+        for one in found.documents:
+            scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=SYSTEM.roles)
+            wanted = ingestion.GetDocumentRequest(scope=scope, document_id=one.document_id)
+            try:
+                response = await self._ingestion.GetDocument(wanted, timeout=self._timeout, metadata=untraced())
+            except NotFound:
+                continue  # it is being deleted
+            document = response.document
+            if document.state != DOCUMENT_STATE_INDEXED or document.revision != one.revision:
+                continue  # a newer revision is in progress
+            again = await self._chores.renew(scope, document)
+            if again is not None:
+                await self._jobs.process(again)
+                mended += 1
+        return mended
