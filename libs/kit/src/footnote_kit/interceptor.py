@@ -65,7 +65,9 @@ class _Call:
         call_context.bind_call()
         given = metadata.get(REQUEST_ID_KEY, "")
         request_id = call_context.bind_request_id(given if REQUEST_ID.fullmatch(given) else "")
-        call_context.bind_deadline(context.time_remaining())
+        # gRPC reckons with the clock, and ends calls whose time is over itself: 0 means that the clock was put on since
+        # the call arrived.
+        call_context.bind_deadline(context.time_remaining() or None)
         parent = _propagator.extract(metadata, otel_context.Context())
         if method.startswith(UNTRACED):
             self._span: Span = trace.INVALID_SPAN
