@@ -10,12 +10,14 @@ import os
 import random
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from support.harness.modes import MODES, Mode
 from support.harness.plan import SHORT, STEPS, plan, upgrade
 from support.harness.rounds import host, report, run
+from support.starting import Starter
 
 ROUNDS = int(os.environ.get("FOOTNOTE_FAULTS_ROUNDS", "0"))
 MINUTES = float(os.environ.get("FOOTNOTE_FAULTS_MINUTES", "0"))
@@ -31,9 +33,16 @@ TOGETHER = 5
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 120 * MINUTES + 600 * ROUNDS)]
 
 
+@pytest.fixture
+def starter() -> Iterator[Starter]:
+    """What the processes of all rounds are forked from."""
+    with Starter() as made:
+        yield made
+
+
 @pytest.mark.parametrize("mode", [ONLY] if ONLY else [USUAL[0], *(pytest.param(one, marks=FULL) for one in USUAL[1:])])
 def test_what_was_acknowledged_holds_under_faults(
-    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mode: str, starter: Starter, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     if (reason := MODES[mode].why_not()) is not None:
         pytest.skip(reason)
@@ -47,7 +56,8 @@ def test_what_was_acknowledged_holds_under_faults(
 
     try:
         while more():
-            with host(tmp_path / f"from-{done}", MODES[mode], upgrade(first + done, MODES[mode])) as one:
+            begins = upgrade(first + done, MODES[mode])
+            with host(tmp_path / f"from-{done}", MODES[mode], starter, begins) as one:
                 for _ in range(TOGETHER):
                     run(one, first + done, total=total)
                     done += 1

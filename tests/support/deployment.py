@@ -24,6 +24,7 @@ from footnote_kit.settings import DEFAULT_PORTS, STAGES
 from footnote_store.endpoint import socket_path, socket_uri
 
 from support import surroundings
+from support.starting import Started, Starter
 
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 90.0
@@ -43,11 +44,13 @@ class Deployment:
         separate: bool = False,
         env: dict[str, str] | None = None,
         patience: float = START_SECONDS,
+        starter: Starter | None = None,
     ) -> None:
         self.folder = folder
+        self._starter = starter
         self._patience = patience
         self.separate = separate
-        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.processes: dict[str, subprocess.Popen[bytes] | Started] = {}
         # One process with all services believes this besides the secret of its launch, which nobody learns; services
         # apart find theirs in the folder.
         self.token = new_secret()
@@ -65,11 +68,15 @@ class Deployment:
     def spawn(self, *targets: str) -> None:
         """Start what is not running without waiting for it."""
         for target in targets or self.targets():
-            log = (self.folder / f"{target}.log").open("ab")
-            with log:
+            path, environment = self.folder / f"{target}.log", self._environment(target)
+            arguments = ["serve", target, *self._options(target)]
+            if self._starter is not None:
+                self.processes[target] = self._starter.start(arguments, environment, path)
+                continue
+            with path.open("ab") as log:
                 self.processes[target] = subprocess.Popen(
-                    [sys.executable, "-m", "footnote_cli.main", "serve", target, *self._options(target)],
-                    stdout=subprocess.DEVNULL, stderr=log, env=self._environment(target), start_new_session=True,
+                    [sys.executable, "-m", "footnote_cli.main", *arguments],
+                    stdout=subprocess.DEVNULL, stderr=log, env=environment, start_new_session=True,
                 )  # fmt: skip
 
     def wait(self, seconds: float | None = None) -> None:

@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import struct
 import subprocess
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ HEADER, FRAME_HEADER = 32, 24
 REFUSES = 90.0
 """Seconds in which a start must have been refused, on a crowded machine."""
 READY = 240.0
+ACCEPTED = "damaged_log_accepted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +74,27 @@ class Damage:
         self._world.note(f"DAMAGE of {part}: {lost.commits} commits")
         found = wrong_refusal(self._refused(target), part, running.folder / place, lost)
         with running.accepting(part):
-            running.spawn(target)
-            running.wait(READY)
-        running.kill(target)
+            found += self._accepted(target, part, random.Random(f"{seed}/accepted").uniform(0, 1))
         undo(part, lost, self._world)
         running.spawn(target)  # what was accepted once is not asked for again
         running.wait(READY)
         return found
+
+    def _accepted(self, target: str, part: str, delay: float) -> list[str]:
+        """Start a target, and kill it so many seconds after it has said that the loss is accepted."""
+        before, ends = len(self._running.log(target)), time.monotonic() + READY
+        self._running.spawn(target)
+        process = self._running.processes[target]
+        while ACCEPTED not in self._running.log(target)[before:]:
+            if process.poll() is not None or time.monotonic() > ends:
+                self._running.kill(target)
+                said = self._running.log(target)[before:]
+                return [f"lost: the loss of commits of {part} is not accepted: {said[-600:]!r}"]
+            time.sleep(0.02)
+        time.sleep(delay)
+        self._running.kill(target)
+        self._world.counts["kills after a loss was accepted"] += 1
+        return []
 
     def _refused(self, target: str) -> str:
         """Start a target and return what it says before it ends, "" when it does not end."""

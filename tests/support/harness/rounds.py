@@ -25,7 +25,10 @@ from support.harness.operations import Lane
 from support.harness.plan import Plan, Step, Upgrade, plan
 from support.harness.tables import Tables
 from support.harness.world import World
+from support.starting import Starter
 
+PHASE = "ms of "
+"""What counts of milliseconds begin with."""
 REST = 90.0
 """Seconds in which everything comes to rest after the last fault: no pause of a retry lasts nearly as long."""
 
@@ -52,10 +55,10 @@ STANDING = (
 class Host:
     """A deployment with the model of everything that its callers were told."""
 
-    def __init__(self, folder: Path, mode: Mode, ground: Ground) -> None:
+    def __init__(self, folder: Path, mode: Mode, ground: Ground, starter: Starter) -> None:
         env = ENV if mode.separate else {**ENV, "FOOTNOTE_PROCESSES": "3"}
         self.mode = mode
-        self.running = Deployment(folder, separate=mode.separate, env={**env, **ground.env})
+        self.running = Deployment(folder, separate=mode.separate, env={**env, **ground.env}, starter=starter)
         self.world = World()
         self._ground = ground
         self._tables = Tables(folder, ground.database)
@@ -63,6 +66,10 @@ class Host:
 
     def start(self, upgrade: Upgrade | None) -> None:
         """Start, on the data of an earlier release where there is to be some."""
+        with self._timed("start"):
+            self._start(upgrade)
+
+    def _start(self, upgrade: Upgrade | None) -> None:
         if upgrade is not None:
             earlier.begin(self.running.folder, upgrade.state, self.world)
             strikes = Faults(self.running, self.world, self._ground, self._tables)
@@ -82,16 +89,18 @@ class Host:
             begun += 1
 
         # A channel each: one that waits for a dead server to come back holds up nobody else.
-        async with asyncio.timeout(900), asyncio.TaskGroup() as group:
-            for steps in plan.lanes:
-                group.create_task(self._lane(plan, steps, count))
-            group.create_task(
-                Faults(self.running, world, self._ground, self._tables).strike(plan.faults, lambda: begun)
-            )
+        with self._timed("steps and faults"):
+            async with asyncio.timeout(900), asyncio.TaskGroup() as group:
+                for steps in plan.lanes:
+                    group.create_task(self._lane(plan, steps, count))
+                group.create_task(
+                    Faults(self.running, world, self._ground, self._tables).strike(plan.faults, lambda: begun)
+                )
         found = []
         if plan.damage:
             damage = Damage(self.running, world, self.running.folder.with_name(f"{self.running.folder.name}-damage"))
-            found = await asyncio.to_thread(damage.strike, plan.damage, plan.seed)
+            with self._timed("damage"):
+                found = await asyncio.to_thread(damage.strike, plan.damage, plan.seed)
         async with open_channel(self.running.address(), peer="edge") as channel:
             found += await self._audit(Caller(channel, world, self._secret), plan)
         problems, world.problems = world.problems, []
@@ -102,10 +111,16 @@ class Host:
             await Lane(self.world, Caller(channel, self.world, self._secret), plan.seed, count).run(steps)
 
     async def _audit(self, caller: Caller, plan: Plan) -> list[str]:
+        world, tables = self.world, self._tables
+        with self._timed("rest"):
+            found = await _rest(lambda: audit.unfinished(caller, world))
+            found += await _rest(lambda: beneath.jobs(tables, world))
+        with self._timed("audit"):
+            return found + await self._compared(caller, plan)
+
+    async def _compared(self, caller: Caller, plan: Plan) -> list[str]:
         world, running, tables = self.world, self.running, self._tables
-        found = await _rest(lambda: audit.unfinished(caller, world))
-        found += await _rest(lambda: beneath.jobs(tables, world))
-        found += await _rest(lambda: audit.catalogue(caller, world))
+        found = await _rest(lambda: audit.catalogue(caller, world))
         found += await _rest(lambda: audit.chunks(caller, world))
         found += await _rest(lambda: _ledger(tables, caller))
         found += await _rest(lambda: beneath.store(running, tables, world))
@@ -116,6 +131,15 @@ class Host:
         found += await _rest(lambda: said.memory(running, tables, world))
         found += await _rest(lambda: said.api_keys(caller, world))
         return found + await _rest(lambda: audit.found_again(caller, world, plan.seed))
+
+    @contextmanager
+    def _timed(self, what: str) -> Iterator[None]:
+        """Count the milliseconds of a phase."""
+        begun = time.monotonic()
+        try:
+            yield
+        finally:
+            self.world.counts[f"{PHASE}{what}"] += round((time.monotonic() - begun) * 1000)
 
 
 async def _ledger(tables: Tables, caller: Caller) -> list[str]:
@@ -147,10 +171,10 @@ async def _first_key(folder: Path, ground: Ground) -> str:
 
 
 @contextmanager
-def host(folder: Path, mode: Mode, upgrade: Upgrade | None = None) -> Iterator[Host]:
+def host(folder: Path, mode: Mode, starter: Starter, upgrade: Upgrade | None = None) -> Iterator[Host]:
     """Start a deployment for rounds and stop it afterwards."""
     with ground(mode, folder) as beneath_it:
-        made = Host(folder, mode, beneath_it)
+        made = Host(folder, mode, beneath_it, starter)
         try:
             made.start(upgrade)
             yield made
@@ -176,7 +200,10 @@ def report(total: Counter[str], mode: str, rounds: int) -> str:
     ]
     lines.append(", ".join(f"{name} {total[name]}" for name in CATEGORIES))
     rest = sorted(set(total) - {*CATEGORIES, "acknowledged", "lost answers"})
-    return "\n".join([*lines, ", ".join(f"{name} {total[name]}" for name in rest)])
+    lines.append(", ".join(f"{name} {total[name]}" for name in rest if not name.startswith(PHASE)))
+    spent = {name.removeprefix(PHASE): total[name] / 1000 / max(1, rounds) for name in rest if name.startswith(PHASE)}
+    phases = ", ".join(f"{name} {seconds:.1f}" for name, seconds in spent.items())
+    return "\n".join([*lines, f"{sum(spent.values()):.1f} s a round: {phases}"])
 
 
 def run(one: Host, seed: int, total: Counter[str]) -> None:
