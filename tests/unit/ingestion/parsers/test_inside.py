@@ -306,7 +306,7 @@ WORKBOOK = Path(__file__).parent / "sheets/files/numbers.xls"
 
 def test_a_picture_in_a_workbook_of_excel_97_is_warned_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = xlrd.open_workbook(WORKBOOK).sheet_names()[0]
-    monkeypatch.setattr(xls, "pictures_by_sheet", lambda _: {name: ["B3", ""]})
+    monkeypatch.setattr(xls, "drawn_by_sheet", lambda _: {name: xls.Drawn(["B3", ""])})
     _, warnings = read(WORKBOOK.read_bytes(), "xls", tmp_path)
     (one,) = [one for one in warnings if one.text == PICTURES_NOT_READ.format(count=2)]
     assert "B3" in [place.sheet.range for place in one.places]
@@ -315,11 +315,11 @@ def test_a_picture_in_a_workbook_of_excel_97_is_warned_of(tmp_path: Path, monkey
 def test_damaged_records_of_pictures_leave_the_formats_of_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(_: Path) -> dict[str, list[str]]:
+    def fail(_: Path) -> dict[str, xls.Drawn]:
         raise struct.error
 
     whole, _ = read(WORKBOOK.read_bytes(), "xls", tmp_path)
-    monkeypatch.setattr(xls, "pictures_by_sheet", fail)
+    monkeypatch.setattr(xls, "drawn_by_sheet", fail)
     blocks, warnings = read(WORKBOOK.read_bytes(), "xls", tmp_path)
     assert [block.text for block in blocks] == [block.text for block in whole]
     assert any("could not be read" in one.text for one in warnings)

@@ -1,4 +1,4 @@
-"""Pictures in binary formats of Office 97 to 2003 are warned of: in xls with their cell, in ppt with their slide."""
+"""Drawings in binary formats of Office 97 to 2003: pictures are warned of, texts of boxes on sheets are read."""
 
 from __future__ import annotations
 
@@ -119,4 +119,35 @@ def test_pictures_of_a_workbook_have_their_cell(tmp_path: Path, monkeypatch: pyt
     starts = [size, size + len(sheets[0])]
     book = biff(0x809) + b"".join(bound(name, starts[wide], wide) for wide, name in enumerate(names)) + biff(0x0A)
     contain(monkeypatch, Workbook=book + b"".join(sheets))
-    assert xls.pictures_by_sheet(tmp_path) == {"Prices": ["C5", "A10"], "Κόστη": []}
+    assert {name: drawn.pictures for name, drawn in xls.drawn_by_sheet(tmp_path).items()} == {
+        "Prices": ["C5", "A10"],
+        "Κόστη": [],
+    }
+
+
+def test_texts_of_boxes_on_a_workbooks_sheet_have_their_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def biff(kind: int, body: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(body)) + body
+
+    def anchored(column: int, row: int) -> bytes:
+        return struct.pack("<9H", 2, column, 0, row, 0, column + 1, 0, row + 1, 0)
+
+    def boxed(kind: int, text: str, *pieces: bytes) -> bytes:
+        thing = biff(0x5D, struct.pack("<HHH", 0x15, 0x12, kind))
+        return thing + biff(0x1B6, struct.pack("<5HHHH", 0, 0, 0, 0, 0, len(text), 16, 0)) + b"".join(pieces)
+
+    formats = biff(0x3C, bytes(16))
+    first, second, third = (shape(0, anchored(2 * at, 4)) for at in range(3))
+    plain = boxed(6, "Open until 5", biff(0x3C, b"\0Open unt"), biff(0x3C, b"\0il 5"), formats)
+    wide = boxed(0x1E, "Κόστη", biff(0x3C, b"\1" + "Κόστη".encode("utf-16-le")), formats)
+    comment = boxed(0x19, "A remark", biff(0x3C, b"\0A remark"), formats)
+    chart = biff(0x809, bytes.fromhex("00062000")) + boxed(6, "Peak", biff(0x3C, b"\0Peak"), formats) + biff(0x0A)
+    sheet = b"".join(
+        (biff(0x809, bytes.fromhex("00061000")), biff(0xEC, first), plain, chart, biff(0xEC, second), comment)
+    )
+    sheet += biff(0xEC, third) + wide + biff(0x0A)
+    bound = biff(0x85, struct.pack("<IHBB", 0, 0, 1, 0) + b"A")
+    start = len(biff(0x809) + bound + biff(0x0A))
+    book = biff(0x809) + biff(0x85, struct.pack("<IHBB", start, 0, 1, 0) + b"A") + biff(0x0A)
+    contain(monkeypatch, Workbook=book + sheet)
+    assert xls.drawn_by_sheet(tmp_path)["A"].texts == [("A5", "Open until 5"), ("", "Peak"), ("E5", "Κόστη")]

@@ -1,40 +1,53 @@
-"""Excel 97 to 2003 workbooks: number formats, hidden rows and columns, and comments, which calamine does not report."""
+"""Excel 97 to 2003 workbooks: what calamine does not report: number formats, hidden content, comments, drawings."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import olefile  # type: ignore[import-untyped]
 import xlrd  # type: ignore[import-untyped]
 from footnote_text.a1 import cell_name
 
 from footnote_ingestion.parsers.clean import inline
-from footnote_ingestion.parsers.office.drawn import pictures
+from footnote_ingestion.parsers.office.drawn import ANCHOR, pictures
 from footnote_ingestion.parsers.sheets.declared import Declarations
 from footnote_ingestion.parsers.sheets.merges import Across, Range
 from footnote_ingestion.parsers.sheets.number_formats import parse
 from footnote_ingestion.parsers.sheets.sheet_extras import SheetExtras, Shown
 
-_BOUND_SHEET, _DRAWING, _CONTINUE, _END = 0x85, 0xEC, 0x3C, 0x0A
+_BOUND_SHEET, _DRAWING, _CONTINUE, _BEGIN, _END = 0x85, 0xEC, 0x3C, 0x809, 0x0A
+_CHART = 0x20
+"""What a part says at its beginning if it is a chart: its shapes are anchored at no cells (MS-XLS 2.4.21)."""
+_OBJECT, _TEXT, _COMMENT = 0x5D, 0x1B6, 0x19
+"""Records of an object and of its text (MS-XLS 2.4.181 and 2.4.329), and the kind of object that is a comment's box."""
+_ANCHOR_HEAD = struct.pack("<HHI", 0, ANCHOR, 18)
 _ANCHOR = struct.Struct("<5H")
 """The beginning of an anchor: flags, column, offset in it, row, offset in it."""
-_MOST_COMMENTS = 10_000
+_MOST_COMMENTS = _MOST_SHAPES = 10_000
 _EMPTY = (xlrd.XL_CELL_EMPTY, xlrd.XL_CELL_BLANK)
 _CENTRED_ACROSS = 6
 """Horizontal alignment (MS-XLS 2.4.353): centred across this cell and the empty cells with it that follow."""
 _MOST_FROZEN = 12
 
 
+class Drawn(NamedTuple):
+    """The cells ("B3", "" for none) of a sheet's pictures, and the texts of boxes and shapes with theirs."""
+
+    pictures: Sequence[str] = ()
+    texts: Sequence[tuple[str, str]] = ()
+
+
 class XlsCells:
     """Reads this data sheet by sheet."""
 
     def __init__(self, path: Path) -> None:
-        self._pictures: dict[str, list[str]] = {}
+        self._drawn: dict[str, Drawn] = {}
         self._unreadable = 0
         try:
-            self._pictures = pictures_by_sheet(path)
+            self._drawn = drawn_by_sheet(path)
         except Exception:  # what a damaged record raises; all else can still be read
             self._unreadable = 1
         try:
@@ -46,6 +59,7 @@ class XlsCells:
         """Return a sheet's data besides its values, as far as it can be read."""
         if self._book is None:
             return SheetExtras(unreadable=1)
+        drawn = self._drawn.get(name, Drawn())
         try:
             sheet = self._book.sheet_by_name(name)
             found = SheetExtras(
@@ -58,7 +72,8 @@ class XlsCells:
                     (cell_name(row, column), inline(remark.text or ""))
                     for (row, column), remark in sorted(sheet.cell_note_map.items())[:_MOST_COMMENTS]
                 ],
-                pictures=[(cell, "") for cell in self._pictures.get(name, ())],
+                pictures=[(cell, "") for cell in drawn.pictures],
+                texts=list(drawn.texts),
                 unreadable=self._unreadable,
             )
             self._book.unload_sheet(name)
@@ -108,8 +123,8 @@ def _frozen(sheet: xlrd.sheet.Sheet) -> int | None:
     return split - 1 if 0 < split <= _MOST_FROZEN else None
 
 
-def pictures_by_sheet(path: Path) -> dict[str, list[str]]:
-    """Return the cells at which the pictures of each sheet are anchored ("B3"), "" for none."""
+def drawn_by_sheet(path: Path) -> dict[str, Drawn]:
+    """Return what is drawn on each sheet, with the cells at which it is anchored."""
     with olefile.OleFileIO(str(path)) as ole:
         if not ole.exists("Workbook"):
             return {}
@@ -120,28 +135,54 @@ def pictures_by_sheet(path: Path) -> dict[str, list[str]]:
             wide, letters = body[7] & 1, body[8:]
             name = letters[: body[6] * 2].decode("utf-16-le") if wide else letters[: body[6]].decode("latin-1")
             sheets[name] = struct.unpack_from("<I", body)[0]
-    return {name: _anchors(data, start) for name, start in sheets.items()}
+    return {name: _drawn(data, start) for name, start in sheets.items()}
 
 
 def _records(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
-    """Yield (type, content) of the records from an offset to the end of their sheet."""
+    """Yield (type, content) of the records from an offset to the end of their sheet, those of charts in it included."""
+    depth = 0
     while start + 4 <= len(data):
         kind, size = struct.unpack_from("<HH", data, start)
         yield kind, data[start + 4 : start + 4 + size]
-        if kind == _END:
+        depth += (kind == _BEGIN) - (kind == _END)
+        if kind == _END and depth <= 0:
             return
         start += 4 + size
 
 
-def _anchors(data: bytes, start: int) -> list[str]:
-    """Return the cells of the pictures of a sheet, whose drawing lies in pieces between other records."""
-    drawing, last = bytearray(), 0
+def _drawn(data: bytes, start: int) -> Drawn:
+    """Return what is drawn on a sheet; its drawing is in pieces between other records, a text after its shape."""
+    drawing, last, kind_of_object, left = bytearray(), 0, 0, 0
+    parts: list[bool] = []  # for each part that is begun and not ended, whether it is a chart
+    texts: list[tuple[str, bytearray]] = []
     for kind, body in _records(data, start):
-        if kind == _DRAWING or (kind == _CONTINUE and last == _DRAWING):
+        if kind == _BEGIN:
+            parts.append(body[2:4] == _CHART.to_bytes(2, "little"))
+        elif kind == _END:
+            del parts[-1:]
+        elif (kind == _DRAWING or (kind == _CONTINUE and last == _DRAWING)) and not any(parts):
             drawing += body
+        elif kind == _OBJECT and len(body) >= 6:
+            kind_of_object = struct.unpack_from("<H", body, 4)[0]
+        elif kind == _TEXT and kind_of_object != _COMMENT and len(texts) < _MOST_SHAPES:
+            at = drawing.rfind(_ANCHOR_HEAD) if not any(parts) else -1
+            cell = _cell_of(bytes(drawing[at + len(_ANCHOR_HEAD) :])) if at >= 0 else ""
+            left = struct.unpack_from("<H", body, 10)[0] if len(body) >= 12 else 0
+            texts.append((cell, bytearray()))
+        elif kind == _CONTINUE and last == _TEXT and kind_of_object != _COMMENT and texts and left > 0 and body:
+            letters = body[1:] if body[0] & 1 else b"".join(bytes((letter, 0)) for letter in body[1:])
+            texts[-1][1].extend(letters[: 2 * left])
+            left -= len(letters) // 2
         last = last if kind == _CONTINUE else kind
-    found = []
-    for anchor in pictures(bytes(drawing), 0, len(drawing)):
-        _, column, _, row, _ = _ANCHOR.unpack_from(anchor) if len(anchor) >= _ANCHOR.size else (0, -1, 0, 0, 0)
-        found.append(cell_name(row, column) if column >= 0 else "")
-    return found
+    return Drawn(
+        [_cell_of(anchor) for anchor in pictures(bytes(drawing), 0, len(drawing))],
+        [(cell, text) for cell, letters in texts if (text := inline(letters.decode("utf-16-le", errors="replace")))],
+    )
+
+
+def _cell_of(anchor: bytes) -> str:
+    """Return the cell at which a shape begins."""
+    if len(anchor) < _ANCHOR.size:
+        return ""
+    _, column, _, row, _ = _ANCHOR.unpack_from(anchor)
+    return cell_name(row, column)
