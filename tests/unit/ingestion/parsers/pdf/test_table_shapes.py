@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -246,3 +247,63 @@ def test_years_with_ranges_and_marks_are_headers(tmp_path: Path) -> None:
         "Plans; 2023: 140; 2024: 130; 2025 - 2029: 570",
         "Others; 2023: 5; 2024: 6; 2025 - 2029: 7",
     ]
+
+
+def test_a_range_with_spaces_is_one_value(tmp_path: Path) -> None:
+    table = [
+        ["", "Maturities", "Rates", "Amount"],
+        ["First issue", "2024 - 2044", "3.80% - 4.95%", "4,000"],
+        ["Second issue", "2025 - 2057", "2.80% - 5.20%", "15,000"],
+        ["Third issue", "2026", "2.70%", "9,000"],
+        ["Credit", "", "", "972"],
+    ]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table)))
+    assert found[0] == "First issue; Maturities: 2024 - 2044; Rates: 3.80% - 4.95%; Amount: 4,000"
+    assert found[3] == "Credit; Amount: 972"
+
+
+def test_a_dash_for_none_stays_a_value_of_its_own(tmp_path: Path) -> None:
+    table = [["", "Gains", "Losses", "Fair value"], *([f"Fund {n}", f"1{n}", "-", f"2{n}"] for n in range(4))]
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table)))[0] == "Fund 0; Gains: 10; Losses: -; Fair value: 20"
+
+
+def test_a_justified_sentence_above_a_table_is_no_header(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for at, word in enumerate(re.findall(r"\S+", "The table below shows revenue by each of the markets we serve:")):
+            pdf.text(50 + 42 * at, 90, word)
+        columns(
+            pdf,
+            [["", "2023", "2022", "2021"], *([f"Market {n}", f"{n},100", f"{n},200", f"{n},300"] for n in (1, 2))],
+            106,
+        )
+
+    assert rows(read(tmp_path, draw)) == [
+        "Market 1; 2023: 1,100; 2022: 1,200; 2021: 1,300",
+        "Market 2; 2023: 2,100; 2022: 2,200; 2021: 2,300",
+    ]
+
+
+def test_a_name_below_years_that_name_rows(tmp_path: Path) -> None:
+    table = [
+        ["Year ending", "Amount"],
+        ["2023", "1,750"],
+        ["2024", "5,250"],
+        ["2025", "2,250"],
+        ["Thereafter", "34,108"],
+    ]
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, table)))
+    assert found[-1] == "Year ending: Thereafter; Amount: 34,108"
+
+
+def test_a_row_apart_from_rows_that_are_far_apart_themselves(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for at, text in enumerate(("Men", "Women", "Total")):
+            put(pdf, 300 + 100 * at, 100, text)
+        for number, top in enumerate((130, 200, 250, 300, 350, 420)):
+            pdf.text(50, top, f"District {number}")
+            for at in range(3):
+                put(pdf, 300 + 100 * at, top, f"{number + 1},{at}00")
+
+    found = rows(read(tmp_path, draw))
+    assert found[0] == "District 0; Men: 1,000; Women: 1,100; Total: 1,200"
+    assert found[-1] == "District 5; Men: 6,000; Women: 6,100; Total: 6,200"

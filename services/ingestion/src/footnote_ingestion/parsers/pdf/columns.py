@@ -37,8 +37,9 @@ from footnote_ingestion.parsers.pdf.mirrored import in_a_mirror, is_read_from_th
 from footnote_ingestion.parsers.pdf.names import Spanning, around, beside_several, joined, under
 from footnote_ingestion.parsers.pdf.rulings import Rulings
 from footnote_ingestion.parsers.pdf.seeds import as_one, beside, is_seed, regions
-from footnote_ingestion.parsers.pdf.table_start import Words, drawn_from, lines_above
+from footnote_ingestion.parsers.pdf.table_start import Words, drawn_from, lines_above, names_start
 from footnote_ingestion.parsers.pdf.text_columns import column_of_names, column_of_words, with_signs
+from footnote_ingestion.parsers.pdf.vertical_heads import vertical_heads
 
 _LEAST_ROWS = 2
 _NEXT = 2.0
@@ -105,6 +106,8 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
     if above:
         left, right = min(left, *(line.left for line in above)), max(right, *(line.right for line in above))
         top = max(line.top for line in above)
+    if all(words(line)[0] is values_of(words(line))[0] for line in seeds):
+        left = min(left, names_start(lines, seeds, left, size))
     left = drawn_from(rules, (left, right), (bottom, top), size)
     inside = [
         line
@@ -116,6 +119,10 @@ def _tables(seeds: list[Line], lines: Sequence[Line], words: Words, rules: Rulin
         and bottom - 0.2 * size <= (line.top + line.bottom) / 2 <= top + 0.2 * size
     ]
     rows = [joined_figures(row) for row in visual_rows(word for line in inside for word in words(line))]
+    if vertical := [line for line in lines if line.rotated]:
+        columns = _columns([words(line) for line in seeds])
+        heads = vertical_heads(vertical, words, columns, max(line.top for line in seeds), rules, size)
+        rows[sum(row[0].bottom >= heads[0].bottom for row in rows) if heads else 0 : 0] = [heads] if heads else []
     return _split(rows, seeds[0].page, rules, size)
 
 
@@ -149,10 +156,20 @@ def _fills(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
 
 
 def _goes_with(row: Sequence[Word], columns: Sequence[tuple[float, float]]) -> bool:
-    """Return whether a row consists of a name left of all columns and figures in some of them."""
+    """Return whether a row consists of a name left of all columns and figures in some of them.
+
+    The first column may hold the names of other rows: "2027", then "Thereafter".
+    """
     values = values_of(row)
     names = [word for word in row if word.text not in CURRENCIES][: -len(values) or None]
-    return bool(values and names) and names[-1].right < columns[0][0] and over(values, columns) == len(values)
+    if not values or not names or over(values, columns) < len(values):
+        return False
+    return names[-1].right < columns[0][0] or (
+        len(columns) > 1
+        and columns[0][0] - 1 < names[0].left
+        and names[-1].right < columns[1][0]
+        and values[0].left > columns[0][1]
+    )
 
 
 def _name_below(lines: Sequence[Line], seeds: Sequence[Line], words: Words, size: float) -> float:
@@ -256,10 +273,14 @@ def _grid(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> Gri
         columns = _columns([rows[at] for at in body])
     if len(body) < _LEAST_ROWS:
         return None
+    names_column = column_of_names(rows, body, columns) if len(columns) > 1 else None
     full = sum(len(values_of(rows[at])) for at in body) / len(body)
-    if len(columns) < 2 or full < 1.3:
+    # Figures that name some rows are no column where other rows have words in their place.
+    several = sum(len(values_of(rows[at])) > 1 for at in body)
+    if len(columns) < 2 and several <= _LEAST_ROWS:
         return None
-    names_column = column_of_names(rows, body, columns)
+    if len(columns) > 1 and full < 1.3 and names_column is None:
+        return None
     if names_column is not None:
         columns = columns[1:]
     elif (worded := column_of_words(rows[: body[0]], [rows[at] for at in body], columns[0][0], size)) is not None:

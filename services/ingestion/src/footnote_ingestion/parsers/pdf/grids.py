@@ -16,7 +16,7 @@ from footnote_ingestion.parsers.pdf.superscripts import with_raised
 
 FIGURE = re.compile(  # of a whole word: a search within one would restart at each character
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
-    r"(?:[%)*†‡]|bn|[MBKkxX])*(?:[/±–-][($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
+    r"(?:[%)*†‡]|bn|[MBKkxX])*(?:(?:[/±–-]| [-–—−] )[($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
     r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
@@ -24,7 +24,7 @@ _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
 CLOSING = (")", "%", ")%")
 _LONGEST_KEPT = 32
 _SPACE, _LETTER, _SAME = 0.45, 1.3, 0.005
-YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?:[-–/](?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")
+YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d(?: ?[-–/] ?(?:19|20)?\d\d)?(?:[*)EFep]| \(\d\))?")
 _THOUSANDS, _THREE_DIGITS = re.compile(r"[-–−+(]?\d{1,3}(?: \d{3})*"), re.compile(r"\d{3}(?:[.,]\d{1,3})?\)?")
 _NO_FIGURE = re.compile(
     r"\.{2,5}|[*†‡§:…]{1,5}|\([A-Z]\)|[(<>~-]?\d[\d.,]{0,7}[a-zµ]{1,4}\)?"
@@ -33,6 +33,7 @@ _NO_FIGURE = re.compile(
 _LONGEST_APART = 12
 _IN_BRACKETS = re.compile(r"\(\d[\d.,/]*%?\)")
 _MARK = re.compile(r"\(\w\)|[-–]")
+_DASHES = frozenset("-–—−")
 
 
 @dataclass(slots=True)
@@ -50,13 +51,14 @@ class Cell:
 class Row:
     """The cells of a row, its name first; `indent` is where its name begins, `lines` are the ids of its lines.
 
-    `sums`: a line is drawn above its values, as above a sum.
+    `sums`: a line is drawn above its values, as above a sum. `section`: it names the rows below it, indented or not.
     """
 
     cells: list[Cell]
     indent: float
     lines: set[int]
     sums: bool = False
+    section: bool = False
 
 
 @dataclass(slots=True)
@@ -228,15 +230,22 @@ def _are_apart(left: Word, right: Word) -> bool:
 
 
 def joined_figures(row: Sequence[Word]) -> list[Word]:
-    """Return a row in which "70.0 / 24.0" is one word, and so are "83.2 (86.5)" and "15 455" with narrow gaps."""
+    """Return a row in which "70.0 / 24.0" is one word, and so are "83.2 (86.5)", "15 455" and "2024 - 2044".
+
+    All but the first only with narrow gaps.
+    """
     made: list[Word] = []
-    joins = False
-    for word in row:
+    joins = ranges = False
+    for at, word in enumerate(row):
         slash = word.text == "/" and made and is_figure(made[-1].text)
+        dash = bool(made) and word.text in _DASHES and _is_range(made[-1], word, row[at + 1 : at + 2])
         beside = made and (
             (_IN_BRACKETS.fullmatch(word.text) is not None and _stands_beside(made[-1], word))
             or _are_thousands(made[-1], word)
+            or dash
+            or ranges
         )
+        ranges = dash
         if made and (slash or beside or (joins and is_figure(word.text))):
             last = made[-1]
             text = f"{last.text} {word.text}" if beside else f"{last.text}{word.text}"
@@ -248,6 +257,19 @@ def joined_figures(row: Sequence[Word]) -> list[Word]:
             made.append(word)
         joins = bool(slash) or (word.text[-1] == "/" and is_figure(word.text[:-1]))
     return made
+
+
+def _is_range(figure: Word, dash: Word, after: Sequence[Word]) -> bool:
+    """Return whether a dash with narrow gaps separates two figures: "2024 - 2044"; a dash for none is set apart."""
+    return (
+        bool(after)
+        and figure.text[0].isdigit()
+        and after[0].text[0].isdigit()
+        and is_figure(figure.text)
+        and is_figure(after[0].text)
+        and not _are_apart(figure, dash)
+        and not _are_apart(dash, after[0])
+    )
 
 
 def _stands_beside(figure: Word, word: Word) -> bool:

@@ -29,7 +29,7 @@ from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
-_OFF = 0.6
+_OFF, _ASIDE = 0.6, 3.0
 
 
 @dataclass(slots=True)
@@ -59,9 +59,16 @@ def header_names(
     beyond: list[Piece] = []
     used: list[Sequence[Word]] = []
     over_all: list[str] = []
+    boxed = _first_boxed(rows, named, rules.down, size)
     for number, row in reversed(list(enumerate(rows))):
         pieces = [piece_of(words) for words in segments(row)]
-        left = [piece for piece in pieces if piece.right < edge - 0.3 * size and not _meets(piece, named)]
+        left = [
+            piece
+            for piece in pieces
+            if piece.right < edge - 0.3 * size
+            and not _meets(piece, named)
+            and not _is_in_first_box(piece, edge, rules.down, start + size)
+        ]
         over = [piece for piece in pieces if piece not in left]
         # Columns without values have no place; their headers belong to no other column.
         right = [piece for piece in over if piece.left > named[-1][1] + 0.3 * size]
@@ -75,6 +82,7 @@ def header_names(
         if (
             len(pieces) == 1
             and not _is_over_line(pieces[0], named, rules.across, start, size)
+            and not by_boxes(pieces, named, rules.down)
             and _is_apart(pieces[0], used, named, start, size)
         ):
             if _is_note(text := cell_of(pieces[0].words).text):
@@ -90,7 +98,7 @@ def header_names(
         # It may also be the header of the names, beside several rows of headers.
         goes_on = goes_on and any(_over_several(one, named) for one in rows[:number])
         beside = left and not stub and used and any(_over_two(one, named) for one in rows[:number])
-        if not over and not goes_on and not beside:
+        if not over and not goes_on and not beside and number < boxed:
             break
         heading.insert(0, cut_headers(over, named, lowest=not heading))
         stub[:0] = left
@@ -145,6 +153,25 @@ def _over_two(row: Sequence[Word], columns: Columns) -> bool:
 
 def _meets(piece: Piece, columns: Columns) -> bool:
     return any(piece.left < right and piece.right > left for left, right in columns)
+
+
+def _first_boxed(rows: Sequence[Sequence[Word]], columns: Columns, down: Sequence[Rule], size: float) -> int:
+    """Return the number of the first row with words between vertical lines that enclose columns; else that of rows."""
+    edge = columns[0][0] - _ASIDE * size
+    for number, row in enumerate(rows if down else ()):
+        pieces = [piece for words in segments(row) if (piece := piece_of(words)).right > edge]
+        if pieces and by_boxes(pieces, columns, down):
+            return number
+    return len(rows)
+
+
+def _is_in_first_box(piece: Piece, edge: float, down: Sequence[Rule], start: float) -> bool:
+    """Return whether words are right of the vertical line that is between the rows' names and the first column."""
+    height = (piece.top + piece.bottom) / 2
+    return (
+        max((rule.at for rule in down if start < rule.at <= edge and rule.start < height < rule.end), default=edge)
+        < piece.left + 1
+    )
 
 
 def _may_head(piece: Piece, at: int, columns: Columns) -> bool:

@@ -13,6 +13,8 @@ _OFF_CENTRE = 0.3
 """Maximum distance of a name from the middle of its rows, as a fraction of the distance between rows."""
 _MOST_LINES, _TALLEST = 4, 0.8
 """Maximum number of a name's lines above or below its values, and their height relative to half the values'."""
+_REGULAR, _LEAST_REGULAR = 0.8, 3
+"""Fraction of rows that begin at the same place and have as many lines of names around them, and their minimum."""
 _TOUCHING = 0.1
 """Maximum overlap of two rows' names with each other's column, as a fraction of their height."""
 _SPACE = 0.2
@@ -97,7 +99,7 @@ def around(rows: Sequence[Row]) -> list[Row]:
 
     A name's lines extend as far above the middle of the values as below it.
     """
-    made = list(rows)
+    made = _centred(rows)
     if not any(_is_bare(row) for row in made) or all(row.cells[0].text or _is_bare(row) for row in made):
         return made
     at = 0
@@ -106,15 +108,48 @@ def around(rows: Sequence[Row]) -> list[Row]:
         value = next((cell for cell in row.cells[1:] if cell.text), None)
         if value is not None and (lines := _lines_around(made, at, value)) is not None:
             first, last = lines
-            names = [one.cells[0] for one in made[first:last] if one.cells[0].text]
-            name = names[0]
-            for other in names[1:]:
-                name = _both(name, other)
-            used = set().union(*(one.lines for one in made[first:last]))
-            made[first:last] = [Row([name, *row.cells[1:]], min(name.left, row.indent), used)]
+            made[first:last] = [_joined_names(made[first:last], row)]
             at = first
         at += 1
     return made
+
+
+def _centred(rows: Sequence[Row]) -> list[Row]:
+    """Join rows with the lines above and below them, if these are as many for almost all rows, and none is indented."""
+    valued = [at for at, row in enumerate(rows) if not _is_bare(row)]
+    first = min((row.indent for row in rows), default=0.0)
+    flush = sum(row.indent < first + DEEPER for row in rows)
+    between = [below - above - 1 for above, below in pairwise(valued)]
+    count = max(set(between), key=between.count) if between else 0
+    half = count // 2
+    if (
+        count % 2
+        or flush < _REGULAR * len(rows)
+        or not half <= _MOST_LINES
+        or between.count(count) < _REGULAR * len(between)
+        or len(between) < _LEAST_REGULAR
+        or min(valued[0], len(rows) - 1 - valued[-1]) < half
+        or not half
+    ):
+        return list(rows)
+    made: list[Row] = []
+    done = 0
+    for at in valued:
+        block = rows[max(at - half, 0) : at + half + 1]
+        if at - half >= done and sum(map(_is_bare, block)) == len(block) - 1 == 2 * half:
+            made += [*rows[done : at - half], _joined_names(rows[at - half : at + half + 1], rows[at])]
+            done = at + half + 1
+    return [*made, *rows[done:]]
+
+
+def _joined_names(rows: Sequence[Row], valued: Row) -> Row:
+    """Return the row with values, named by all rows in their order."""
+    names = [row.cells[0] for row in rows if row.cells[0].text]
+    name = names[0]
+    for other in names[1:]:
+        name = _both(name, other)
+    used = set().union(*(row.lines for row in rows))
+    return Row([name, *valued.cells[1:]], min(name.left, valued.indent), used)
 
 
 def _lines_around(rows: Sequence[Row], at: int, value: Cell) -> tuple[int, int] | None:

@@ -1,9 +1,10 @@
-"""Finds tables that are sideways on their page, by rotating them for the code that finds upright ones."""
+"""Finds tables that are sideways on their page, by rotating them, and reads the vertical headers of upright tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from footnote_ingestion.parsers.pdf.grids import Cell, Grid
 from footnote_ingestion.parsers.pdf.lines import Line, Word
@@ -12,11 +13,41 @@ from footnote_ingestion.parsers.pdf.table_start import Words
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top."""
+_Place = TypeVar("_Place", bound=Hashable)
 
 
 def is_sideways(lines: Sequence[Line]) -> bool:
-    """Return whether most lines of a page are vertical."""
-    return sum(line.rotated for line in lines) * 2 > len(lines)
+    """Return whether most of a page's text is vertical; many short vertical headers are above an upright table."""
+    return sum(len(line.text) for line in lines if line.rotated) * 2 > sum(len(line.text) for line in lines)
+
+
+def upright(lines: Sequence[Line], words: Words, place: Callable[[Box], _Place | None]) -> dict[_Place, Word]:
+    """Return the text of vertical lines as one word for each cell, in reading order.
+
+    `place` returns the cell where a line is, given its box; lines for which it returns None are left out.
+    """
+    own = [(line, made) for line in lines if line.rotated and line.size > 0 and (made := words(line))]
+    # Lines that run up follow each other to the right, those that run down to the left.
+    step = 1 if sum(_is_up(made) for _, made in own) >= 0 else -1
+    found: dict[_Place, list[tuple[float, Line, Box]]] = {}
+    for line, made in own:
+        box = (
+            min(word.left for word in made), min(word.bottom for word in made),
+            max(word.right for word in made), max(word.top for word in made),
+        )  # fmt: skip
+        if (cell := place(box)) is not None:
+            found.setdefault(cell, []).append((step * box[0], line, box))
+    joined = {}
+    for cell, parts in found.items():
+        parts.sort(key=lambda part: part[0])
+        boxes = [box for _, _, box in parts]
+        first, *more = (line for _, line, _ in parts)
+        joined[cell] = Word(
+            " ".join(line.text for line in (first, *more)),
+            min(box[0] for box in boxes), max(box[2] for box in boxes),
+            max(box[3] for box in boxes), min(box[1] for box in boxes), first, tuple(more),
+        )  # fmt: skip
+    return joined
 
 
 def turned(

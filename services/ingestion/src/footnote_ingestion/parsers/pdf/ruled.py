@@ -2,50 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from statistics import median
 
 from footnote_ingestion.parsers.pdf.bidi import lean
-from footnote_ingestion.parsers.pdf.grids import YEAR, Grid, Row, cell_of, ids, is_figure, visual_rows
+from footnote_ingestion.parsers.pdf.frames import LEAST_DOWN, NEAR, frames
+from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row, cell_of, ids, is_figure, segments, visual_rows
 from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rotated import Box, upright
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.seeds import has_figures, is_seed
 from footnote_ingestion.parsers.pdf.spans import spread_down
 from footnote_ingestion.parsers.pdf.table_start import Words
 from footnote_ingestion.parsers.tables import header_depth, is_form
 
-LEAST_DOWN = 3
-_NEAR = 2.5
-_NARROWEST = 12.0
 _FEW_FIGURES = 0.3
-_OPEN_LINES = 3
-"""A table with an unbordered column has a line above it, one below its headers, and one below the table."""
 _MOST_RULES = 3_000
 _LEAST_FILLED = 0.4
 _CROWDED = 0.2
 _LEAST_THROUGH = 2
 _MANY = 4
+_LEAST_REPEATED = 3
+_MOST_HEAD_ROWS, _BELOW = 4, 6.0
+"""Maximum number of rows of headers in a box, and its maximum distance from figures, in type sizes."""
+_APART = 1.5
+"""Minimum gap between texts of two cells, as a multiple of their height."""
 
 
 def find(lines: Sequence[Line], words: Words, rules: Rulings) -> list[Grid]:
     """Return the tables whose columns are separated by lines, topmost first."""
     if not rules.across or len(rules.down) < LEAST_DOWN or len(rules.across) + len(rules.down) > _MOST_RULES:
         return []
-    if len({round(rule.at / _NEAR) for rule in rules.down}) < LEAST_DOWN:
+    if len({round(rule.at / NEAR) for rule in rules.down}) < LEAST_DOWN:
         return []
     found = []
+    vertical = [line for line in lines if line.rotated]
     shared: dict[int, Line] = {}
-    for xs, ys, drawn, is_open in _frames(rules):
+    for xs, ys, drawn, is_open in frames(rules):
+        if len(ys) <= _MOST_HEAD_ROWS + 1 and _is_above_figures(lines, xs, ys):
+            continue  # a box of headers; the figures below it show its columns
         through = [line for line in lines if _goes_through(line, xs, ys)]
         if len(through) >= _LEAST_THROUGH:
             if is_open or not _are_beside(through, words, xs, ys, drawn):
                 continue  # the lines separate columns of a wider table
             shared |= {id(line): line for line in through}
         inside = [line for line in lines if _is_inside(line, xs, ys)]
+        turned = list(upright(vertical, words, partial(_cell_at, xs, ys)).values())
         if len(through) >= _LEAST_THROUGH:
             inside += through
-        grid = _grid(inside, partial(_within, words, xs), xs, ys, drawn, is_open=is_open) if inside else None
+        grid = _grid(inside, turned, partial(_within, words, xs), xs, ys, drawn, is_open=is_open) if inside else None
         # Without a border around the table, figures show the columns better than lines.
         if grid is not None and (not is_open or share_of_figures(grid) < _FEW_FIGURES):
             found.append((grid, xs))
@@ -58,13 +66,13 @@ def _are_beside(
 ) -> bool:
     """Return whether lines of text cross a table with borders on all sides, but none of their words crosses a side."""
     closed = (
-        max(rule.end for rule in drawn.across) <= xs[-1] + _NEAR
-        and min(rule.start for rule in drawn.across) >= xs[0] - _NEAR
-        and max(rule.end for rule in drawn.down) <= ys[0] + _NEAR
-        and min(rule.start for rule in drawn.down) >= ys[-1] - _NEAR
+        max(rule.end for rule in drawn.across) <= xs[-1] + NEAR
+        and min(rule.start for rule in drawn.across) >= xs[0] - NEAR
+        and max(rule.end for rule in drawn.down) <= ys[0] + NEAR
+        and min(rule.start for rule in drawn.down) >= ys[-1] - NEAR
     )
     return closed and not any(
-        word.left < x - _NEAR and word.right > x + _NEAR
+        word.left < x - NEAR and word.right > x + NEAR
         for line in through
         for word in words(line)
         for x in (xs[0], xs[-1])
@@ -100,66 +108,36 @@ def share_of_figures(grid: Grid) -> float:
     return sum(map(is_figure, texts)) / max(len(texts), 1)
 
 
-def _frames(rules: Rulings) -> list[tuple[list[float], list[float], Rulings, bool]]:
-    """Return for touching lines where columns and bands of rows end, and whether a side is open."""
-    groups: list[tuple[list[Rule], list[Rule], list[float]]] = []  # down, across, box
-    for vertical, rule in [*((True, rule) for rule in rules.down), *((False, rule) for rule in rules.across)]:
-        box = [rule.at, rule.start, rule.at, rule.end] if vertical else [rule.start, rule.at, rule.end, rule.at]
-        touched = [group for group in groups if _touch(group[2], box)]
-        merged: tuple[list[Rule], list[Rule], list[float]] = ([], [], box)
-        for group in touched:
-            merged[0].extend(group[0])
-            merged[1].extend(group[1])
-            other = group[2]
-            merged[2][:] = [
-                min(merged[2][0], other[0]), min(merged[2][1], other[1]),
-                max(merged[2][2], other[2]), max(merged[2][3], other[3]),
-            ]  # fmt: skip
-        groups = [group for group in groups if not any(group is one for one in touched)]
-        (merged[0] if vertical else merged[1]).append(rule)
-        groups.append(merged)
-    found = []
-    for down, across, (left, bottom, right, top) in groups:
-        xs = _lasting(down, 0.5 * (top - bottom))
-        ys = _lasting(across, 0.45 * (right - left))
-        opened = xs
-        if len(xs) >= LEAST_DOWN and len(ys) == _OPEN_LINES:
-            opened = [*_open_side(xs[0], left), *xs, *_open_side(xs[-1], right)]
-        if len(xs) >= 3 and len(ys) >= 2:
-            found.append((opened, ys[::-1], Rulings(across, down), len(opened) > len(xs)))
-    return found
-
-
-def _open_side(outermost: float, end: float) -> list[float]:
-    """Return the end of horizontal lines that extend beyond the outermost vertical line: a column without a border."""
-    return [end] if abs(end - outermost) > _NARROWEST else []
-
-
-def _touch(one: Sequence[float], other: Sequence[float]) -> bool:
-    return (
-        one[0] <= other[2] + _NEAR
-        and other[0] <= one[2] + _NEAR
-        and one[1] <= other[3] + _NEAR
-        and other[1] <= one[3] + _NEAR
-    )
-
-
-def _lasting(rules: Sequence[Rule], least: float) -> list[float]:
-    """Return the places, in rising order, of lines with at least some total length."""
-    places: list[list[float]] = []  # place, length
-    for rule in sorted(rules, key=lambda rule: rule.at):
-        if places and rule.at - places[-1][0] <= _NEAR:
-            places[-1][1] += rule.end - rule.start
-        else:
-            places.append([rule.at, rule.end - rule.start])
-    return [place for place, length in places if length >= least]
-
-
 def _goes_through(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
     """Return whether words of a line are on both sides of the leftmost or rightmost vertical line."""
     if line.rotated or not ys[-1] <= (line.top + line.bottom) / 2 <= ys[0]:
         return False
     return any(line.left < x - 3 and line.right > x + 3 for x in (xs[0], xs[-1]))
+
+
+def _is_above_figures(lines: Sequence[Line], xs: Sequence[float], ys: Sequence[float]) -> bool:
+    """Return whether borders without a figure between them are directly above figures for almost all columns."""
+    if any(has_figures(line) for line in lines if _is_inside(line, xs, ys)):
+        return False
+    below = [
+        line
+        for line in lines
+        if line.top < ys[-1] + 1
+        and ys[-1] - line.top < _BELOW * line.size
+        and xs[0] < line.left
+        and line.right < xs[-1] + 3
+    ]
+    figures = sum(len(line.text.split()) for line in below if has_figures(line) or is_seed(line))
+    return figures > max(len(xs) - 3, 2)
+
+
+def _cell_at(xs: Sequence[float], ys: Sequence[float], box: Box) -> tuple[int, int] | None:
+    """Return the column and the row of a table that a box is in, the row counted from below; None outside."""
+    left, bottom, right, top = box
+    across, up = (left + right) / 2, (bottom + top) / 2
+    if not (xs[0] < across < xs[-1] and ys[-1] < bottom and top < ys[0] + NEAR):
+        return None
+    return bisect(xs, across), bisect(ys[::-1], up)
 
 
 def _is_inside(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
@@ -175,6 +153,7 @@ def _is_inside(line: Line, xs: Sequence[float], ys: Sequence[float]) -> bool:
 
 def _grid(
     inside: list[Line],
+    turned: Sequence[Word],
     words: Words,
     xs: Sequence[float],
     ys: Sequence[float],
@@ -182,7 +161,7 @@ def _grid(
     *,
     is_open: bool,
 ) -> Grid | None:
-    every = [word for line in inside for word in words(line)]
+    every = [*(word for line in inside for word in words(line)), *turned]
     backwards = sum(lean(word.text) for word in every) > 0
     parts = [
         visual_rows(word for word in every if bottom <= (word.top + word.bottom) / 2 < top)
@@ -194,7 +173,7 @@ def _grid(
         _band(lines, xs, rules.down, (top + bottom) / 2, named_at=-1 if backwards else 0, single=single)
         for lines, (top, bottom) in zip(parts, pairwise(ys), strict=True)
     ]
-    spread_down(bands, xs, ys, rules.across)
+    spread_down(bands, xs, ys, rules.across, apart=_repeated_heads(bands))
     rows = [row for band in bands for row in band]
     rows = [row[::-1] if backwards else row for row in rows if any(row)]
     titles: list[list[list[Word]]] = []
@@ -210,8 +189,11 @@ def _grid(
     made = [Row([cell_of(cell) for cell in row], xs[0], ids(word for cell in row for word in cell)) for row in rows]
     texts = [[cell.text for cell in row.cells] for row in made]
     depth = 0 if is_form(texts[: _depth(texts)]) else _depth(texts)
+    again = [at for at in range(max(depth, 1), len(texts)) if _repeats(texts[max(depth - 1, 0)], texts[at])]
+    depth = depth or min(len(again), 1)
     headers = [" › ".join(dict.fromkeys(filter(None, (row[at] for row in texts[:depth])))) for at in range(width)]
-    body = made[depth:]
+    body = [_section(row) if at in again else row for at, row in enumerate(made[depth:], depth)]
+    body = [row for row in body if not row.section or row.cells[0].text]
     places = list(pairwise(xs))
     grid = Grid(inside[0].page, headers, body, places[-2::-1] if backwards else places[1:])
     grid.header_lines = set().union(*(row.lines for row in made[:depth]))
@@ -238,6 +220,25 @@ def _depth(texts: Sequence[Sequence[str]]) -> int:
     return depth + header_depth(texts[depth:]) if depth < len(texts) - 1 else depth
 
 
+def _repeats(header: Sequence[str], row: Sequence[str]) -> bool:
+    """Return whether a row has the same values as the first one: headers that are repeated above each section."""
+    values = [text for text in header[1:] if text]
+    return len(values) >= _LEAST_REPEATED and len(set(values)) == len(values) and header[1:] == row[1:]
+
+
+def _repeated_heads(bands: Sequence[Sequence[Sequence[Sequence[Word]]]]) -> set[int]:
+    """Return the bands with the same values as the first one: repeated headers, whose texts reach no row below."""
+    texts = [[" ".join(word.text for word in cell) for cell in band[0]] if len(band) == 1 else [] for band in bands]
+    first = next((at for at, row in enumerate(texts) if any(row)), 0)
+    again = {at for at in range(first + 1, len(texts)) if _repeats(texts[first], texts[at])} if texts else set()
+    return again | {first} if again else set()
+
+
+def _section(row: Row) -> Row:
+    """Return a repeated header as the name of a section."""
+    return Row([row.cells[0], *(Cell() for _ in row.cells[1:])], row.indent, row.lines, section=True)
+
+
 def _crowded(cells: Sequence[Sequence[Word]], words: bool) -> int:
     """Return the number of cells with figures, or `words`, far apart, as in a cell that spans several columns."""
     return sum(
@@ -260,11 +261,13 @@ def _band(
     single: bool,
 ) -> list[list[list[Word]]]:
     """Return the rows between two horizontal lines: one, or several if each begins with a name at `named_at`."""
-    if len(xs) > 3 and not any(
-        abs(rule.at - x) <= _NEAR and rule.start <= middle <= rule.end for rule in down for x in xs[1:-1]
+    rows = [_cells(line, xs) for line in lines]
+    if (
+        len(xs) > 3
+        and not any(abs(rule.at - x) <= NEAR and rule.start <= middle <= rule.end for rule in down for x in xs[1:-1])
+        and not any(map(_are_apart, rows))
     ):
         return [[[word for line in lines for word in line]] * (len(xs) - 1)]
-    rows = [_cells(line, xs) for line in lines]
     named = sum(bool(row[named_at]) for row in rows)
     figured = sum(_is_whole(row, named_at) for row in rows)
     if not single and len(rows) >= 3 and figured > 1 and figured == sum(sum(map(bool, row)) > 1 for row in rows):
@@ -284,8 +287,13 @@ def _band(
         return made
     if not single and len(rows) == 2 and all(_is_whole(row, named_at) for row in rows):
         return rows
-    whole = [[word for row in rows for word in row[at]] for at in range(len(xs) - 1)]
+    whole = [_by_line(word for row in rows for word in row[at]) for at in range(len(xs) - 1)]
     return [_spread(whole, xs, down, middle)]
+
+
+def _by_line(words: Iterable[Word]) -> list[Word]:
+    """Return the words of one cell in reading order; the lines of cells side by side may be at different heights."""
+    return [word for line in visual_rows(words) for word in line]
 
 
 def _is_whole(row: Sequence[Sequence[Word]], named_at: int) -> bool:
@@ -303,10 +311,38 @@ def _cells(row: Sequence[Word], xs: Sequence[float]) -> list[list[Word]]:
     return cells
 
 
+def _are_apart(cells: Sequence[Sequence[Word]]) -> bool:
+    """Return whether words of several cells are not one text: the gap between them is wider than between words.
+
+    A cell that is filled with a colour may hide the lines beside it.
+    """
+    filled = [cell for cell in cells if cell]
+    return any(
+        right.left - left.right > _APART * (left.top - left.bottom)
+        for one, other in pairwise(filled)
+        for left in one[-1:]
+        for right in other[:1]
+        if min(left.top, right.top) - max(left.bottom, right.bottom) > 0
+    )
+
+
+def _over_all_or_shared(cells: list[list[Word]], xs: Sequence[float]) -> list[list[Word]]:
+    """Return the cells of columns without a line between them: their one text, or for each the nearest of several."""
+    if not _are_apart(cells):
+        return [_by_line(word for cell in cells for word in cell)] * len(cells)
+    texts = segments(_by_line(word for cell in cells for word in cell), _APART)
+    if len(cells) % len(texts) or len(cells) == len(texts) or any(is_figure(text[-1].text) for text in texts):
+        return cells
+    middles = [(text[0].left + text[-1].right) / 2 for text in texts]
+    near = [min(range(len(texts)), key=lambda at: abs(middles[at] - (one + other) / 2)) for one, other in pairwise(xs)]
+    shared = len({near.count(at) for at in range(len(texts))}) == 1
+    return [texts[at] for at in near] if shared else cells
+
+
 def _spread(row: list[list[Word]], xs: Sequence[float], down: Sequence[Rule], middle: float) -> list[list[Word]]:
     """Repeat text that spans several columns without a line between them in each of these columns."""
     closed = [
-        any(abs(rule.at - x) <= _NEAR and rule.start - 1 <= middle <= rule.end + 1 for rule in down) for x in xs[1:-1]
+        any(abs(rule.at - x) <= NEAR and rule.start - 1 <= middle <= rule.end + 1 for rule in down) for x in xs[1:-1]
     ]
     made = list(row)
     start = 0
@@ -314,7 +350,6 @@ def _spread(row: list[list[Word]], xs: Sequence[float], down: Sequence[Rule], mi
         if at < len(closed) and not closed[at]:
             continue
         if at > start:
-            together = [word for cell in row[start : at + 1] for word in cell]
-            made[start : at + 1] = [together] * (at + 1 - start)
+            made[start : at + 1] = _over_all_or_shared(row[start : at + 1], xs[start : at + 2])
         start = at + 1
     return made

@@ -15,7 +15,7 @@ class _Section:
     indent: float
     name: str
     level: bool
-    """Whether rows with the same indentation belong to it: it ends in a colon, and no row is indented deeper yet."""
+    """Whether rows with the same indentation belong to it, as long as no row is indented deeper."""
 
 
 class Sections:
@@ -46,6 +46,6 @@ class Sections:
     def begin(self, row: Row) -> None:
         """Open the section that a row without values begins."""
         name = row.cells[0].text
-        level = self._summed and name.endswith((":", "："))
+        level = row.section or (self._summed and name.endswith((":", "：")))
         self._open.append(_Section(row.indent, name.rstrip(":： ")[:_MOST_OF_NAME], level))
         self._ended = False

@@ -6,12 +6,15 @@ import re
 from bisect import bisect
 from collections.abc import Mapping, Sequence, Set
 from itertools import pairwise
+from statistics import median_low
 
 from footnote_ingestion.parsers.pdf.grids import CLOSING, CURRENCIES, bounds, is_figure
 from footnote_ingestion.parsers.pdf.lines import Line
 
 _FURTHEST = 5.0
 """Two rows of figures further apart than this, in type sizes, belong to two tables."""
+_SKIPPED, _EVEN = 1.75, 0.1
+"""Two rows belong to one table if their distance is less than this multiple of that of rows at even distances."""
 _BEGUN = re.compile(r"(?<!\S)[^\w\s]{0,3}[\d–—−nN-]")
 _MEASURE = 8.0
 """Minimum width, in type sizes, of two lines whose equal width is no coincidence."""
@@ -58,7 +61,9 @@ def beside(lines: Sequence[Line]) -> list[list[Line]]:
 
 def _bare_beside(lines: Sequence[Line], known: Set[int]) -> list[list[Line]]:
     """Return lines of a single figure that are side by side, with the name left of them: tables written by column."""
-    bare = [line for line in lines if id(line) not in known and line.size > 0 and not line.rotated and _is_bare(line)]
+    bare = [
+        line for line in lines if id(line) not in known and line.size > 0 and not line.rotated and has_figures(line)
+    ]
     found: list[list[Line]] = []
     for line in sorted(bare, key=lambda line: (-line.top, line.left)):
         if found and abs(found[-1][-1].top - line.top) < 0.3 * line.size:
@@ -67,7 +72,7 @@ def _bare_beside(lines: Sequence[Line], known: Set[int]) -> list[list[Line]]:
             found.append([line])
     rows = [sorted(row, key=lambda line: line.left) for row in found if len(row) > 1]
     rows = [row for row in rows if all(one.right < other.left for one, other in pairwise(row))]
-    return _named(rows, [line for line in lines if id(line) not in known and not _is_bare(line)])
+    return _named(rows, [line for line in lines if id(line) not in known and not has_figures(line)])
 
 
 def _named(rows: Sequence[list[Line]], lines: Sequence[Line]) -> list[list[Line]]:
@@ -110,7 +115,8 @@ def _may_name(line: Line, prose: Mapping[int, Sequence[float]]) -> bool:
     )
 
 
-def _is_bare(line: Line) -> bool:
+def has_figures(line: Line) -> bool:
+    """Return whether a line is short and has nothing but figures."""
     words = line.text.split() if len(line.text) <= _LONGEST_BARE else ()
     return bool(words) and all(is_figure(word) or word in CURRENCIES or word in CLOSING for word in words)
 
@@ -123,17 +129,43 @@ def as_one(row: Sequence[Line]) -> Line:
 
 
 def regions(seeds: list[Line]) -> list[list[Line]]:
-    """Return groups of rows of figures that are close enough below one another."""
+    """Return groups of rows of figures that are close enough below one another, by their size or by other rows."""
     found: list[list[Line]] = []
     for line in sorted(seeds, key=lambda line: -line.top):
         for region in found:
             last = region[-1]
-            left, _, right, _ = bounds(region)
-            shared = min(right, line.right) - max(left, line.left)
             near = last.bottom - line.top <= _FURTHEST * max(last.size, line.size)
-            if near and shared >= 0.5 * min(right - left, line.right - line.left):
+            spaced = last.top - line.top < _SKIPPED * _pitch(region)
+            if (near or spaced) and _share_columns(region, [line]):
                 region.append(line)
                 break
         else:
             found.append([line])
-    return found
+    made: list[list[Line]] = []
+    for region in found:
+        above = made[-1] if made else []
+        if (
+            len(above) == 1
+            and above[0].top - region[0].top < _SKIPPED * _pitch(region)
+            and _share_columns(above, region)
+        ):
+            above += region
+        else:
+            made.append(region)
+    return made
+
+
+def _pitch(rows: Sequence[Line]) -> float:
+    """Return the distance between three or more rows if most of them are at even distances; else 0."""
+    if len(rows) < 3:
+        return 0.0
+    steps = [above.top - below.top for above, below in pairwise(rows)]
+    usual = median_low(steps)
+    return usual if sum(abs(step - usual) < _EVEN * usual for step in steps) * 2 > len(steps) else 0.0
+
+
+def _share_columns(above: Sequence[Line], below: Sequence[Line]) -> bool:
+    left, _, right, _ = bounds(above)
+    other_left, _, other_right, _ = bounds(below)
+    shared = min(right, other_right) - max(left, other_left)
+    return shared >= 0.5 * min(right - left, other_right - other_left)

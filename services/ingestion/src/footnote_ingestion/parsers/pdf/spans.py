@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import is_figure, visual_rows
@@ -19,17 +19,27 @@ With fewer, lines may only separate sums and sections, and only an empty cell wi
 Cells = list[list[Word]]
 
 
-def spread_down(bands: Sequence[list[Cells]], xs: Sequence[float], ys: Sequence[float], across: Sequence[Rule]) -> None:
+def spread_down(
+    bands: Sequence[list[Cells]],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    across: Sequence[Rule],
+    apart: Set[int] = frozenset(),
+) -> None:
     """Repeat text that spans several bands of a column, without a line between them, in each row.
 
     `bands` are the rows between two horizontal lines each, at the heights `ys` from the top; `xs` is where columns end.
+    Nothing is repeated from or into the bands `apart`.
     """
     closed = [
         [
-            any(abs(rule.at - y) <= _NEAR and rule.start - 1 <= (left + right) / 2 <= rule.end + 1 for rule in across)
+            not apart.isdisjoint((at, at + 1))
+            or any(
+                abs(rule.at - y) <= _NEAR and rule.start - 1 <= (left + right) / 2 <= rule.end + 1 for rule in across
+            )
             for left, right in pairwise(xs)
         ]
-        for y in ys[1:-1]
+        for at, y in enumerate(ys[1:-1])
     ]
     places = sum(map(len, closed))
     share = sum(map(sum, closed)) / places if places else 1.0

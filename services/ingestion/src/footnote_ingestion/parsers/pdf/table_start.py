@@ -19,11 +19,12 @@ _ABOVE, _ABOVE_RULE = 2.6, 5.0
 _LEAST_DOWN = 3
 _NEAR = 3.0
 _TOUCH = 1.2
-_ASIDE = 3.0
+_ASIDE, _BESIDE = 3.0, 4.0
 _MOST_HEAD_ROWS = 7
 _ON_FOOT, _LEAST_NAMED = 0.1, 0.75
 _NAME = re.compile(r"[^\W\d_]{3}")
-_SENTENCE = re.compile(r"[.!?]\s*$")
+_SENTENCE, _ENDED = re.compile(r"[.!?]\s*$"), re.compile(r"[.:!?]\s*$")
+_MOST_NAMING = 6
 
 
 def drawn_from(rules: Rulings, sides: tuple[float, float], heights: tuple[float, float], size: float) -> float:
@@ -64,7 +65,9 @@ def _drawn_to(rules: Rulings, sides: tuple[float, float], top: float, size: floa
             end = max(end, stop)
     at_end = sum(abs(stop - end) < _NEAR for _, stop in down)
     closed = any(
-        rule.at > sides[1] - 1 and abs(rule.end - end) < _NEAR for rule in rules.down if rule.at < sides[1] + 4 * size
+        rule.at > sides[1] - 1 and abs(rule.end - end) < _NEAR
+        for rule in rules.down
+        if rule.at < sides[1] + _BESIDE * size
     )
     return end if at_end >= _LEAST_DOWN and end > top and closed else float("inf")
 
@@ -84,7 +87,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
     found: list[Line] = []
     edge, count, last = top, 0, top
     end = _drawn_to(rules, (left, right), top, size)
-    start = _start(lines, seeds, left, size)
+    start = names_start(lines, seeds, left, size)
     named, figures = _values_begin(seeds, words, start, left, right)
     reach = max(right, _reach(rules, (left, right), (seeds[-1].bottom, top), size))
     for line in sorted(over, key=lambda line: line.bottom):
@@ -92,7 +95,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         headed = bool(heads)
         if (headed and heads[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
-        if line.bottom - edge > _ABOVE * size:
+        boxed = _boxed_from(rules, (edge, line.bottom), (start, left, right), size)
+        if line.bottom - edge > _ABOVE * size and boxed is None:
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
             if not ruled or line.bottom - edge > _ABOVE_RULE * size:
                 break
@@ -103,7 +107,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
         if not short and not noted and not inner and _is_prose(line, words):
             break
-        if line.left < left - _ASIDE * size:
+        if line.left < (left - _ASIDE * size if boxed is None else boxed):
             break
         if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
@@ -117,6 +121,22 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         found.append(line)
         edge = max(edge, line.top)
     return found
+
+
+def _boxed_from(
+    rules: Rulings, heights: tuple[float, float], sides: tuple[float, float, float], size: float
+) -> float | None:
+    """Return the left side of a box of vertical lines around the headers of all figures, but not those of the names.
+
+    `heights` are those between which the lines have to go on; `sides` are where the names, and where the figures begin,
+    and where these end. None without such a box.
+    """
+    low, high = heights[0] + _ABOVE * size, heights[1] + 0.5 * size
+    start, left, right = sides
+    through = [rule.at for rule in rules.down if rule.start < low and rule.end > high]
+    before = [at for at in through if (start + size < at or start >= left) and at <= left]
+    after = [at for at in through if right - 1 <= at < right + _BESIDE * size]
+    return max(before) if before and after else None
 
 
 def _is_over(line: Line, named: float, figures: float, right: float, centre: float, size: float) -> bool:
@@ -145,7 +165,7 @@ def _values_begin(seeds: Sequence[Line], words: Words, start: float, left: float
     return (median(ends) if ends else right), min(begins, default=right)
 
 
-def _start(lines: Sequence[Line], seeds: Sequence[Line], left: float, size: float) -> float:
+def names_start(lines: Sequence[Line], seeds: Sequence[Line], left: float, size: float) -> float:
     """Return where names begin that share the figures' base line but are set apart from them.
 
     All rows but one or two have such a name; lines of text in the page's next column are not on the same base lines.
@@ -208,9 +228,15 @@ def _ends_over(line: Line, words: Words, right: float) -> bool:
 
 
 def _is_prose(line: Line, words: Words) -> bool:
-    """Return whether a line is part of a sentence: without wide gaps, or ended by a full stop."""
+    """Return whether a line is part of a sentence: without wide gaps, or ended by a full stop.
+
+    The gaps of a justified line are wide; its end and its words in lower case show that it is a sentence.
+    """
     found = words(line)
     letters = sum(word.text[0].isalpha() for word in found)
+    lower = sum(word.text[0].islower() for word in found)
+    if len(found) > _MOST_NAMING and lower * 2 > len(found) and _ENDED.search(line.text) is not None:
+        return True
     if any(right.left - left.right > 2 * line.size for left, right in pairwise(found)):
         return False
     if len(found) >= 5 and letters >= 4 and len(pieces_of(found)) * 4 <= len(found):

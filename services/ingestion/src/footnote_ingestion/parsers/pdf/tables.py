@@ -9,8 +9,9 @@ from dataclasses import replace
 from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
-from footnote_ingestion.parsers.pdf import columns, framed, ruled, seeds
+from footnote_ingestion.parsers.pdf import columns, framed, listed, ruled, seeds
 from footnote_ingestion.parsers.pdf.captions import is_of_table
+from footnote_ingestion.parsers.pdf.frames import LEAST_DOWN
 from footnote_ingestion.parsers.pdf.grids import YEAR, Cell, Grid, Row
 from footnote_ingestion.parsers.pdf.lines import Line, Word
 from footnote_ingestion.parsers.pdf.rotated import is_sideways, turned
@@ -39,8 +40,8 @@ def find_tables(
         return []
     figures = is_sideways(lines) or _may_hold_table(lines)
     drawn = rules(MOST_OBJECTS if figures else _FEW_OBJECTS)
-    few = len(drawn.down) < ruled.LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS
-    if not figures and few and len(drawn.fills) < ruled.LEAST_DOWN:
+    few = len(drawn.down) < LEAST_DOWN and len(drawn.across) < framed.LEAST_ACROSS
+    if not figures and few and len(drawn.fills) < LEAST_DOWN:
         return []
     kept: dict[int, list[Word]] = {}
 
@@ -74,11 +75,14 @@ def _find(lines: Sequence[Line], words: Words, drawn: Rulings) -> list[Grid]:
     others, unnamed = _instead(framed.find(free, words, drawn, found) if between else [], unnamed)
     used = used.union(*(grid.lines for grid in others))
     free = [line for line in free if id(line) not in used]
+    lists, unnamed = _instead(listed.find(free, words, drawn, [*found, *others]), unnamed)
+    used = used.union(*(grid.lines for grid in lists))
+    free = [line for line in free if id(line) not in used]
     filled = ruled.find(free, words, edges_of(_around(drawn.fills, free)))
     # Boxes of text and pairs of names and words are filled as well; only figures show that a row is a header.
     filled = [one for one in filled if all(one.headers[1:]) and ruled.share_of_figures(one) >= _MOSTLY_FIGURES]
     cells, unnamed = _instead(filled, unnamed)
-    return [*found, *unnamed, *others, *cells]
+    return [*found, *unnamed, *others, *lists, *cells]
 
 
 def _has_rows(framed_one: Grid, other: Grid) -> bool:

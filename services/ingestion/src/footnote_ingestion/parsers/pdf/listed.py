@@ -1,0 +1,150 @@
+"""Finds tables of words under a row of separately underlined headers, such as lists of exhibits.
+
+Figures show their columns better than lines do; other modules find tables of them.
+The lines under the headers show the columns. Cells have several lines; a row begins where its first column has words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import median
+
+from footnote_ingestion.parsers.pdf.grids import Grid, Row, cell_of, ids, is_figure, visual_rows
+from footnote_ingestion.parsers.pdf.header_columns import header_names
+from footnote_ingestion.parsers.pdf.lines import Line, Word
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
+from footnote_ingestion.parsers.pdf.table_start import Words
+
+_LEAST_COLUMNS, _MOST_RULES, _LEAST_ROWS = 3, 400, 3
+_LEVEL, _SIDE, _NARROWEST = 1.2, 1.0, 12.0
+_GAP, _ABOVE, _MOST_HEAD_ROWS = 2.0, 1.5, 4
+"""Maximum distance between rows, and between lines of headers, in type sizes; maximum number of these lines."""
+_FILLED = 0.6
+
+
+def find(lines: Sequence[Line], words: Words, rules: Rulings, others: Sequence[Grid]) -> list[Grid]:
+    """Return the tables under underlined headers, topmost first.
+
+    Words directly above one of the `others` are its headers and are left out.
+    """
+    if not _LEAST_COLUMNS <= len(rules.across) <= _MOST_RULES:
+        return []
+    found: list[Grid] = []
+    used: set[int] = set()
+    levels = _underlines(rules.across)
+    for underlines in levels:
+        free = [line for line in lines if id(line) not in used and line.size > 0 and not line.rotated]
+        grid = _table(underlines, free, words, rules)
+        if (
+            grid is not None
+            and not any(_is_within(level, grid) for level in levels)
+            and not any(_is_above(grid, other) for other in others)
+        ):
+            found.append(grid)
+            used |= grid.lines
+    return found
+
+
+def _underlines(across: Sequence[Rule]) -> list[list[Rule]]:
+    """Return rows of three or more lines side by side, topmost first, each row from the left."""
+    levels: list[list[Rule]] = []
+    for rule in sorted(across, key=lambda rule: -rule.at):
+        if rule.end - rule.start < _NARROWEST:
+            continue
+        if levels and levels[-1][0].at - rule.at < _LEVEL:
+            levels[-1].append(rule)
+        else:
+            levels.append([rule])
+    rows = [sorted(level, key=lambda rule: rule.start) for level in levels if len(level) >= _LEAST_COLUMNS]
+    return [row for row in rows if all(other.start - one.end > _SIDE for one, other in pairwise(row))]
+
+
+def _is_within(level: Sequence[Rule], grid: Grid) -> bool:
+    """Return whether lines are under a row of a table but the last one, as under sums, or under links in each row."""
+    tops = [max(cell.top for cell in row.cells if cell.text) for row in grid.rows]
+    return tops[-1] < level[0].at < tops[0] and level[0].start < grid.columns[-1][1]
+
+
+def _is_above(grid: Grid, other: Grid) -> bool:
+    last = [cell for cell in grid.rows[-1].cells if cell.text]
+    first = [cell.top for cell in other.rows[0].cells if cell.text]
+    height = max(cell.top - cell.bottom for cell in last)
+    gap = min(cell.bottom for cell in last) - max(first, default=0.0)
+    beside = grid.columns[0][0] < other.columns[-1][1] and other.columns[0][0] < grid.columns[-1][1]
+    return beside and -height < gap < _GAP * height
+
+
+def _table(underlines: Sequence[Rule], lines: Sequence[Line], words: Words, rules: Rulings) -> Grid | None:
+    height, left, right = underlines[0].at, underlines[0].start, underlines[-1].end
+    inside = [line for line in lines if line.right > left and line.left < right]
+    below = [line for line in inside if (line.top + line.bottom) / 2 < height]
+    if len(below) < _LEAST_ROWS:
+        return None
+    size = median(line.size for line in below)
+    ends = [(one.end + other.start) / 2 for one, other in pairwise(underlines)]
+    body = _body(visual_rows(word for line in below for word in words(line)), height, ends, (left, right), size)
+    rows = _rows(body, ends)
+    if len(rows) < _LEAST_ROWS or sum(sum(bool(cell.text) for cell in row.cells) > 1 for row in rows) < _FILLED * len(
+        rows
+    ):
+        return None
+    above = _heads([line for line in inside if (line.top + line.bottom) / 2 > height], height, size)
+    heads = visual_rows(word for line in above for word in words(line))[-_MOST_HEAD_ROWS:]
+    columns = [(rule.start, rule.end) for rule in underlines[1:]]
+    named, head_used = header_names(heads, columns, None, rules, size, left)
+    figures = [is_figure(cell.text) for row in rows for cell in row.cells[1:] if cell.text]
+    if not all(named.names) or sum(figures) * 2 > len(figures):
+        return None
+    grid = Grid(lines[0].page, named.names, rows, columns, lead=named.lead)
+    grid.header_lines = ids(word for row in head_used for word in row)
+    grid.lines = set(grid.header_lines).union(*(row.lines for row in rows))
+    return grid
+
+
+def _heads(lines: Sequence[Line], height: float, size: float) -> list[Line]:
+    """Return the lines of text above a height with hardly a gap between them."""
+    found: list[Line] = []
+    for line in sorted(lines, key=lambda line: line.bottom):
+        if line.bottom - height > _ABOVE * size:
+            break
+        found.append(line)
+        height = max(height, line.top)
+    return found
+
+
+def _body(
+    rows: Sequence[list[Word]], height: float, ends: Sequence[float], sides: tuple[float, float], size: float
+) -> list[list[Word]]:
+    """Return the rows of words below a height until a wide gap, or a word that is in no single column."""
+    found: list[list[Word]] = []
+    for row in rows:
+        top, bottom = max(word.top for word in row), min(word.bottom for word in row)
+        crossed = any(word.left < end < word.right for word in row for end in ends)
+        outside = row[0].left < sides[0] - size or row[-1].right > sides[1] + size
+        if height - top > _GAP * size or crossed or outside:
+            break
+        found.append(row)
+        height = bottom
+    return found
+
+
+def _rows(body: Sequence[Sequence[Word]], ends: Sequence[float]) -> list[Row]:
+    """Return the rows; a line without words in the first column belongs to the row above it."""
+    made: list[list[list[Word]]] = []
+    for words in body:
+        cells: list[list[Word]] = [[] for _ in range(len(ends) + 1)]
+        for word in words:
+            cells[sum((word.left + word.right) / 2 > end for end in ends)].append(word)
+        if cells[0] or not made:
+            made.append(cells)
+        else:
+            made[-1] = [[*above, *below] for above, below in zip(made[-1], cells, strict=True)]
+    return [
+        Row(
+            [cell_of(cell) for cell in cells],
+            next(cell for cell in cells if cell)[0].left,
+            ids(word for cell in cells for word in cell),
+        )
+        for cells in made
+    ]
