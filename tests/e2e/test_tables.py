@@ -60,10 +60,15 @@ async def test_two_files_are_compared_with_footnotes_in_both(edge: EdgeClient) -
     assert str(sum(number % 97 for number in range(1, ROWS, 2))) in done.answer.text
     (claim,) = done.answer.claims
     assert claim.basis == BASIS_COMPUTED
+    traced = (await edge.stub.GetTrace(GetTraceRequest(trace_id=done.trace_id))).spans
+    (statement,) = {one.attributes["db.query.text"] for one in traced if "db.query.text" in one.attributes}
+    assert statement.startswith("SELECT SUM(c1) FROM")
+    assert not any(word in statement for word in ("Lyon", "Stock", "Dépôt"))
     assert done.answer.citations[0].locator.sheet.sheet == "Stocks"
 
     done = await edge.answer("Quel est le poids total du stock dans production.xlsx ?", collections=["stocks"])
     assert all(one.basis != BASIS_COMPUTED for one in done.answer.citations)  # nothing there is a weight
+    assert any("Nothing was computed" in warning for warning in done.answer.warnings)
     spans = {one.name for one in (await edge.stub.GetTrace(GetTraceRequest(trace_id=done.trace_id))).spans}
     assert any("ComputeAnswer" in name for name in spans)
     assert not any("WriteTableQuery" in name for name in spans)  # there is no model to write one

@@ -45,17 +45,29 @@ async def compute(question: Question, draft: Draft) -> Draft:
     computation, usage = await _computed(question, draft)
     question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
-    if computation.mixed:
-        draft = replace(draft, warnings=[f"Nothing was computed: the numbers are in {computation.mixed}."])
     strict = (await draft.settings).model.strict
     if not computation.confirmed or (computation.doubts and strict):
-        return draft
+        by_words = bool(draft.plan.table_words) and not (await draft.window).is_model
+        expected = by_words and computed.begins_with_table(draft.found.chunks)
+        return replace(draft, warnings=why_not(computation, expected=expected))
     locale = draft.built.prompt.locale
     answer, added = computed.answer_of(computation, draft.built.sources, draft.found.chunks, locale)
     built = BuildPromptResponse()
     built.CopyFrom(draft.built)
     built.sources.extend(added)
     return replace(draft, built=built, computed=GenerateCompleted(answer=answer))
+
+
+def why_not(computation: TableComputation, *, expected: bool) -> list[str]:
+    """Return why no computed answer is given; where one is `expected`, passages alone may mislead."""
+    if computation.mixed:
+        return [f"Nothing was computed: the numbers are in {computation.mixed}."]
+    if computation.doubts:
+        return [f"A computed answer is left out in strict mode. {' '.join(computation.doubts)}"]
+    if computation.query:
+        return ["A computed answer is left out: the cells of the file, computed again, do not give the same."]
+    said = "Nothing was computed: the question does not name one computation over one table in words that are known."
+    return [f"{said} Passages are quoted as they stand."] if expected else []
 
 
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation, Usage]:
