@@ -25,6 +25,7 @@ from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.app import build
+from footnote_edge.jobs import reindexing
 from footnote_edge.jobs.reindexing import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
@@ -207,6 +208,24 @@ async def test_a_cancelled_reindex_begins_nothing_more(
     with pytest.raises(FailedPrecondition, match="SUCCEEDED") as caught:
         await cancel(edge, again)
     assert caught.value.reason == "ILLEGAL_STATE"
+
+
+async def test_a_reindex_ends_although_ingestion_lost_a_revision_that_it_had_begun(
+    edge: EdgeStub, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an accepted loss of its newest commits leaves it: no change tells that the document is as it was before."""
+    monkeypatch.setattr(reindexing, "AGAIN_SECONDS", 0.5)
+    await fill(edge, world, 2)
+    before = {key: one.SerializeToString() for key, one in world.documents.items()}
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    begun = await begin(edge)
+    await world.until(lambda: len(world.requests("ParseDocument")) == 2)
+    looks = len(world.requests("ListDocumentChanges"))
+    await world.until(lambda: len(world.requests("ListDocumentChanges")) > looks + 1)
+    world.documents["many-1"].ParseFromString(before["many-1"])
+    gate.set()
+    last = await ended(edge, begun)
+    assert (last.state, last.done, last.skipped) == (pb.OPERATION_STATE_SUCCEEDED, 1, 1)
 
 
 async def test_a_reindex_that_waits_is_cancelled_at_once(edge: EdgeStub, world: World) -> None:

@@ -1,6 +1,7 @@
 """Reindexes documents as an operation: list, begin, follow to the end. Every step is idempotent."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
@@ -35,6 +36,8 @@ RENEW_BATCH = 50
 WITHDRAW_BATCH = 20
 """Queued jobs withdrawn at once: few, so that none starts before its document is withdrawn."""
 
+AGAIN_SECONDS = 10.0
+"""Seconds without an end of a document after which all changes are read again."""
 SKEW = timedelta(hours=1)
 """Maximum clock difference of two services."""
 
@@ -128,16 +131,24 @@ class Reindexing:
         return document
 
     async def follow(self, scope: Scope, operation_id: str) -> None:
-        """Wait until every begun document has ended, or the operation is cancelled."""
+        """Wait until every begun document has ended, or the operation is cancelled.
+
+        While none ends, all changes since the beginning are read again every `AGAIN_SECONDS`: where ingestion lost its
+        newest commits, a document is as it was before a change that was read already, and never changes again.
+        """
         row = await self._row(operation_id)
         pending = await self._pending(operation_id)
-        since = dict.fromkeys(pending, int((row.create_time - SKEW).timestamp() * 1_000_000))
+        first = int((row.create_time - SKEW).timestamp() * 1_000_000)
+        since, settled = dict.fromkeys(pending, first), time.monotonic()
         while pending and not await self._book.is_cancelled(operation_id):
+            if time.monotonic() - settled > AGAIN_SECONDS:
+                since, settled = dict.fromkeys(pending, first), time.monotonic()
             for collection_id, items in list(pending.items()):
                 look = partial(self._look, scope, collection_id, items, since[collection_id])
                 outcomes, since[collection_id] = await until_available(look, self._ceiling)
                 if outcomes:
                     await self._book.settle(operation_id, outcomes)
+                    settled = time.monotonic()
                 for document_id in outcomes:
                     del items[document_id]
                 if not items:
@@ -226,4 +237,7 @@ def _outcome(item: Item, document: Document) -> Outcome | None:
         return Outcome.SKIPPED  # replaced before its end
     if document.state == DOCUMENT_STATE_ERROR:
         return Outcome.FAILED
-    return Outcome.DONE if document.state == DOCUMENT_STATE_INDEXED else None
+    if document.state != DOCUMENT_STATE_INDEXED:
+        return None
+    # An older revision: the new one was lost with ingestion's newest commits.
+    return Outcome.DONE if document.revision >= item.revision else Outcome.SKIPPED
