@@ -231,6 +231,7 @@ FILLERS: dict[str, Filler] = {
     "UploadDocument.metadata": INTO,
     "HTTP UploadDocument.metadata": SKIP,
     "UploadDocuments.metadata": INTO,
+    "HTTP UploadDocuments.metadata": SKIP,
     "ReplaceDocument.metadata": INTO,
     "AddVectors.rows": INTO,
     "wrapper.add.documents": INTO,

@@ -102,6 +102,7 @@ class DocumentTable(Additions):
         outcomes: dict[str, Stored | FootnoteError] = {}
         async with self._database.write() as connection:
             found = await self._several(connection, tenant_id, ways, for_update=True)
+            changes: dict[str, tuple[Stored, Stored]] = {}
             for document_id, how in ways.items():
                 if (before := found.get(document_id)) is None:
                     outcomes[document_id] = document_missing(document_id)
@@ -111,7 +112,11 @@ class DocumentTable(Additions):
                 except FootnoteError as error:
                     outcomes[document_id] = error
                 else:
-                    outcomes[document_id] = await self._put(connection, before, after)
+                    outcomes[document_id] = after
+                    if after is not before:
+                        changes[document_id] = (before, after)
+            if changes:
+                outcomes |= zip(changes, await self._put_all(connection, list(changes.values())), strict=True)
         return outcomes
 
     async def several(self, tenant_id: str, document_ids: Collection[str]) -> dict[str, Stored]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from footnote_kit.access import document_missing
 from footnote_kit.errors import Aborted, Unavailable
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_ingestion.adapters import requests
@@ -24,6 +25,10 @@ TAKEN = 0
 """The due time of a file whose deletion has begun."""
 BYTES = documents.c.size_bytes + documents.c.replacement_bytes
 """The bytes of a document's files: the searched one, and its replacement."""
+
+
+_ID, _VERSION = "of_id", "of_version"
+_UPDATE = update(documents).where(documents.c.id == bindparam(_ID), documents.c.version == bindparam(_VERSION))
 
 
 class Rows:
@@ -45,22 +50,43 @@ class Rows:
         """Write a changed document and update the deletion list; the same object means no change."""
         if after is before:
             return before
-        after.document.update_time.FromMicroseconds(now_micros())
-        row = to_row(replace(after, version=before.version + 1))
-        if after.labels() != before.labels():
-            row["relabelled"] = before.version + 1
-        after = from_row(row)
+        row = _changed(before, after)
         done = await connection.execute(
             update(documents)
             .where(documents.c.id == before.document.id, documents.c.version == before.version)
             .values(**row)
         )
         if done.rowcount != 1:
-            raise Aborted("The document was changed by someone else at the same moment")
+            raise _changed_meanwhile()
+        after = from_row(row)
+        await self._exchange(connection, before, after)
+        return after
+
+    async def _put_all(self, connection: AsyncConnection, changes: Sequence[tuple[Stored, Stored]]) -> list[Stored]:
+        """Write changed documents, locked by this transaction, each from its state before; one statement for all.
+
+        A statement with its values for each document would cost a millisecond of processor time for each.
+        """
+        rows = [_changed(before, after) for before, after in changes]
+        for names in {frozenset(row) for row in rows}:
+            given = [
+                {**row, _ID: before.document.id, _VERSION: before.version}
+                for row, (before, _) in zip(rows, changes, strict=True)
+                if row.keys() == names
+            ]
+            done = await connection.execute(_UPDATE, given)
+            if done.supports_sane_multi_rowcount() and done.rowcount != len(given):
+                raise _changed_meanwhile()
+        stored = [from_row(row) for row in rows]
+        for (before, _), after in zip(changes, stored, strict=True):
+            await self._exchange(connection, before, after)
+        return stored
+
+    async def _exchange(self, connection: AsyncConnection, before: Stored, after: Stored) -> None:
+        """Put files that a document no longer has on the deletion list, and take those that it has off it."""
         if (files := set(after.blob_keys())) != set(before.blob_keys()):
             await self._doom(connection, set(before.blob_keys()) - files, now_micros())
             await self._keep(connection, after.blob_keys(), besides=before.blob_keys())
-        return after
 
     async def _get(
         self,
@@ -132,3 +158,16 @@ class Rows:
         if rows:
             await connection.execute(delete(doomed_blobs).where(doomed_blobs.c.key.in_([row["key"] for row in rows])))
             await connection.execute(insert(doomed_blobs), rows)
+
+
+def _changed(before: Stored, after: Stored) -> dict[str, Any]:
+    """Return the row of a changed document."""
+    after.document.update_time.FromMicroseconds(now_micros())
+    row = to_row(replace(after, version=before.version + 1))
+    if after.labels() != before.labels():
+        row["relabelled"] = before.version + 1
+    return row
+
+
+def _changed_meanwhile() -> Aborted:
+    return Aborted("The document was changed by someone else at the same moment")
