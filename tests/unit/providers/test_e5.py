@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import pytest_asyncio
 from footnote_kit import native_logs
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers.e5 import files
@@ -22,6 +23,7 @@ from footnote_providers.testing import EMBEDDER
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.asyncio(loop_scope="module"),
     pytest.mark.skipif(not files.installed(), reason="the extra e5 is not installed (pip install 'footnote[e5]')"),
 ]
 
@@ -68,9 +70,17 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return files.find(tmp_path_factory.mktemp("cache"))
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def model(made: tuple[Path, Path]) -> AsyncIterator[E5Embeddings]:
-    """The provider over these files."""
+    """The provider over these files; its process loads the model once for this module."""
+    provider = E5Embeddings(made[0].parent.parent, threads=2)
+    yield provider
+    await provider.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def own(made: tuple[Path, Path]) -> AsyncIterator[E5Embeddings]:
+    """A provider for one test, which may kill its process."""
     provider = E5Embeddings(made[0].parent.parent, threads=2)
     yield provider
     await provider.close()
@@ -127,25 +137,32 @@ async def test_odd_texts_have_finite_vectors_of_length_1(model: E5Embeddings) ->
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-3)
 
 
-@pytest.mark.parametrize("check", EMBEDDER, ids=lambda check: check.__name__)
+CHECKS = [
+    # Hundreds of thousands of characters, and the model has no short way with them.
+    pytest.param(check, marks=pytest.mark.full if check.__name__ == "takes_odd_and_long_texts" else ())
+    for check in EMBEDDER
+]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 async def test_keeps_the_promises_of_an_embedder(model: E5Embeddings, check: Check) -> None:
     await check(model)
 
 
-async def test_a_killed_process_is_started_again_and_loses_nothing(model: E5Embeddings) -> None:
+async def test_a_killed_process_is_started_again_and_loses_nothing(own: E5Embeddings) -> None:
     texts = [f"{text} {number}" for number in range(6) for text in SENTENCES.values()]
-    wanted = await model.embed_documents(texts[:64])
-    work = asyncio.create_task(model.embed_documents(texts[:64]))
+    wanted = await own.embed_documents(texts[:64])
+    work = asyncio.create_task(own.embed_documents(texts[:64]))
     for pause in (0.05, 0.6, 0.6):  # the first while a quick machine is still at work
         await asyncio.sleep(pause)
-        running = model._process._running
+        running = own._process._running
         if running is not None and running.alive:
             os.kill(running._process.pid, signal.SIGKILL)
     np.testing.assert_allclose(await work, wanted, atol=1e-4)
-    assert model._process.starts >= 2
+    assert own._process.starts >= 2
 
 
-def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     before = made[0].stat().st_mtime_ns
     assert files.find(made[0].parent.parent) == made
     assert made[0].stat().st_mtime_ns == before
@@ -155,7 +172,7 @@ def test_files_are_made_once_and_whole(made: tuple[Path, Path], monkeypatch: pyt
         files.find(made[0].parent.parent)
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+async def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(FailedPrecondition, match="FOOTNOTE_E5_CACHE_DIR"):
         files.find(tmp_path / "file")
@@ -163,12 +180,12 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 async def test_its_process_logs_where_ours_does_and_not_into_the_pipe_of_libraries(
-    model: E5Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: E5Embeddings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with (tmp_path / "log").open("wb") as log:
         monkeypatch.setattr(native_logs, "_own", log.fileno())
-        await model.embed_query("A heron.")
-        running = model._process._running
+        await own.embed_query("A heron.")
+        running = own._process._running
         assert running is not None
         assert os.readlink(f"/proc/{running._process.pid}/fd/2") == str(tmp_path / "log")  # noqa: PTH115
 
