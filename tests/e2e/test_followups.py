@@ -19,6 +19,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_text import locales
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
+from support.matrices import sampled
 from support.modest import CASES, KINDS, Case
 from support.modest.ask import answer as modest_answer
 from support.modest.ask import missing, upload
@@ -80,7 +81,7 @@ def right(turn: dict[str, Any], answer: str) -> bool:
     return any(one in answer for one in turn["expect"]) and not any(one in answer for one in turn.get("forbid", []))
 
 
-@pytest.mark.parametrize("door", [_in_conversation, _by_history])
+@pytest.mark.parametrize("door", sampled([_in_conversation, _by_history], every=2))
 async def test_follow_ups_keep_their_subject(edge: EdgeClient, door: Any) -> None:
     held, kinds, of = Counter[str](), Counter[str](), Counter[str]()
     for language, cases in SETS.items():

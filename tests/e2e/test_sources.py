@@ -13,6 +13,7 @@ from footnote.types.v1.filter_pb2 import Filter
 from support import edge_sources as kept
 from support.deployment import Deployment, deployment
 from support.edge_client import edge_client
+from support.matrices import sampled
 from support.readme import commands
 from support.source_servers import Site, site
 
@@ -86,7 +87,7 @@ async def test_from_a_site_to_a_footnote_that_opens_its_page(running: Deployment
         assert not any(one.chunk.source.item == address for one in found)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/using.md", "docs/sources.md"])
+@pytest.mark.parametrize("page", sampled(["README.md", "docs/using.md", "docs/sources.md"], every=3))
 def test_the_three_lines_of_the_guides_lead_to_a_page(running: Deployment, web: Site, page: str) -> None:
     """A new user's three lines as they stand, but for the address of the site and the name of the collection."""
     web.page("/guide/", "<h1>Guide</h1><p>How certificates of the server are made.</p><a href=certificates>C</a>")

@@ -8,6 +8,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
+from support.matrices import sampled
 from support.source_origins import missing, origin
 from support.stage_doubles import World, serve_doubles
 
@@ -32,7 +33,7 @@ async def edge(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("kind", ["web", "git", "bucket", "mailbox", "folder"])
+@pytest.mark.parametrize("kind", sampled(["web", "git", "bucket", "mailbox", "folder"], every=4))
 async def test_exactly_what_changed_is_touched(edge: EdgeStub, world: World, tmp_path: Path, kind: str) -> None:
     if why := missing(kind):
         pytest.skip(why)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.console import WITHOUT_AXE, Site, ask, barriers
+from support.matrices import sampled
 
 pytestmark = pytest.mark.slow
 
@@ -142,7 +143,7 @@ def test_another_tenant_sees_nothing(site: Site, handbook: str) -> None:
 
 
 @WITHOUT_AXE
-@pytest.mark.parametrize("look", ["light", "dark"])
+@pytest.mark.parametrize("look", sampled(["light", "dark"], every=2))
 def test_no_view_has_a_serious_barrier(site: Site, handbook: str, look: str) -> None:
     page = site.page(color_scheme=look)
     barriers(page, "ask, empty")
@@ -234,7 +235,7 @@ def test_a_trace_no_longer_kept_and_a_service_that_was_silent_are_said(site: Sit
 
 
 @WITHOUT_AXE
-@pytest.mark.parametrize(("look", "width"), [("light", 390), ("dark", 1280)])
+@pytest.mark.parametrize(("look", "width"), [("light", 390), pytest.param("dark", 1280, marks=pytest.mark.full)])
 def test_it_has_no_barrier_and_is_not_cut_off(site: Site, handbook: str, look: str, width: int) -> None:
     page = site.page(color_scheme=look, viewport={"width": width, "height": 800})
     ask(page, QUESTION)

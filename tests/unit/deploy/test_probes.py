@@ -131,7 +131,11 @@ def process() -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGUSR1, signal.SIGSTOP], ids=["a blocked loop", "a stopped process"])
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(signal.SIGUSR1, marks=pytest.mark.full), signal.SIGSTOP],
+    ids=["a blocked loop", "a stopped process"],
+)
 def test_a_service_that_hangs_is_neither_ready_nor_alive_though_its_port_takes_connections(
     folder: Path, process: subprocess.Popen[str], how: signal.Signals
 ) -> None:

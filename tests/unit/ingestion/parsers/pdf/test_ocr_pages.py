@@ -25,6 +25,7 @@ from footnote_ingestion.worker.pool import Pool
 from fpdf import FPDF
 from PIL import Image
 from support.ingestion_client import assert_spans_exact
+from support.matrices import crossed, sampled
 
 pytestmark = [
     pytest.mark.slow,
@@ -101,8 +102,7 @@ def test_a_page_with_a_stamp_alone_is_read_and_the_stamp_once(tmp_path: Path) ->
     assert sorted(block.text for block in blocks) == sorted([STAMP, KEY, REACTOR])
 
 
-@pytest.mark.parametrize("degrees", [0, 90, 180, 270])
-@pytest.mark.parametrize("turned_by_the_file", [False, True])
+@pytest.mark.parametrize(("turned_by_the_file", "degrees"), crossed([False, True], [0, 90, 180, 270], every=4))
 def test_scans_on_their_side_are_read_and_their_boxes_are_where_the_words_are(
     tmp_path: Path, degrees: int, turned_by_the_file: bool
 ) -> None:
@@ -129,7 +129,7 @@ def test_scans_on_their_side_are_read_and_their_boxes_are_where_the_words_are(
         assert part.width * part.height < 20_000
 
 
-@pytest.mark.parametrize("name", ["scan.png", "scan.jpg", "scan.tiff", "scan.webp", "no-name"])
+@pytest.mark.parametrize("name", sampled(["scan.png", "scan.jpg", "scan.tiff", "scan.webp", "no-name"], every=4))
 def test_pictures_are_files(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     picture(KEY, REACTOR).save(path, format={"jpg": "JPEG", "tiff": "TIFF", "webp": "WEBP"}.get(name[5:], "PNG"))
