@@ -269,13 +269,6 @@ def checked(wrong: dict[Cell, str], asked: int, given: int) -> None:
     assert given, "the provider was never given anything: the matrix shows nothing"
 
 
-async def test_a_model_gets_the_texts_of_collections_that_all_allow_it(place: Place) -> None:
-    chosen = [cell for cell in cells() if (cell.kind, cell.door, cell.named) == ("model", "grpc", True)]
-    wrong, given = await judged(place, chosen)
-    checked(wrong, len(chosen), given)
-
-
-@pytest.mark.full
 @pytest.mark.parametrize("door", ["grpc", "http", "sse", "openai", "mcp"])
 async def test_a_provider_gets_the_texts_of_collections_that_all_allow_it(place: Place, door: str) -> None:
     chosen = [cell for cell in cells() if cell.door == door]

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.full
 
 _MOST_BYTES = 600_000
 _MANY = int(os.environ.get("FOOTNOTE_BENCH_MUTANTS", "2000"))
-"""How many the slow test makes, in fifties; it has passed with 5 000."""
+"""How many, in fifties; it has passed with 5 000."""
 _TYPED = {
     "PASSWORD_PROTECTED",
     "CORRUPT",
@@ -153,17 +153,18 @@ async def fuzz(client: Client, count: int, seed: int) -> Counter[str]:
     return outcomes
 
 
-@pytest.mark.parametrize("count", [150, pytest.param(_MANY, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-async def test_mutated_files(count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+async def test_mutated_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_INGESTION_PARSE_SECONDS", "20")
     monkeypatch.setenv("FOOTNOTE_INGESTION_WORKERS", "2")
     before = family(FORK_SERVER)
     open_before = psutil.Process().num_fds()
     async with serve_app(build, data_dir=tmp_path) as served:
         client = Client(served)
-        outcomes = await fuzz(client, count, seed=count)
+        outcomes = await fuzz(client, _MANY, seed=_MANY)
         print(dict(outcomes))
-        assert outcomes.total() == count
+        assert outcomes.total() == _MANY
         assert set(outcomes) <= _TYPED | {"OK"}
         assert outcomes["OK"] > 0
         # One that the others are forked from, two that look at files before these are stored, two that read them.

@@ -1,6 +1,7 @@
 """Questions answered anew and asked in other words, on SQLite and on PostgreSQL: all of it, or nothing."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -98,8 +100,11 @@ def histories(world: World) -> list[list[str]]:
     return [[one.text for one in request.history] for request in world.requests("BuildPrompt")]
 
 
-@pytest.mark.parametrize("which", range(3))
-@pytest.mark.parametrize("by", ["answer", "question"])
+@pytest.mark.parametrize(
+    ("database", "which", "by"),
+    [*itertools.product(["sqlite"], range(3), ["answer", "question"]), ("postgres", 1, "answer")],
+    indirect=["database"],
+)
 async def test_a_new_answer_stands_where_the_old_one_stood(edge: EdgeStub, world: World, which: int, by: str) -> None:
     made = await conversation(edge)
     before = await messages(edge, made)
@@ -127,7 +132,9 @@ async def test_a_new_answer_stands_where_the_old_one_stood(edge: EdgeStub, world
     assert world.requests("PlanQuery")[-1].topic == "tea ? sugar ? milk ?"
 
 
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize(
+    ("database", "which"), [*(("sqlite", which) for which in range(3)), ("postgres", 1)], indirect=["database"]
+)
 async def test_an_edited_question_is_asked_again_and_what_came_after_it_goes(
     edge: EdgeStub, world: World, which: int
 ) -> None:
@@ -151,6 +158,7 @@ async def test_an_edited_question_is_asked_again_and_what_came_after_it_goes(
     assert caught.value.reason == "MESSAGE_NOT_FOUND"
 
 
+@sqlite_alone("database")
 async def test_what_a_question_was_asked_with_stays_unless_it_is_said_otherwise(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge, [])
     document = next(iter(world.documents))
@@ -184,7 +192,11 @@ async def stopped_edit(edge: EdgeStub, shown: list[ConversationMessage]) -> Any:
 
 
 @pytest.mark.parametrize("begin", [stopped_regenerate, stopped_edit])
-@pytest.mark.parametrize("how", ["PlanQuery", "Generate", "cancelled"])
+@pytest.mark.parametrize(
+    ("database", "how"),
+    [("sqlite", "PlanQuery"), ("sqlite", "Generate"), ("sqlite", "cancelled"), ("postgres", "cancelled")],
+    indirect=["database"],
+)
 async def test_what_fails_or_is_cancelled_leaves_all_as_it_was(
     edge: EdgeStub, world: World, begin: Any, how: str
 ) -> None:
@@ -305,6 +317,7 @@ async def test_repeated_under_its_request_id_it_is_done_once(edge: EdgeStub, wor
     assert caught.value.reason == "REQUEST_ID_REUSED"
 
 
+@sqlite_alone("database")
 async def test_only_ones_own_messages_and_the_right_ones(edge: EdgeStub) -> None:
     made = await conversation(edge, ["tea ?"])
     question, answer = await messages(edge, made)
@@ -335,6 +348,7 @@ async def test_only_ones_own_messages_and_the_right_ones(edge: EdgeStub) -> None
     assert done.answer.id in conflict.value.message
 
 
+@sqlite_alone("database")
 async def test_a_question_whose_answer_broke_off_is_answered_anew(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge, ["tea ?"])
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
@@ -372,6 +386,7 @@ async def test_pages_go_through_replaced_answers_in_order(edge: EdgeStub) -> Non
         assert found == whole
 
 
+@sqlite_alone("database")
 async def test_memory_does_not_bring_what_left_its_conversation(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge)
     await world.until(lambda: len(world.messages) == 6)
@@ -417,6 +432,7 @@ async def test_a_deleted_answer_leaves_its_question(edge: EdgeStub, world: World
     assert [one.id for one in await messages(edge, made)][3] == again.answer.id
 
 
+@sqlite_alone("database")
 async def test_an_answer_outside_conversations_is_deleted(edge: EdgeStub) -> None:
     done = await last(edge.Ask(AskRequest(question="tea ?"), timeout=20))
     await edge.DeleteAnswer(DeleteAnswerRequest(answer_id=done.answer.id))

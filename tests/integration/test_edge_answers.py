@@ -39,6 +39,7 @@ from sqlalchemy import Connection, text
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+from support.matrices import sqlite_alone
 from support.operations import ended
 from support.stage_doubles import World, serve_doubles
 
@@ -117,6 +118,7 @@ async def test_an_answer_of_a_conversation_goes_with_it(edge: EdgeStub) -> None:
     await missing(edge.GetAnswer(GetAnswerRequest(answer_id=done.answer.id)))
 
 
+@sqlite_alone("database_url")
 async def test_feedback_names_an_answer_wherever_it_is(edge: EdgeStub) -> None:
     done = await ask(edge)
     await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, citation=1, rating=RATING_UP))
@@ -124,6 +126,7 @@ async def test_feedback_names_an_answer_wherever_it_is(edge: EdgeStub) -> None:
     assert (feedback.answer_id, feedback.citation) == (done.answer.id, 1)
 
 
+@sqlite_alone("database_url")
 async def test_an_answer_outside_conversations_goes_with_its_collection(edge: EdgeStub) -> None:
     done, greeting = await ask(edge), await ask(edge, "hello")
     await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP))
@@ -135,6 +138,7 @@ async def test_an_answer_outside_conversations_goes_with_its_collection(edge: Ed
     assert (await edge.GetAnswer(GetAnswerRequest(answer_id=greeting.answer.id))).answer.text == greeting.answer.text
 
 
+@sqlite_alone("database_url")
 @pytest.mark.parametrize("days", ["0", "0.00002"])
 async def test_an_answer_outside_conversations_is_kept_as_long_as_is_set(
     world: World, monkeypatch: pytest.MonkeyPatch, days: str
@@ -151,6 +155,7 @@ async def test_an_answer_outside_conversations_is_kept_as_long_as_is_set(
         assert (await edge.GetAnswer(GetAnswerRequest(answer_id=kept.answer.id))).answer.text
 
 
+@sqlite_alone("database_url")
 async def test_an_answer_that_cannot_be_stored_is_given_and_says_so(edge: EdgeStub, monkeypatch: Any) -> None:
     async def broken(*_: Any) -> None:
         raise OSError("disk full")

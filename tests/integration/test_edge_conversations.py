@@ -40,6 +40,7 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 OTHER = (("x-footnote-user", "other"),)
@@ -109,6 +110,7 @@ async def test_title_and_collections_are_changed_each_alone(edge: EdgeStub, worl
     assert world.requests("BuildPrompt")[-1].history[0].text == "tea ?"
 
 
+@sqlite_alone("database")
 async def test_changes_that_are_refused(edge: EdgeStub) -> None:
     made = await create(edge, title="t")
     for paths, values in (
@@ -130,6 +132,7 @@ async def _answered(call: Any) -> Any:
     return [one async for one in call] if hasattr(call, "__aiter__") else await call
 
 
+@sqlite_alone("database")
 async def test_an_id_that_is_not_given_is_an_invalid_field(edge: EdgeStub) -> None:
     field = {"Conversation": "conversation_id", "Messages": "conversation_id", "Message": "message_id"}
     for call, request in (
@@ -163,6 +166,7 @@ async def test_a_zero_byte_is_no_fault_of_ours(edge: EdgeStub) -> None:
         await edge.GetConversation(GetConversationRequest(conversation_id=text))
 
 
+@sqlite_alone("database")
 async def test_deleting_by_etag_and_what_is_not_there(edge: EdgeStub) -> None:
     made = await create(edge, title="t")
     with pytest.raises(Aborted):
@@ -225,6 +229,7 @@ async def test_a_search_goes_through_windows_and_ends(edge: EdgeStub, monkeypatc
         await edge.ListConversations(ListConversationsRequest(query="odd", page_token=first.next_page_token))
 
 
+@sqlite_alone("database")
 async def test_a_search_does_not_tell_what_is_withheld(edge: EdgeStub) -> None:
     made = await create(edge, title="t", metadata=READER)
     await ask(edge, "tea ?", made.id, READER)
@@ -299,6 +304,7 @@ async def test_rows_without_ids_get_the_same_ones_again(edge: EdgeStub, world: W
     assert caught.value.reason == "REQUEST_ID_REUSED"
 
 
+@sqlite_alone("database")
 async def test_a_replay_searches_by_the_vector_that_the_question_came_with(edge: EdgeStub, world: World) -> None:
     done = await ask(edge, "hello tea", query_vector=[0.5, 1])
     assert list(done.manifest.query_vector) == [0.5, 1]

@@ -24,6 +24,7 @@ from footnote_kit.errors import FootnoteError, ResourceExhausted
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.conditions import until
+from support.matrices import sqlite_alone
 from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.stage_doubles import World, serve_doubles
 
@@ -106,6 +107,7 @@ async def ask_and_leave_at_the_first_word(stub: EdgeStub) -> None:
             return
 
 
+@sqlite_alone("database")
 async def test_leaving_at_the_first_word_does_not_make_answers_free(
     edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +183,7 @@ async def test_what_is_used_outlives_the_process(
         await ask(await edge.start())
 
 
+@sqlite_alone("database")
 async def test_an_answer_is_charged_what_its_model_says(edge: Edge, model: ModelServer) -> None:
     model.script([Say(["Fine."]), Finish(usage=(123, 45))])
     stub = await edge.start()
@@ -192,6 +195,7 @@ async def test_an_answer_is_charged_what_its_model_says(edge: Edge, model: Model
     assert used.cost_usd == pytest.approx(0.168)
 
 
+@sqlite_alone("database")
 async def test_a_model_that_dies_midway_is_charged_for_until_then(edge: Edge, model: ModelServer) -> None:
     model.script([Say(["Tea is brewed at 80 degrees. ", "It is green and "]), Cut()])
     stub = await edge.start()
@@ -204,6 +208,7 @@ async def test_a_model_that_dies_midway_is_charged_for_until_then(edge: Edge, mo
     assert used.cost_usd > 0
 
 
+@sqlite_alone("database")
 async def test_a_model_that_refuses_the_call_costs_nothing(edge: Edge, model: ModelServer) -> None:
     model.script([Fail(400)])
     stub = await edge.start()
@@ -213,6 +218,7 @@ async def test_a_model_that_refuses_the_call_costs_nothing(edge: Edge, model: Mo
     assert await edge.used() == Spent()
 
 
+@sqlite_alone("database")
 async def test_cost_a_day_is_limited(edge: Edge, model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_MAX_COST_PER_DAY", "0.5")
     model.script([Say(["Fine."]), Finish(usage=(500, 1))])  # 0.501 USD
@@ -222,6 +228,7 @@ async def test_cost_a_day_is_limited(edge: Edge, model: ModelServer, monkeypatch
         await ask(stub)
 
 
+@sqlite_alone("database")
 async def test_a_tenant_may_be_allowed_more_or_less(
     edge: Edge, model: ModelServer, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +249,7 @@ async def test_a_tenant_may_be_allowed_more_or_less(
     assert world.requests("CreateCollection")[-1].max_tenant_collections == 3
 
 
+@sqlite_alone("database")
 async def test_embedding_is_charged(edge: Edge) -> None:
     stub = await edge.start()
     await stub.Search(SearchRequest(query="tea leaves from the hills"))

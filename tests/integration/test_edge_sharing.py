@@ -37,6 +37,7 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
+from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -193,6 +194,7 @@ async def test_a_version_that_comes_back_is_not_in_an_earlier_share(edge: EdgeSt
     assert await texts(edge, shared.share_id) == ["tea ?"]
 
 
+@sqlite_alone("database")
 async def test_of_what_did_not_work_only_missing_words_are_explained(edge: EdgeStub, world: World) -> None:
     world.failures["Retrieve"] = Unavailable("Away")
     made = await conversation(edge, "tea ?")
@@ -209,6 +211,7 @@ async def test_of_what_did_not_work_only_missing_words_are_explained(edge: EdgeS
     assert not read_now[1].degradations
 
 
+@sqlite_alone("database")
 async def test_it_is_closed_while_indexing_cannot_say_who_reads(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge, collections=["default"])
     shared = await share(edge, made)
@@ -219,6 +222,7 @@ async def test_it_is_closed_while_indexing_cannot_say_who_reads(edge: EdgeStub, 
     assert (await read(edge, shared.share_id)).shared == shared
 
 
+@sqlite_alone("database")
 async def test_a_collection_may_have_another_name_and_a_namesake(edge: EdgeStub) -> None:
     made = await conversation(edge, collections=["default"])
     shared = await share(edge, made)
@@ -234,6 +238,7 @@ async def test_a_collection_may_have_another_name_and_a_namesake(edge: EdgeStub)
     await _refused(edge, shared.share_id)
 
 
+@sqlite_alone("database")
 async def test_who_may_not_read_its_collections_learns_nothing(edge: EdgeStub) -> None:
     made = await conversation(edge, "tea ?")
     named = await conversation(edge, collections=["default"])

@@ -18,6 +18,7 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.blocks import article
 from support.indexing import Client, requests
+from support.matrices import sqlite_alone
 
 pytestmark = pytest.mark.full
 
@@ -178,6 +179,7 @@ async def outcome(call: Callable[[Client, str], Any], client: Client, name: str)
     return "ok", ""
 
 
+@sqlite_alone("channel")
 async def test_every_rpc_for_every_caller(channel: Any) -> None:
     cells = 0
     for rpc, (needed, call) in RPCS.items():
@@ -205,6 +207,7 @@ async def test_every_rpc_for_every_caller(channel: Any) -> None:
     assert cells == len(RPCS) * len(CALLERS) * 2
 
 
+@sqlite_alone("channel")
 async def test_a_hidden_collection_is_there_for_services_alone(channel: Any) -> None:
     adm, system = scope("adm", ADMIN), scope("edge", SYSTEM)
     kept = await make(channel, adm, "hidden")
@@ -269,6 +272,7 @@ async def test_lists_hold_what_may_be_seen_and_grants_are_for_those_who_manage(c
         assert {one.collection_id for one in stats.collections} == set(expected), who
 
 
+@sqlite_alone("channel")
 async def test_who_may_make_and_share_what(channel: Any) -> None:
     for role in (READER, WRITER):
         with pytest.raises(PermissionDenied):
@@ -334,6 +338,7 @@ async def test_names_tell_nothing_of_what_is_hidden(channel: Any) -> None:
     assert len(seen) == len(set(seen)) == page.total_size == 7
 
 
+@sqlite_alone("channel")
 async def test_a_user_cannot_overwrite_or_forget_the_messages_of_another(channel: Any) -> None:
     async def remember(user: str, text: str) -> None:
         message = answer_pb2.MemoryMessage(message_id="m1", conversation_id="c1", text=text)

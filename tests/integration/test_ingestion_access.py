@@ -23,6 +23,7 @@ from google.protobuf.field_mask_pb2 import FieldMask
 from support import postgres
 from support.authority import Authority, serve_authority
 from support.ingestion_client import Client
+from support.matrices import sqlite_alone
 
 pytestmark = pytest.mark.full
 
@@ -164,6 +165,7 @@ async def exists(served: Served, document_id: str) -> bool:
     return (await outcome(RPCS["GetDocument"][1], Client(served, scope("svc", ROLE_SYSTEM)), document_id))[0] == "ok"
 
 
+@sqlite_alone("served")
 async def test_every_rpc_for_every_caller(served: Served, authority: Authority) -> None:
     authority.collections.pop()
     cells = 0
@@ -209,6 +211,7 @@ async def test_uploads_and_duplicates(served: Served, authority: Authority) -> N
                 assert went[0] == ("ok" if held >= WRITE else "PermissionDenied"), (who, name)
 
 
+@sqlite_alone("served")
 async def test_changes_are_for_those_who_may_read(served: Served, authority: Authority) -> None:
     authority.collections.pop()
     for name in ("shared", "private"):
@@ -261,6 +264,7 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
                 await client.upkeep.BeginDeletion(undo)
 
 
+@sqlite_alone("served")
 async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: Authority) -> None:
     document_id = await put(served, "private")
     rita = Client(served, scope("rita"))
@@ -275,6 +279,7 @@ async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: 
     assert (await rita.list()).total_size == 0
 
 
+@sqlite_alone("served")
 async def test_while_indexing_is_down_what_was_known_serves_reading_and_uploads(
     served: Served, authority: Authority
 ) -> None:

@@ -183,7 +183,7 @@ async def test_who_gives_up_when_all_is_committed_loses_no_file(place: Place) ->
     assert await place.kept() == 2
 
 
-@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize(("place", "times"), [("sqlite", 1), ("sqlite", 3), ("postgres", 3)], indirect=["place"])
 @pytest.mark.parametrize("kind", ["upload", "replace", "delete", "replace searched", "index", "delete both"])
 async def test_no_moment_of_giving_up_leaves_or_loses_a_file(place: Place, kind: str, times: int) -> None:
     document_id = await place.upload()

@@ -20,5 +20,10 @@ def crossed(*axes: Sequence[Any], every: int) -> list[Any]:
     return [_left(sum(at) % every, *(axis[i] for axis, i in zip(axes, at, strict=True))) for at in places]
 
 
+def sqlite_alone(fixture: str) -> pytest.MarkDecorator:
+    """Run a test on SQLite alone: it is about no database, and the fixture's other tests use its tables in both."""
+    return pytest.mark.parametrize(fixture, ["sqlite"], indirect=True)
+
+
 def _left(rest: int, *values: Any) -> Any:
     return pytest.param(*values, marks=[pytest.mark.matrix] if rest else [])
