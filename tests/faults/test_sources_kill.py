@@ -1,4 +1,7 @@
-"""kill -9 at seeded moments while a folder is brought into step: in the end there is what the folder holds, once."""
+"""kill -9 at seeded moments while a folder is brought into step: in the end there is what the folder holds, once.
+
+Everything is killed, or edge alone, which synchronises: the other services then keep what it began.
+"""
 
 import asyncio
 import hashlib
@@ -12,7 +15,7 @@ from support import edge_sources as kept
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 FILES = 40
 
@@ -26,12 +29,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def running(tmp_path: Path, folder: Path) -> Iterator[Deployment]:
-    """A deployment that may read the folder and looks at it twice a second."""
+def running(request: pytest.FixtureRequest, tmp_path: Path, folder: Path) -> Iterator[Deployment]:
+    """A deployment that may read the folder and looks at it twice a second; apart where edge is killed alone."""
     env = {"FOOTNOTE_EDGE_SOURCE_FOLDERS": str(folder), "FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS": "0.5"}
     data = tmp_path / "data"
     data.mkdir()
-    with deployment(data, env=env) as started:
+    with deployment(data, separate=request.param, env=env) as started:
         yield started
 
 
@@ -66,8 +69,18 @@ def listed(folder: Path) -> list[Path]:
     return list(folder.iterdir())
 
 
-@pytest.mark.parametrize(("seed", "kills"), [(1, 3), pytest.param(2, 27, marks=pytest.mark.full)])
-async def test_a_killed_synchronisation_goes_on(running: Deployment, folder: Path, seed: int, kills: int) -> None:
+@pytest.mark.parametrize(
+    ("running", "victims", "seed", "kills"),
+    [
+        (False, (), 2, 9),
+        (True, ("edge",), 3, 18),
+    ],
+    indirect=["running"],
+    ids=["everything", "edge alone"],
+)
+async def test_a_killed_synchronisation_goes_on(
+    running: Deployment, folder: Path, victims: tuple[str, ...], seed: int, kills: int
+) -> None:
     chance = random.Random(seed)
     await asyncio.to_thread(change, folder, chance, 0)
     async with edge_client(running.address()) as client:
@@ -77,10 +90,10 @@ async def test_a_killed_synchronisation_goes_on(running: Deployment, folder: Pat
         async with edge_client(running.address()) as client:
             await client.stub.SyncSource(kept.pb.SyncSourceRequest(source_id=source.id))
             await asyncio.sleep(chance.uniform(0.0, 1.5))
-            await asyncio.to_thread(running.kill)
+            await asyncio.to_thread(running.kill, *victims)
         if chance.random() < 0.5:
             await asyncio.to_thread(change, folder, chance, number)
-        await asyncio.to_thread(running.start)
+        await asyncio.to_thread(running.start, *victims)
         if number % 3 and number != kills:
             continue  # killed again before it was done
         async with edge_client(running.address()) as client:
