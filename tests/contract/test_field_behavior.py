@@ -113,7 +113,7 @@ WITH_OUTPUTS = [method for method in UNARY if list(outputs(filled(message_class(
 def test_some_requests_hold_what_only_the_server_fills_in() -> None:
     assert {method.name for method in WITH_OUTPUTS} == {
         "CreateCollection", "UpdateCollection", "UpdateConversation", "UpdateDocument",
-        "UpdateTenantLimits", "CreateSource", "UpdateSource",
+        "UpdateTenantLimits", "CreateSource", "UpdateSource", "CreateEvaluationRun",
     }  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from footnote.edge.v1 import answers_pb2 as ans
 from footnote.edge.v1 import collections_pb2 as col
 from footnote.edge.v1 import conversations_pb2 as con
 from footnote.edge.v1 import documents_pb2 as doc
+from footnote.edge.v1 import evaluations_pb2 as ev
 from footnote.edge.v1 import keys_pb2 as keys
 from footnote.edge.v1 import limits_pb2 as lim
 from footnote.edge.v1 import sources_pb2 as src
@@ -88,12 +89,16 @@ class Filled:
             self._say("UpdateTenantLimits", limits)
         said = self._say("ListMessages", con.ListMessagesRequest(conversation_id=talk)).messages
         shared = self._say("ShareConversation", con.ShareConversationRequest(conversation_id=talk)).shared
+        question = ev.EvaluatedQuestion(id="q", question=QUESTION, grade=ev.EVALUATION_GRADE_RIGHT)
+        for _ in range(2):
+            kept = ev.CreateEvaluationRunRequest(collection="papers", run=ev.EvaluationRun(questions=[question]))
+            run = self._say("CreateEvaluationRun", kept).run
         found = self._say("Search", ans.SearchRequest(query="laser", collections=["papers"]))
         self.names |= {
             "collection": "papers", "collections": "papers", "document_id": uploaded[0], "document_ids": uploaded[0],
             "answer_id": answer.answer.id, "conversation_id": talk, "message_id": said[0].id, "vector_id": "r0",
             "chunk_id": found.chunks[0].chunk.id, "operation_id": last.operation.id, "ids": "r0", "etag": "x",
-            "source_id": sources[0], "share_id": shared.share_id,
+            "source_id": sources[0], "share_id": shared.share_id, "run_id": run.id,
         }  # fmt: skip
 
     def close(self) -> None:

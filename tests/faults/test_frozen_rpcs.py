@@ -29,8 +29,9 @@ USUALLY = {
     "CancelDocument": "ILLEGAL_STATE",
     "CancelOperation": "ILLEGAL_STATE",
     "GetSharedConversation": "CONVERSATION_NOT_FOUND",
+    **dict.fromkeys(("GetEvaluationRun", "DeleteEvaluationRun"), "EVALUATION_RUN_NOT_FOUND"),
 }
-"""What is refused when nothing is wrong: there are no keys here, what is there has ended, and nothing is shared."""
+"""What is refused when nothing is wrong: no keys, runs or shares are here, and what is there has ended."""
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 
 

@@ -42,6 +42,14 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentResponse,
     WatchDocumentResponse,
 )
+from footnote.edge.v1.evaluations_pb2 import (
+    EVALUATION_GRADE_RIGHT,
+    CreateEvaluationRunResponse,
+    DeleteEvaluationRunResponse,
+    EvaluationCount,
+    EvaluationRun,
+    ListEvaluationRunsResponse,
+)
 from footnote.edge.v1.operations_pb2 import (
     CancelOperationResponse,
     GetOperationResponse,
@@ -359,6 +367,19 @@ class ScriptedEdge(PartialEdge):
         shared = SharedConversation(share_id="s1", title="Leave", user_id="ann")
         shared.share_time.FromJsonString("2026-11-20T08:00:00Z")
         return GetSharedConversationResponse(shared=shared, messages=said[number : number + 1], next_page_token=token)
+
+    async def CreateEvaluationRun(self, request: Any, context: Any) -> CreateEvaluationRunResponse:
+        self._note(request, context)
+        return CreateEvaluationRunResponse(run=EvaluationRun(id="run1"))
+
+    async def ListEvaluationRuns(self, request: Any, context: Any) -> ListEvaluationRunsResponse:
+        self._note(request, context)
+        counts = [EvaluationCount(grade=EVALUATION_GRADE_RIGHT, count=1)]
+        return ListEvaluationRunsResponse(runs=[EvaluationRun(id="run1", label="builtin", counts=counts)])
+
+    async def DeleteEvaluationRun(self, request: Any, context: Any) -> DeleteEvaluationRunResponse:
+        self._note(request, context)
+        return DeleteEvaluationRunResponse()
 
     async def DeleteConversation(self, request: Any, context: Any) -> DeleteConversationResponse:
         self._note(request, context)

@@ -122,6 +122,15 @@ FILLERS: dict[str, Filler] = {
     ),
     "filename_contains": of("filter", part="filename_part"),
     "page_token": of("token", other="page_token"),
+    # Runs of golden questions.
+    "run_id": plain("none"),
+    **dict.fromkeys(("CreateEvaluationRun.run", "EvaluationRun.questions"), INTO),
+    **dict.fromkeys(("EvaluationRun.filename", "EvaluationRun.label"), SKIP),
+    "EvaluatedQuestion.id": plain("leave"),
+    "EvaluatedQuestion.question": plain("How many days of leave?"),
+    "EvaluatedQuestion.grade": plain("EVALUATION_GRADE_RIGHT"),
+    **dict.fromkeys(("EvaluationRun.id", "EvaluationRun.collection_id", "EvaluationRun.user_id",
+                     "EvaluationRun.counts", "EvaluationRun.create_time", "EvaluationRun.expire_time"), SKIP),
     # Sources. Those that cells make are paused: nothing answers at their address.
     "source_id": of("source", id="source_id"),
     "with_documents": SKIP,

@@ -89,6 +89,8 @@ def _unsettled(planned: Planned, variant: Variant, person: Person, target: Targe
         return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
     if planned.operation.id in ("CancelOperation", "CancelDocument", "RevokeKey", "GetSharedConversation"):
         return True  # it may have ended, or never have been: a key or a share that is none of the matrix's own is named
+    if planned.operation.id in ("GetEvaluationRun", "DeleteEvaluationRun"):
+        return True  # none is there
     if planned.operation.id.endswith("TenantLimits"):
         return True  # for operators, of whom there are none here
     if planned.operation.id == "UpdateCollection":

@@ -86,6 +86,11 @@ RULES: dict[str, Rule] = {
     "UnshareConversation": Rule(changes=("*",)),
     # Its rules stand in tests/integration/test_edge_sharing.py.
     "GetSharedConversation": Rule(),
+    # The rules of runs that are named stand in tests/integration/test_edge_evaluations.py.
+    "CreateEvaluationRun": WRITE,
+    "ListEvaluationRuns": Rule(),
+    "GetEvaluationRun": Rule(),
+    "DeleteEvaluationRun": Rule("writer"),
     "GetAnswer": Rule(shows="personal"),
     "GetAnswerManifest": Rule(shows="personal"),
     "ReplayAnswer": CONTENT,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from footnote.edge.v1.evaluations_pb2 import EVALUATION_GRADE_RIGHT, CreateEvaluationRunRequest, EvaluationGrade
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.locator_pb2 import LineLocator, Locator, PageLocator, SheetLocator
 from footnote_cli.evaluation.dataset import DatasetError
@@ -14,7 +15,7 @@ from footnote_cli.evaluation.golden import Question, load, matches, plain
 from footnote_cli.evaluation.grading import Outcome, by_tag, compare, grade, is_at, sign_test
 from footnote_cli.main import app
 from support.scripted_edge import ScriptedEdge, served
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 LEAVE = {
     "id": "leave",
@@ -157,6 +158,39 @@ def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
     result = json.loads(second.stdout)
     assert result["missed"] == ["default: wrong_share is 0.5, at most 0.1 was wanted"]
     assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
+
+
+def test_a_run_is_kept_listed_and_deleted(tmp_path: Path) -> None:
+    edge, path = ScriptedEdge(), tmp_path / "golden.jsonl"
+    path.write_text(json.dumps(LEAVE))
+    with served(edge) as address:
+
+        def run(*arguments: str) -> Result:
+            return CliRunner().invoke(app, ["eval", *arguments, "--address", address])
+
+        assert run("answers", str(path), "--save").exit_code == 2, "it is not said with which collection"
+        assert run("answers", str(path), "-c", "a", "-c", "b", "--save").exit_code == 2
+        assert not edge.requests
+        saved = run("answers", str(path), "-c", "hr", "--provider", "builtin", "--provider", "other", "--save")
+        assert saved.exit_code == 0, saved.output
+        assert "Kept as run1." in saved.output
+        kept = [one for one in edge.requests if isinstance(one, CreateEvaluationRunRequest)]
+        assert [one.run.label for one in kept] == ["builtin", "other"]
+        assert len({one.request_id for one in kept}) == 2
+        assert (kept[0].collection, kept[0].run.filename) == ("hr", "golden.jsonl")
+        [only] = kept[0].run.questions
+        assert (only.id, only.question, only.grade) == ("leave", "How many days?", EVALUATION_GRADE_RIGHT)
+        listed = run("runs", "hr").output
+        assert "builtin" in listed
+        assert "1 right" in listed
+        assert run("delete-run", "run1").exit_code == 2
+        assert run("delete-run", "run1", "--yes").exit_code == 0
+        assert edge.requests[-1].run_id == "run1"
+
+
+def test_every_grade_has_its_value_in_the_contract() -> None:
+    named = {f"EVALUATION_GRADE_{one.value.replace(' ', '_').upper()}" for one in Outcome}
+    assert named == set(EvaluationGrade.keys()) - {"EVALUATION_GRADE_UNSPECIFIED"}
 
 
 @pytest.mark.parametrize("setting", ["wide", "wide={", 'wide={"question": "x"}', 'wide={"nothing": 1}'])

@@ -18,6 +18,7 @@ from rich.text import Text
 
 from footnote_cli.console import make_console
 from footnote_cli.eval_answers import answers
+from footnote_cli.eval_runs import delete_run, runs
 from footnote_cli.eval_verdicts import verdicts
 from footnote_cli.evaluation.dataset import Dataset, DatasetError, load
 from footnote_cli.evaluation.deployment import Bench, Ranking, open_bench
@@ -26,6 +27,8 @@ from footnote_cli.evaluation.measures import MEASURES, Difference, compare, mean
 app = typer.Typer(no_args_is_help=True, help="Measure retrieval, verdicts and answers on data with known answers.")
 app.command()(answers)
 app.command()(verdicts)
+app.command()(runs)
+app.command("delete-run")(delete_run)
 _STRATEGIES = {
     "auto": SearchStrategy.SEARCH_STRATEGY_AUTO,
     "hybrid": SearchStrategy.SEARCH_STRATEGY_HYBRID,

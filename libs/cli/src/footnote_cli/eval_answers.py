@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
+from uuid import uuid4
 
 import typer
 from footnote.edge.v1.answers_pb2 import ANSWER_PART_CLAIMS, AskCompleted, AskRequest
+from footnote.edge.v1.evaluations_pb2 import CreateEvaluationRunRequest, EvaluationGrade
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
 from footnote_kit.degradations import word
 from google.protobuf.json_format import ParseDict, ParseError
@@ -27,6 +29,8 @@ from footnote_cli.render import answer_grades
 from footnote_cli.session import Session
 
 _PANEL = "Thresholds, for the exit code"
+_MOST_SAVED = 1000
+_LONGEST_LABEL = 200
 _FIXED = ("question", "collections", "history", "include", "conversation_id", "request_id")
 
 
@@ -61,6 +65,9 @@ async def answers(
         Path | None, typer.Option(metavar="RUN.json", help="Compare with what --out wrote earlier.")
     ] = None,
     out: Annotated[Path | None, typer.Option(metavar="RUN.json", help="Write all grades as JSON.")] = None,
+    save: Annotated[
+        bool, typer.Option("--save", help="Keep questions and grades with the collection, for the console.")
+    ] = False,
     parallel: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="Questions asked at once.")] = 1,
     show: Annotated[bool, typer.Option("--show", help="Print each answer that is not good.")] = False,
     min_right: Annotated[
@@ -94,6 +101,8 @@ async def answers(
         before = parse_run(against.read_text(encoding="utf-8")) if against else None
     except (DatasetError, OSError, UnicodeDecodeError) as error:
         raise usage_error(str(error)) from None
+    if save:
+        _check_savable(collection or (), asked)
     runs = []
     for way in _ways(collection or (), provider or (), setting or ()):
         grades = await _ask_all(session, asked, way, parallel)
@@ -121,12 +130,34 @@ async def answers(
         result["missed"] += [f"{name}: worse than {other}" for name, other, one in changes if one.is_worse]
     if out is not None:
         await asyncio.to_thread(out.write_text, json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
+    if save:
+        result["saved"] = [await _save(session, (collection or [""])[0], questions.name, run) for run in runs]
     if session.as_json:
         print_json(result)
     else:
         answer_grades.show(session.out, result, answers=show)
+        for saved in result.get("saved", ()):
+            session.out.print(f"Kept as {saved}.")
     if result["missed"]:
         raise typer.Exit(1)
+
+
+def _check_savable(collections: Sequence[str], questions: Sequence[Question]) -> None:
+    if len(collections) != 1:
+        raise usage_error("--save keeps runs with one collection.", "Name it by --collection.")
+    if len(questions) > _MOST_SAVED:
+        raise usage_error(f"--save keeps at most {_MOST_SAVED} questions.", "Split the file, or write it by --out.")
+
+
+async def _save(session: Session, collection: str, filename: str, run: Mapping[str, Any]) -> str:
+    """Keep the questions and grades of a run with its collection, without the answers; return its id."""
+    request = CreateEvaluationRunRequest(collection=collection, request_id=uuid4().hex)
+    request.run.label, request.run.filename = run["name"][:_LONGEST_LABEL], filename
+    for id, one in run["answers"].items():
+        grade = EvaluationGrade.Value(f"EVALUATION_GRADE_{one['outcome'].replace(' ', '_').upper()}")
+        request.run.questions.add(id=id, question=one["question"], grade=grade)
+    saved: str = (await session.call(session.stub.CreateEvaluationRun, request)).run.id
+    return saved
 
 
 def _ways(collections: Sequence[str], providers: Sequence[str], settings: Sequence[str]) -> list[_Way]:

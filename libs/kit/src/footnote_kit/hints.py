@@ -35,6 +35,7 @@ ERROR_HINTS = {
     "INVALID_FIELD": "",
     "INVALID_FILTER": "",
     "COLLECTION_NOT_FOUND": "See what there is with: footnote collections list",
+    "EVALUATION_RUN_NOT_FOUND": "See what there is with: footnote eval runs",
     "SOURCE_NOT_FOUND": "See what there is with: footnote sources list",
     "SOURCE_EXISTS": "Choose another name, or change that source with: footnote sources update",
     "SOURCE_KEY_MISSING": "Ask the operator to set FOOTNOTE_EDGE_SOURCE_KEY or FOOTNOTE_EDGE_SOURCE_KEY_FILE.",

@@ -151,6 +151,7 @@ def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Part
         settings=settings,
         stages=base.stages,
         catalog=library.catalog,
+        evaluations=library.evaluations,
         documents=library.documents,
         many=library.many,
         public=Public(base.names),
@@ -203,6 +204,7 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     every = partial(PeriodicTasks, service="edge")
     return (
         every("answers", history.answers.sweep, _SWEEP_SECONDS),
+        every("evaluations", library.evaluations.sweep, _SWEEP_SECONDS),
         every("forgetting", partial(_forget, history.forgetting, jobs), settings.reconcile_seconds),
         every("request-ids", gateway.request_ids.sweep, _SWEEP_SECONDS),
         every("use-by-user", gateway.usage.sweep, _SWEEP_SECONDS),

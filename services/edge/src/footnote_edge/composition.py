@@ -20,6 +20,7 @@ from footnote_edge.adapters.answers import AnswerTable
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.conversations import ConversationTable
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.evaluations import EvaluationTable
 from footnote_edge.adapters.forgetting import ForgettingTable
 from footnote_edge.adapters.job_ledger import JobLedger
 from footnote_edge.adapters.keys import KeyTable
@@ -40,6 +41,7 @@ from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.audit.call_origins import CallOrigins
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.collections.names import CollectionNames
 from footnote_edge.collections.names import asking as asking_names
 from footnote_edge.collections.permissions import Permissions
@@ -234,6 +236,7 @@ class Library:
     """Collections and documents, and what keeps them in step."""
 
     catalog: Catalog
+    evaluations: Evaluations
     documents: Documents
     many: ManyUploads
     deleting: Deleting
@@ -256,7 +259,8 @@ def build_library(base: Base, gateway: Gateway, history: History, work: Working)
         base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, limiting, bus, settings
     )
     sources = _sources(base, work, catalog, documents, many, deleting, operations, request_ids)
-    return Library(catalog, documents, many, deleting, operations, *sources)
+    evaluations = Evaluations(EvaluationTable(database), catalog, base.permissions, settings.evaluation_days)
+    return Library(catalog, evaluations, documents, many, deleting, operations, *sources)
 
 
 def _sources(

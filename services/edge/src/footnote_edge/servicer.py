@@ -5,6 +5,7 @@ from footnote.edge.v1.audit_pb2_grpc import AuditServiceServicer
 from footnote.edge.v1.collections_pb2_grpc import CollectionsServiceServicer
 from footnote.edge.v1.conversations_pb2_grpc import ConversationsServiceServicer
 from footnote.edge.v1.documents_pb2_grpc import DocumentsServiceServicer
+from footnote.edge.v1.evaluations_pb2_grpc import EvaluationsServiceServicer
 from footnote.edge.v1.keys_pb2_grpc import KeysServiceServicer
 from footnote.edge.v1.limits_pb2_grpc import LimitsServiceServicer
 from footnote.edge.v1.operations_pb2_grpc import OperationsServiceServicer
@@ -21,6 +22,7 @@ from footnote_edge.api.chunks import ChunksApi
 from footnote_edge.api.collections import CollectionsApi
 from footnote_edge.api.conversations import ConversationsApi
 from footnote_edge.api.documents import DocumentsApi
+from footnote_edge.api.evaluations import EvaluationsApi
 from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.limits import LimitsApi
 from footnote_edge.api.operations import OperationsApi
@@ -50,6 +52,7 @@ class EdgeServicer(
     LimitsApi,
     AuditApi,
     VectorsApi,
+    EvaluationsApi,
     CollectionsServiceServicer,
     DocumentsServiceServicer,
     AnswersServiceServicer,
@@ -63,6 +66,7 @@ class EdgeServicer(
     SourcesServiceServicer,
     TablesServiceServicer,
     VectorsServiceServicer,
+    EvaluationsServiceServicer,
 ):
     """Handlers of every RPC, typed as in the contract; `guard` puts authentication in front of them."""
 

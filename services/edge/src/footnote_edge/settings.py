@@ -237,6 +237,12 @@ class Settings(BaseSettings):
     answer_days: float = Field(
         default=30, ge=0, le=3650, description="Days that answers outside conversations are kept; 0 keeps none."
     )
+    evaluation_days: float = Field(
+        default=365,
+        ge=1,
+        le=36500,
+        description="Days that runs of golden questions are kept, up to 100 a collection.",
+    )
     audit_days: float = Field(default=180, ge=1, le=36500, description="Days that events of the audit log are kept.")
     operator_tenant: str = Field(
         default="",

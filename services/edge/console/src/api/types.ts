@@ -528,6 +528,16 @@ export interface CreateConversationResponse {
   conversation?: Conversation;
 }
 
+export interface CreateEvaluationRunRequest {
+  collection: string;
+  run?: EvaluationRun;
+  request_id: string;
+}
+
+export interface CreateEvaluationRunResponse {
+  run?: EvaluationRun;
+}
+
 export interface CreateFeedbackRequest {
   answer_id: string;
   citation: number;
@@ -642,6 +652,14 @@ export interface DeleteDocumentRequest {
 
 export interface DeleteDocumentResponse {
   chunks_deleted: number;
+}
+
+export interface DeleteEvaluationRunRequest {
+  run_id: string;
+  allow_missing: boolean;
+}
+
+export interface DeleteEvaluationRunResponse {
 }
 
 export interface DeleteFeedbackRequest {
@@ -840,7 +858,40 @@ export type ErrorReason =
   | "ERROR_REASON_SOURCE_LIMIT"
   | "ERROR_REASON_REVISION_NOT_FOUND"
   | "ERROR_REASON_TABLE_NOT_FOUND"
-  | "ERROR_REASON_QUERY_TOO_COSTLY";
+  | "ERROR_REASON_QUERY_TOO_COSTLY"
+  | "ERROR_REASON_EVALUATION_RUN_NOT_FOUND";
+
+export interface EvaluatedQuestion {
+  id: string;
+  question: string;
+  grade: EvaluationGrade;
+}
+
+export interface EvaluationCount {
+  grade: EvaluationGrade;
+  count: number;
+}
+
+export type EvaluationGrade =
+  | "EVALUATION_GRADE_UNSPECIFIED"
+  | "EVALUATION_GRADE_RIGHT"
+  | "EVALUATION_GRADE_PART"
+  | "EVALUATION_GRADE_WRONG"
+  | "EVALUATION_GRADE_REFUSED_RIGHTLY"
+  | "EVALUATION_GRADE_REFUSED_WRONGLY"
+  | "EVALUATION_GRADE_FAILED";
+
+export interface EvaluationRun {
+  id: string;
+  collection_id: string;
+  user_id: string;
+  label: string;
+  filename: string;
+  questions: EvaluatedQuestion[];
+  counts: EvaluationCount[];
+  create_time?: string;
+  expire_time?: string;
+}
 
 export interface Failure {
   reason: FailureReason;
@@ -992,6 +1043,14 @@ export interface GetDocumentRequest {
 
 export interface GetDocumentResponse {
   document?: Document;
+}
+
+export interface GetEvaluationRunRequest {
+  run_id: string;
+}
+
+export interface GetEvaluationRunResponse {
+  run?: EvaluationRun;
 }
 
 export interface GetHealthRequest {
@@ -1204,6 +1263,18 @@ export interface ListDocumentsRequest {
 
 export interface ListDocumentsResponse {
   documents: Document[];
+  next_page_token: string;
+  total_size: number;
+}
+
+export interface ListEvaluationRunsRequest {
+  collection: string;
+  page_size: number;
+  page_token: string;
+}
+
+export interface ListEvaluationRunsResponse {
+  runs: EvaluationRun[];
   next_page_token: string;
   total_size: number;
 }

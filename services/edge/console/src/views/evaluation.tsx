@@ -1,8 +1,11 @@
-// Runs of golden questions, as `footnote eval answers --out` writes them: their grades, and what changed. The files stay in the browser.
+// Runs of golden questions: those that a collection keeps, and files of `footnote eval answers --out`, which stay in the browser. Their grades, and what changed.
 import { signal } from "@preact/signals";
-import { useState } from "preact/hooks";
-import { announced } from "../state";
-import { isolate, named, number, t } from "../strings";
+import { useEffect, useState } from "preact/hooks";
+import { call, get } from "../api/client";
+import type { EvaluationGrade, EvaluationRun, GetEvaluationRunResponse, ListEvaluationRunsResponse } from "../api/types";
+import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
+import { announced, collections } from "../state";
+import { date, isolate, named, number, t } from "../strings";
 
 /** Bytes of a file that are read at most. */
 const MOST = 50_000_000;
@@ -22,19 +25,40 @@ interface Answered {
 }
 
 interface Run {
+  /** The server's id of one that is kept; the name of one of a file. */
+  id: string;
   name: string;
-  questions: string;
   answers: Map<string, Answered>;
 }
 
-const runs = signal<Run[]>([]);
+/** Runs of files, oldest first. */
+const files = signal<Run[]>([]);
+const OF_GRADE: Partial<Record<EvaluationGrade, Grade>> = {
+  EVALUATION_GRADE_RIGHT: "right",
+  EVALUATION_GRADE_PART: "part",
+  EVALUATION_GRADE_REFUSED_RIGHTLY: "refused rightly",
+  EVALUATION_GRADE_REFUSED_WRONGLY: "refused wrongly",
+  EVALUATION_GRADE_WRONG: "wrong",
+};
+
+/** Return a run as the server keeps it: questions and grades, no answers. */
+function keptRun(run: EvaluationRun): Run {
+  return {
+    id: run.id, name: nameOf(run),
+    answers: new Map(run.questions.map((one) => [one.id, {
+      question: one.question, outcome: OF_GRADE[one.grade] ?? "failed", text: "", missing: [], labels: [], error: "",
+    }])),
+  };
+}
+
+const nameOf = (run: EvaluationRun) => [date(run.create_time!), run.label, run.filename].filter(Boolean).map(isolate).join(" · ");
 
 /** Return the runs of a file; throws where it is none. */
 function runsOf(text: string, file: string): Run[] {
   const whole = JSON.parse(text) as { questions?: unknown; runs: { name: unknown; answers: Record<string, Record<string, unknown>> }[] };
   return whole.runs.map((one) => ({
+    id: `${file} · ${String(one.name)}`,
     name: `${file} · ${String(one.name)}`,
-    questions: String(whole.questions ?? ""),
     answers: new Map(Object.entries(one.answers).map(([id, said]) => {
       if (!GRADES.includes(said.outcome as Grade)) throw new Error("no grade");
       const list = (value: unknown) => (Array.isArray(value) ? value.map(String) : []);
@@ -48,49 +72,93 @@ function runsOf(text: string, file: string): Run[] {
 
 export function Evaluation() {
   const [wrong, setWrong] = useState("");
-  const [before, setBefore] = useState(0);
-  const [after, setAfter] = useState(0);
+  const [fault, setFault] = useState<Fault | null>(null);
+  const [collection, setCollection] = useState(collections.value[0]?.name ?? "");
+  const [kept, setKept] = useState<EvaluationRun[]>([]);
+  const [old, setOld] = useState<Run | null>(null);
+  const [now, setNow] = useState<Run | null>(null);
   const [changed, setChanged] = useState(false);
-  const open = async (files: FileList) => {
+  const loaded = async (id: string) => files.value.find((one) => one.id === id) ?? keptRun((await get<GetEvaluationRunResponse>(`/v1/evaluations/${encodeURIComponent(id)}`)).run!);
+  const load = async (stop: AbortSignal) => {
+    setFault(null);
+    const found = await get<ListEvaluationRunsResponse>(`/v1/collections/${encodeURIComponent(collection)}/evaluations`, stop);
+    const [last, before = last] = found.runs;
+    const shown = files.value.length || !last ? null : await Promise.all([loaded(before!.id), loaded(last.id)]);
+    if (stop.aborted) return;
+    setKept(found.runs);
+    if (shown) {
+      setOld(shown[0]);
+      setNow(shown[1]);
+    } else if (!files.value.length) {
+      setOld(null);
+      setNow(null);
+    }
+  };
+  useEffect(() => {
+    const control = new AbortController();
+    if (collection) load(control.signal).catch((error) => control.signal.aborted || setFault(faultOf(error)));
+    return () => control.abort();
+  }, [collection]);
+  const open = async (chosen: FileList) => {
     setWrong("");
-    for (const file of files) {
+    for (const file of chosen) {
       try {
         if (file.size > MOST) throw new Error("too large");
         const found = runsOf(await file.text(), file.name);
-        runs.value = [...runs.value, ...found];
+        files.value = [...files.value.filter((one) => !found.some(({ id }) => id === one.id)), ...found];
       } catch {
         setWrong(t("eval.unread", { filename: file.name }));
       }
     }
-    setBefore(Math.max(runs.value.length - 2, 0));
-    setAfter(runs.value.length - 1);
-    announced.value = t("eval.runs", { n: runs.value.length });
+    const last = files.value.at(-1);
+    if (last) {
+      setOld(files.value.at(-2) ?? (now?.id === last.id ? old : now) ?? last);
+      setNow(last);
+    }
+    announced.value = t("eval.runs", { n: files.value.length });
   };
-  const [old, now] = [runs.value[before], runs.value[after]];
-  const choice = (label: string, value: number, set: (value: number) => void) => (
+  const remove = (run: EvaluationRun) => attempt(async () => {
+    await call("DELETE", `/v1/evaluations/${encodeURIComponent(run.id)}`);
+    await load(new AbortController().signal);
+  });
+  const names = [...kept.map((one) => ({ id: one.id, name: nameOf(one) })), ...files.value];
+  const choice = (label: string, value: Run, set: (run: Run) => void) => (
     <label class="inline-field">{label}
-      <select value={value} onChange={(event) => set(Number(event.currentTarget.value))}>
-        {runs.value.map((one, index) => <option value={index}>{one.name}</option>)}
+      <select value={value.id} onChange={({ currentTarget }) => void attempt(async () => set(await loaded(currentTarget.value)))}>
+        {names.map((one) => <option value={one.id}>{one.name}</option>)}
       </select>
     </label>
   );
+  const mine = collections.value.find((one) => one.name === collection);
   return (
     <div class="page evaluation">
       <h1>{t("nav.evaluation")}</h1>
       <p class="quiet">{t("eval.lead")}</p>
-      <pre class="query" dir="ltr"><code>footnote eval answers golden.jsonl --collection NAME --out run.json</code></pre>
-      <label class="button">{t("eval.open")}
-        <input type="file" class="hidden" accept=".json,application/json" multiple onChange={(event) => {
-          const input = event.currentTarget;
-          void open(input.files!).then(() => { input.value = ""; });
-        }} />
-      </label>
+      <pre class="query" dir="ltr"><code>footnote eval answers golden.jsonl --collection {collection || "NAME"} --save</code></pre>
+      <div class="row filters">
+        {collections.value.length > 0 && (
+          <label class="inline-field">{t("eval.collection")}
+            <select value={collection} onChange={(event) => setCollection(event.currentTarget.value)}>
+              {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
+            </select>
+          </label>
+        )}
+        <label class="button">{t("eval.open")}
+          <input type="file" class="hidden" accept=".json,application/json" multiple onChange={(event) => {
+            const input = event.currentTarget;
+            void open(input.files!).then(() => { input.value = ""; });
+          }} />
+        </label>
+      </div>
+      {fault && <Failure fault={fault} />}
       {wrong && <p class="problem" role="alert">{wrong}</p>}
+      {collection && <Kept runs={kept} remove={mine?.may_write ? remove : undefined} />}
       {now && old && (
         <>
+          <h2>{t("eval.compared")}</h2>
           <div class="row filters">
-            {choice(t("eval.before"), before, setBefore)}
-            {choice(t("eval.after"), after, setAfter)}
+            {choice(t("eval.before"), old, setOld)}
+            {choice(t("eval.after"), now, setNow)}
             <label class="check"><input type="checkbox" checked={changed} onChange={(event) => setChanged(event.currentTarget.checked)} /> {t("eval.changed")}</label>
           </div>
           <Figures old={old} now={now} />
@@ -98,6 +166,30 @@ export function Evaluation() {
         </>
       )}
     </div>
+  );
+}
+
+/** The last runs of a collection, with how many answers were good. */
+function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: EvaluationRun) => void) | undefined }) {
+  if (!runs.length) return <p class="quiet">{t("eval.kept.none")}</p>;
+  return (
+    <details class="kept-runs" open={runs.length <= 10}>
+      <summary>{t("eval.kept", { n: number(runs.length) })}</summary>
+      <ul class="list">
+        {runs.map((run) => {
+          const of = (wanted: (grade: Grade) => boolean) => run.counts.filter((one) => wanted(OF_GRADE[one.grade] ?? "failed")).reduce((sum, one) => sum + one.count, 0);
+          return (
+            <li key={run.id}>
+              <div class="item-main">
+                <span class="item-name">{nameOf(run)}</span>
+                <span class="quiet facts"><span>{t("eval.good", { n: number(of((grade) => GOOD.includes(grade))), all: number(of(() => true)) })}</span><span><bdi>{run.user_id}</bdi></span></span>
+              </div>
+              {remove && <div class="item-actions"><button type="button" class="plain" aria-label={`${t("eval.remove")}: ${nameOf(run)}`} onClick={() => remove(run)}>{t("eval.remove")}</button></div>}
+            </li>
+          );
+        })}
+      </ul>
+    </details>
   );
 }
 
@@ -137,13 +229,13 @@ function Questions({ old, now, changed }: { old: Run; now: Run; changed: boolean
                 {way !== 0 && <strong>{t(way > 0 ? "eval.better" : "eval.worse")}</strong>}
                 {one.missing.length > 0 && <span class="quiet">{t("eval.missing", { words: isolate(one.missing.join(" · ")) })}</span>}
               </span>
-              <details>
+              {(one.text || one.error || before?.text) && <details>
                 <summary>{t("ask.answer")}</summary>
                 {one.error && <p class="problem" dir="auto">{one.error}</p>}
                 <p dir="auto" class="said">{one.text}</p>
                 {one.labels.length > 0 && <p class="quiet" dir="auto">{one.labels.join(" · ")}</p>}
                 {before && before.text !== one.text && <><h3>{t("eval.before")}</h3><p dir="auto" class="said">{before.text}</p></>}
-              </details>
+              </details>}
             </div>
           </li>
         );

@@ -14,6 +14,7 @@ from sqlalchemy.ext.asyncio import AsyncSession
 
 from footnote_edge.adapters.database import Database
 from footnote_edge.adapters.earlier_payloads import VERSION
+from footnote_edge.adapters.evaluation_table import EvaluationRow
 from footnote_edge.adapters.origins import DELETED
 from footnote_edge.adapters.payloads import message_of_row
 from footnote_edge.adapters.tables import ConversationRow, ForgottenRow, MessageOriginRow, MessageRow
@@ -37,7 +38,7 @@ class ForgettingTable:
         return await self._all(MessageOriginRow.document_id.in_(document_ids), document_ids)
 
     async def collection(self, collection_id: str) -> list[Forgotten]:
-        """Remove a collection from every answer derived from it; delete such standalone answers."""
+        """Remove a collection from every answer derived from it; delete such standalone answers, and its runs."""
         await self._note([collection_id])
         named = MessageOriginRow.collection_id == collection_id
         made_of_it = select(MessageOriginRow.message_id).where(named)
@@ -47,6 +48,7 @@ class ForgettingTable:
         await self._note(hashes)  # so that the answers are recognised when callers send them back as history
         async with self._sessions.begin() as session:
             await session.execute(delete(MessageRow).where(*alone))
+            await session.execute(delete(EvaluationRow).where(EvaluationRow.collection_id == collection_id))
         return await self._all(named, [collection_id])
 
     async def rows(self, collection_id: str, ids: Sequence[str]) -> list[Forgotten]:

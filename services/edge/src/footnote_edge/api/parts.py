@@ -7,6 +7,7 @@ from footnote.edge.v1.system_pb2 import GetSystemInfoResponse
 from footnote_edge.asking.asker import Asker
 from footnote_edge.audit.recorder import Recorder
 from footnote_edge.collections.catalog import Catalog
+from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackRecords
@@ -41,6 +42,7 @@ class Parts:
     settings: Settings
     stages: Stages
     catalog: Catalog
+    evaluations: Evaluations
     documents: Documents
     many: ManyUploads
     public: Public

@@ -63,13 +63,17 @@ NOT_AUDITED: dict[str, str] = {
             *("GetAnswerManifest", "ListFeedback", "ListKeys", "ListProviders", "GetHealth", "GetTrace", "WhoAmI"),
             *("GetUsage", "ListUserUsage", "GetActivity", "GetSystemInfo", "GetTenantLimits", "ListTenantLimits"),
             *("GetSource", "ListSources", "ListSourceKinds", "ListSourceItems", "WatchSource"),
-            *("ListTables", "GetTable", "QueryTables"),
+            *("ListTables", "GetTable", "QueryTables", "GetEvaluationRun", "ListEvaluationRuns"),
         ),
         _READS,
     ),
     **dict.fromkeys(("Search", "Ask", "ReplayAnswer", "SearchMemory", "RegenerateMessage", "EditMessage"), _QUESTION),
     **dict.fromkeys(
         ("CreateConversation", "UpdateConversation", "RestoreMessage", "CreateFeedback", "DeleteFeedback"), _PERSONAL
+    ),
+    **dict.fromkeys(
+        ("CreateEvaluationRun", "DeleteEvaluationRun"),
+        "figures about a collection: nothing in it changes, and a run says who kept it",
     ),
     "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
     "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",

@@ -25,6 +25,7 @@ _WRITER = frozenset(
         *("UploadDocument", "UploadDocuments", "ReplaceDocument", "UpdateDocument", "DeleteDocument"),
         *("ReindexDocuments", "CancelDocument"),
         *("AddVectors", "DeleteVectors"),
+        *("CreateEvaluationRun", "DeleteEvaluationRun"),
         # Writers may do this to their own private collections; the handler knows the collection and checks the rest.
         *("CreateCollection", "UpdateCollection", "DeleteCollection"),
         "CancelOperation",

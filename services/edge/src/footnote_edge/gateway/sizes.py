@@ -28,7 +28,7 @@ CHARACTERS: dict[str, int] = {
         ("id", "collection", "collections", "document_id", "document_ids", "conversation_id", "message_id", "answer_id",
           "operation_id", "trace_id", "vector_id", "ids", "tenant_id", "owner_id", "user_id", "group", "name", "etag",
           "provider", "model", "source_type", "tags", "key_id", "groups", "action", "resource",
-          "source_id", "share_id", "kind"), ID
+          "source_id", "share_id", "run_id", "kind"), ID
     ),
     **dict.fromkeys(("document_types", "languages", "order_by"), 64),
     "filename": 1024, "filename_contains": ID, "locale": 64, "chunker": 64, "language": 64, "title": 1000, "label": 200,
