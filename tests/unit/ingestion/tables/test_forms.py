@@ -39,6 +39,25 @@ def test_forms_of_questions(question: str, kind: str, measure: int, filters: lis
     assert (found.kind, found.measure, found.filters) == (kind, measure, filters)
 
 
+@pytest.mark.parametrize(("question", "language"), [
+    ("Total amount by customer", "en"),
+    ("The three orders with the highest amount", "en"),
+    ("每个客户的金额", "zh"),
+    ("金额最大的三个订单", "zh"),
+])  # fmt: skip
+def test_texts_that_may_be_numbers_are_not_passed_over_for_another_column(question: str, language: str) -> None:
+    orders = Subject(
+        filename="orders.csv",
+        about="orders.csv",
+        headers={1: "Order 订单", 2: "Customer 客户", 3: "Amount 金额（元）", 4: "Pieces 数量"},
+        numeric=frozenset({4}),
+        values={1: ["D-1", "D-2"], 2: ["Ming", "Hua"], 3: ["62,994", "47,685"]},
+        naming=1,
+    )
+    found = form(question, language, orders)
+    assert found is None or found.kind == forms.SEVERAL
+
+
 def test_groups_and_the_first_so_many() -> None:
     grouped = form("Total units in May by town")
     assert grouped is not None

@@ -21,6 +21,7 @@ SEVERAL = "several"
 _FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, "above", "below", "per")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
+_NUMBER_LIKE = re.compile(r"[^\w]*\d[^A-Za-z_]*\Z")
 _SHORTEST, _MOST_ENDING = 3, 3
 
 
@@ -215,6 +216,8 @@ class _Reading:
             if column in self._subject.numeric
         }
         if not numeric:
+            if any(self._may_be_numbers(column) for column in by_header):
+                return None  # it is asked about, and not the only column of numbers
             return next(iter(self._subject.numeric)) if len(self._subject.numeric) == 1 else 0
         best = max(numeric.values())
         first = [column for column, hits in numeric.items() if hits == best]
@@ -222,6 +225,11 @@ class _Reading:
         if any(by_header[first[0]] <= places for column, places in by_header.items() if column != first[0]):
             return None
         return first[0] if len(first) == 1 else None
+
+    def _may_be_numbers(self, column: int) -> bool:
+        """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""
+        texts = self._subject.values.get(column, ())
+        return 2 * sum(_NUMBER_LIKE.match(text) is not None for text in texts) > len(texts)
 
     def _key(self, by_header: Mapping[int, set[int]], said: Mapping[str, int]) -> int | None:
         texts = [column for column in by_header if column in self._subject.values]
