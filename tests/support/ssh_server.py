@@ -19,8 +19,8 @@ PROGRAM = "/usr/sbin/sshd"
 def why_not() -> str:
     """Say why no SSH server can be started here; "" when one can."""
     needed = {PROGRAM: "openssh-server", "ssh": "openssh-client", "ssh-keygen": "openssh-client", "git": "git"}
-    missing = [package for program, package in needed.items() if shutil.which(program) is None]
-    return f"not installed: {', '.join(missing)}" if missing else ""
+    missing = dict.fromkeys(package for program, package in needed.items() if shutil.which(program) is None)
+    return f"not installed: {', '.join(missing)} (apt-get install {' '.join(missing)})" if missing else ""
 
 
 @dataclass(frozen=True)
