@@ -82,8 +82,8 @@ def header_names(
         if (
             len(pieces) == 1
             and not _is_over_line(pieces[0], named, rules.across, start, size)
-            and not by_boxes(pieces, named, rules.down)
             and _is_apart(pieces[0], used, named, start, size)
+            and not by_boxes(pieces, named, rules.down)
         ):
             if _is_note(text := cell_of(pieces[0].words).text):
                 over_all.insert(0, text)

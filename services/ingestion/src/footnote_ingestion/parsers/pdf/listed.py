@@ -78,7 +78,9 @@ def _is_above(grid: Grid, other: Grid) -> bool:
 def _table(underlines: Sequence[Rule], lines: Sequence[Line], words: Words, rules: Rulings) -> Grid | None:
     height, left, right = underlines[0].at, underlines[0].start, underlines[-1].end
     inside = [line for line in lines if line.right > left and line.left < right]
-    below = [line for line in inside if (line.top + line.bottom) / 2 < height]
+    if not all(any(_is_on(rule, line) for line in inside) for rule in underlines):
+        return None
+    below = _without_gap([line for line in inside if (line.top + line.bottom) / 2 < height], height)
     if len(below) < _LEAST_ROWS:
         return None
     size = median(line.size for line in below)
@@ -100,6 +102,22 @@ def _table(underlines: Sequence[Rule], lines: Sequence[Line], words: Words, rule
     grid.header_lines = ids(word for row in head_used for word in row)
     grid.lines = set(grid.header_lines).union(*(row.lines for row in rows))
     return grid
+
+
+def _is_on(rule: Rule, line: Line) -> bool:
+    """Return whether a line of text is directly above a drawn line."""
+    return -line.size < line.bottom - rule.at < line.size and line.left < rule.end and line.right > rule.start
+
+
+def _without_gap(lines: Sequence[Line], height: float) -> list[Line]:
+    """Return the lines of text below a height, from the top, until a gap of more than two lines."""
+    found: list[Line] = []
+    for line in sorted(lines, key=lambda line: -line.top):
+        if height - line.top > _GAP * line.size:
+            break
+        found.append(line)
+        height = min(height, line.bottom)
+    return found
 
 
 def _heads(lines: Sequence[Line], height: float, size: float) -> list[Line]:

@@ -135,8 +135,7 @@ def regions(seeds: list[Line]) -> list[list[Line]]:
         for region in found:
             last = region[-1]
             near = last.bottom - line.top <= _FURTHEST * max(last.size, line.size)
-            spaced = last.top - line.top < _SKIPPED * _pitch(region)
-            if (near or spaced) and _share_columns(region, [line]):
+            if (near or last.top - line.top < _SKIPPED * _pitch(region)) and _share_columns(region, [line]):
                 region.append(line)
                 break
         else:

@@ -95,8 +95,9 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         headed = bool(heads)
         if (headed and heads[0].bottom < end < line.bottom) or count > _MOST_HEAD_ROWS:
             break
-        boxed = _boxed_from(rules, (edge, line.bottom), (start, left, right), size)
-        if line.bottom - edge > _ABOVE * size and boxed is None:
+        far, aside = line.bottom - edge > _ABOVE * size, line.left < left - _ASIDE * size
+        boxed = _boxed_from(rules, (edge, line.bottom), (start, left, right), size) if far or aside else None
+        if far and boxed is None:
             ruled = not found and _rules_between(rules, (top, line.bottom), (left, right), size) == 1
             if not ruled or line.bottom - edge > _ABOVE_RULE * size:
                 break
@@ -107,7 +108,7 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
         if not short and not noted and not inner and _is_prose(line, words):
             break
-        if line.left < (left - _ASIDE * size if boxed is None else boxed):
+        if aside and (boxed is None or line.left < boxed):
             break
         if line.right > reach + _ASIDE * size and not _ends_over(line, words, right + _ASIDE * size):
             break
