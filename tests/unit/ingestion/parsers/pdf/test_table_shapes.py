@@ -307,3 +307,51 @@ def test_a_row_apart_from_rows_that_are_far_apart_themselves(tmp_path: Path) -> 
     found = rows(read(tmp_path, draw))
     assert found[0] == "District 0; Men: 1,000; Women: 1,100; Total: 1,200"
     assert found[-1] == "District 5; Men: 6,000; Women: 6,100; Total: 6,200"
+
+
+def test_a_wide_header_flush_right_over_the_first_column_is_no_title(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        for line, texts in enumerate(
+            (("international", "desired"), ("desired population", "exclusion"), ("coverage", "rate"))
+        ):
+            for end, text in zip((220, 290), texts, strict=True):
+                put(pdf, end, 100 + 12 * line, text)
+        for end, text in ((360, "before"), (430, "after")):
+            put(pdf, end, 124, text)
+        for number in range(4):
+            pdf.text(50, 142 + 14 * number, f"Region {number}")
+            for at, end in enumerate((220, 290, 360, 430)):
+                put(pdf, end, 142 + 14 * number, str(90 + at + number))
+
+    assert rows(read(tmp_path, draw))[0] == (
+        "Region 0; international desired population coverage: 90; desired exclusion rate: 91; before: 92; after: 93"
+    )
+
+
+def test_a_first_row_with_a_word_for_a_value_is_no_header(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        ends = (200, 240, 290, 340, 400, 440, 490, 540)
+        for end, text in zip(ends, ("No.", "(%)", "ratio", "(95% CI)") * 2, strict=True):
+            put(pdf, end, 112, text)
+        for end in (290, 490):
+            put(pdf, end + 6, 100, "Odds")
+        for left, right, name in ((170, 345, "Peeling paint"), (375, 545, "No smoke alarm")):
+            pdf.text((left + right - pdf.get_string_width(name)) / 2, 84, name)
+            pdf.line(left, 87, right, 87)
+        pdf.line(50, 116, 545, 116)
+        for number, name in enumerate(("Male", "Female", "North", "South")):
+            pdf.text(50, 132 + 16 * number, name)
+            values = (
+                f"1,17{number}",
+                f"(1.{number})",
+                "Ref." if number == 0 else f"1.{number}",
+                "-" if number == 0 else "(1.0-1.5)",
+            )
+            for end, value in zip(ends, values * 2, strict=True):
+                put(pdf, end, 132 + 16 * number, value)
+
+    found = rows(read(tmp_path, draw))
+    assert found[0].startswith(
+        "Male; Peeling paint › No.: 1,170; Peeling paint › (%): (1.0); Peeling paint › Odds ratio: Ref.;"
+    )
+    assert found[1].endswith("No smoke alarm › Odds ratio: 1.1; No smoke alarm › (95% CI): (1.0-1.5)")

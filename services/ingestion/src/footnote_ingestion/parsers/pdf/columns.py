@@ -192,8 +192,8 @@ def _is_body(row: Sequence[Word]) -> bool:
         return False
     if len(values) >= 2 or any(char.isdigit() for char in values[0].text):
         return True
-    figures = sum(is_figure(word.text) and any(char.isdigit() for char in word.text) for word in row)
-    return figures > 2 and figures * 2 >= len(row)
+    figures = [word.text for word in row if is_figure(word.text)]
+    return sum(any(map(str.isdigit, text)) for text in figures) > 2 and len(figures) * 2 >= len(row)
 
 
 def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> list[Grid]:

@@ -92,6 +92,17 @@ def groups_beside_one(pieces: Sequence[Piece], columns: Columns) -> list[Part]:
     return []
 
 
+def each_over_one(groups: Sequence[Part], columns: Columns, lowest: Columns) -> bool:
+    """Return whether the name of each group of columns is clearly over the middle of a single header of it instead."""
+    most = _RIGHT_OVER * pitch_of(columns)
+    for part in groups:
+        single = (Part(part.piece, at, at + 1) for at in range(part.first, part.last))
+        near = min(_off_middle(part.piece, one, lowest, lowest) for one in single)
+        if near > most or _off_middle(part.piece, part, columns, lowest) <= max(near * _CLEARLY, most):
+            return False
+    return True
+
+
 def alone(piece: Piece, columns: Columns) -> int | None:
     """Return the one column below the words; None if they may head several."""
     left, right = piece.left, piece.right

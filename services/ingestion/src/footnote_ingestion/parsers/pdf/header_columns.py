@@ -14,6 +14,7 @@ from footnote_ingestion.parsers.pdf.groups import (
     alone,
     between,
     by_boxes,
+    each_over_one,
     even_groups,
     groups_beside_one,
     in_middle_of_several,
@@ -29,7 +30,7 @@ from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
 
 _GOES_ON = re.compile(r"[,:]\s*$")
-_OFF, _ASIDE = 0.6, 3.0
+_OFF, _ASIDE, _FLUSH = 0.6, 3.0, 0.3
 
 
 @dataclass(slots=True)
@@ -181,11 +182,15 @@ def _may_head(piece: Piece, at: int, columns: Columns) -> bool:
 
 
 def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
-    """Return whether words are a title: they begin far left of all columns, or span names and values."""
+    """Return whether words are a title: they begin far left of all columns, or span names and values.
+
+    A wide header is flush with the right side of its column, or centred over it.
+    """
     left, right = piece.left, piece.right
     first = columns[0]
     pitch = pitch_of(columns)
-    return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0]
+    near = min(abs(right - first[1]), abs(left + right - first[0] - first[1]) / 2)
+    return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0] and near > _FLUSH * size
 
 
 def _is_apart(piece: Piece, below: Sequence[Sequence[Word]], columns: Columns, start: float, size: float) -> bool:
@@ -236,7 +241,8 @@ def _assigned(
         groups = even_groups(pieces, columns)
         if not groups and not (len(pieces) == 1 and meets_only_one(pieces[0], columns)):
             groups = even_groups(pieces, lowest)
-        if groups := groups or groups_beside_one(pieces, columns):
+        groups = groups or groups_beside_one(pieces, columns)
+        if groups and not each_over_one(groups, columns, lowest):
             return groups
     for at, piece in enumerate(pieces):
         if made[at] is None and (home := alone(piece, columns)) is not None:
