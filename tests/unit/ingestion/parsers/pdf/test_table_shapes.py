@@ -355,3 +355,13 @@ def test_a_first_row_with_a_word_for_a_value_is_no_header(tmp_path: Path) -> Non
         "Male; Peeling paint › No.: 1,170; Peeling paint › (%): (1.0); Peeling paint › Odds ratio: Ref.;"
     )
     assert found[1].endswith("No smoke alarm › Odds ratio: 1.1; No smoke alarm › (95% CI): (1.0-1.5)")
+
+
+def test_a_sentence_that_ends_above_the_end_of_the_first_column_is_no_header(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        put(pdf, 350, 84, "The components of the cost in both of the years were these:")
+        columns(
+            pdf, [["", "2023", "2022", "2021"], *([f"Cost {n}", f"{n},100", f"{n},200", f"{n},300"] for n in (1, 2, 3))]
+        )
+
+    assert rows(read(tmp_path, draw))[0] == "Cost 1; 2023: 1,100; 2022: 1,200; 2021: 1,300"

@@ -76,7 +76,7 @@ def header_names(
         if any(piece.left < named[-1][1] and piece.right > named[-1][0] for piece in over):
             beyond[:0] = right
             over = [piece for piece in over if piece not in right]
-        if over and _is_title(over[0], named, size):
+        if over and _is_title(over[0], named, size, single=len(over) == 1):
             break
         if len(pieces) == 1 and over_all and not _is_note(cell_of(pieces[0].words).text):
             break  # the title above "(in thousands)"
@@ -181,16 +181,16 @@ def _may_head(piece: Piece, at: int, columns: Columns) -> bool:
     return at in met or not met
 
 
-def _is_title(piece: Piece, columns: Columns, size: float) -> bool:
+def _is_title(piece: Piece, columns: Columns, size: float, *, single: bool) -> bool:
     """Return whether words are a title: they begin far left of all columns, or span names and values.
 
-    A wide header is flush with the right side of its column, or centred over it.
+    Beside other headers, a wide one is flush with the right side of its column, or centred over it.
     """
     left, right = piece.left, piece.right
     first = columns[0]
     pitch = pitch_of(columns)
     near = min(abs(right - first[1]), abs(left + right - first[0] - first[1]) / 2)
-    return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0] and near > _FLUSH * size
+    return left < first[0] - max(0.8 * pitch, 6 * size) and right > first[0] and (single or near > _FLUSH * size)
 
 
 def _is_apart(piece: Piece, below: Sequence[Sequence[Word]], columns: Columns, start: float, size: float) -> bool:
