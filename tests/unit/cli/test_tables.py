@@ -1,5 +1,7 @@
 import io
 
+from footnote.edge.v1.chunks_pb2 import Chunk, ScoredChunk
+from footnote_cli.render import tables
 from footnote_cli.render.fitted import FittedTable
 from rich.console import Console
 
@@ -34,3 +36,18 @@ def test_nothing_is_cut_where_not_even_ids_have_room() -> None:
     lines = drawn(30)
     assert max(map(len, lines)) <= 30
     assert "".join(line.split()[-1] for line in lines[2:]).startswith(ID)
+
+
+def test_a_search_result_names_every_place_of_its_text() -> None:
+    item = ScoredChunk(chunk=Chunk(filename="Arden.md", text="Kept confidential for five years."), score=0.984)
+    for name in ("Birch.md", "Cedar\x1b[31m.md", *(f"{number}.md" for number in range(20))):
+        item.repetitions.add(filename=name).locator.lines.first_line = 9
+    other = ScoredChunk(chunk=Chunk(filename="Elm.md", text="The lease ends in May."), score=0.5)
+    console = Console(file=io.StringIO(), width=120)
+    console.print(tables.search_results([item, other]))
+    assert isinstance(console.file, io.StringIO)
+    shown = console.file.getvalue()
+    assert "also Birch.md, line 9" in shown
+    assert shown.count("also ") == 20
+    assert "and 2 more" in shown
+    assert "\x1b[31m" not in shown

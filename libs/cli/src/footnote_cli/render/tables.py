@@ -20,6 +20,8 @@ from footnote_cli.render import reasons, words
 from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import milliseconds, moment, one_line, seconds, size
 
+_MOST_PLACES = 20  # other places of a passage that are shown
+
 STATE_STYLES = {"indexed": "green", "error": "red", "processing": "yellow", "uploaded": "yellow"}
 
 
@@ -134,11 +136,21 @@ def conversations(items: Iterable[Conversation]) -> FittedTable:
 
 
 def search_results(items: Sequence[ScoredChunk]) -> FittedTable:
-    """Return search results, best first: score, place, the passage in short."""
+    """Return search results, best first: score, place with the other places of the same text, the passage in short."""
     result = FittedTable("#", "Score", "Where", "Passage", right=("#", "Score"))
     for number, item in enumerate(items, start=1):
         passage = one_line(item.chunk.text, 240)
-        result.add_row(str(number), f"{item.score:.3f}", Text(printable_line(place(item.chunk)), style="bold"), passage)
+        result.add_row(str(number), f"{item.score:.3f}", _places(item), passage)
+    return result
+
+
+def _places(item: ScoredChunk) -> Text:
+    """Return the place of a passage, and below it where else the same text stands."""
+    result = Text().append(printable_line(place(item.chunk)), style="bold")
+    for one in item.repetitions[:_MOST_PLACES]:
+        result.append(f"\nalso {printable_line(label(one.filename or one.document_id, one.locator))}")
+    if (more := len(item.repetitions) - _MOST_PLACES) > 0:
+        result.append(f"\nand {more} more")
     return result
 
 
