@@ -272,8 +272,8 @@ class Slot:
     filler: Filler
     required: bool
     repeated: bool
-    lists: int = 0
-    """How many of the first names in `path` are lists of one message."""
+    lists: frozenset[int] = frozenset()
+    """The places in `path` of names that are lists of one message."""
 
 
 @dataclass(frozen=True)
@@ -333,7 +333,7 @@ class Variant:
 def _put(body: dict[str, Any], slot: Slot, value: Any) -> None:
     place: Any = body
     for depth, name in enumerate(slot.path[:-1]):
-        inner = place.setdefault(name, [{}] if depth < slot.lists else {})
+        inner = place.setdefault(name, [{}] if depth in slot.lists else {})
         place = inner[0] if isinstance(inner, list) else inner
     place[slot.path[-1]] = value
 
@@ -349,9 +349,9 @@ def slots_of(operation: Operation, schemas: Mapping[str, Any], parts: Mapping[st
         UnknownFields: with the names that the table must learn.
     """
     if operation.method is not None:
-        walk = _of_message(operation, operation.method.input_type, (), 0)
+        walk = _of_message(operation, operation.method.input_type, (), frozenset())
     else:
-        walk = _of_schema(operation, parts, schemas, (), 0, parts.get("title", ""))
+        walk = _of_schema(operation, parts, schemas, (), frozenset(), parts.get("title", ""))
     slots, unknown = [], []
     for name, slot in walk:
         if slot is None:
@@ -370,7 +370,7 @@ def _filler(operation: Operation, path: tuple[str, ...], owner: str) -> Filler |
 
 
 def _of_message(
-    operation: Operation, message: Descriptor, prefix: tuple[str, ...], lists: int
+    operation: Operation, message: Descriptor, prefix: tuple[str, ...], lists: frozenset[int]
 ) -> Iterator[tuple[str, Slot | None]]:
     for one in message.fields:
         if is_output_only(one):
@@ -380,15 +380,15 @@ def _of_message(
         if filler is None:
             yield f"{message.name}.{one.name}", None
         elif filler.kind == "into":
-            yield from _of_message(operation, one.message_type, path, lists + int(one.is_repeated))
+            yield from _of_message(operation, one.message_type, path, _with(lists, prefix, one.is_repeated))
         else:
             required = filler.required or is_required(one)
             yield one.name, Slot(path, filler, required, one.is_repeated, lists)
 
 
 def _of_schema(
-    operation: Operation, parts: Mapping[str, Any], schemas: Mapping[str, Any], prefix: tuple[str, ...], lists: int,
-    owner: str,
+    operation: Operation, parts: Mapping[str, Any], schemas: Mapping[str, Any], prefix: tuple[str, ...],
+    lists: frozenset[int], owner: str,
 ) -> Iterator[tuple[str, Slot | None]]:  # fmt: skip
     required = parts.get("required", ())
     for name, schema in parts["properties"].items():
@@ -404,9 +404,15 @@ def _of_schema(
             inner = schema["items"] if repeated else schema
             reference = inner.get("$ref", f".{name}").rpartition("/")[2]
             inner = schemas.get(reference, inner)
-            yield from _of_schema(operation, inner, schemas, path, lists + int(repeated), reference.rpartition(".")[2])
+            yield from _of_schema(
+                operation, inner, schemas, path, _with(lists, prefix, repeated), reference.rpartition(".")[2]
+            )
         else:
             yield name, Slot(path, filler, filler.required or name in required, repeated, lists)
+
+
+def _with(lists: frozenset[int], prefix: tuple[str, ...], repeated: bool) -> frozenset[int]:
+    return lists | {len(prefix)} if repeated else lists
 
 
 def _is_list(schema: Mapping[str, Any]) -> bool:
