@@ -359,7 +359,7 @@ def test_a_first_row_with_a_word_for_a_value_is_no_header(tmp_path: Path) -> Non
 
 def test_a_sentence_that_ends_above_the_end_of_the_first_column_is_no_header(tmp_path: Path) -> None:
     def draw(pdf: FPDF) -> None:
-        put(pdf, 350, 84, "The components of the cost in both of the years were these:")
+        put(pdf, 350, 84, "The components of the cost in both of the years were as follows:")
         columns(
             pdf, [["", "2023", "2022", "2021"], *([f"Cost {n}", f"{n},100", f"{n},200", f"{n},300"] for n in (1, 2, 3))]
         )
