@@ -11,7 +11,8 @@ import re
 from enum import Enum
 from functools import cache
 
-from footnote_text.lexical import fold, is_unspaced
+from footnote_text import locales
+from footnote_text.lexical import fold, is_unspaced, terms
 from footnote_text.locales import Locale
 
 _WORD = re.compile(r"[^\W_]++")
@@ -99,6 +100,19 @@ def wish(text: str, locale: Locale) -> tuple[Intent | None, frozenset[str]]:
         if found is not None:
             return one, frozenset(word for part in found.groups() for word in part.split())
     return None, frozenset()
+
+
+def seeks_nothing(text: str) -> bool:
+    """Return whether a question names nothing to look for: it has only words that ask, also for contents or a summary.
+
+    Besides these it may have stop words, all of one language.
+    """
+    return any(not terms(_sought(text, locales.choose(code)), code) for code in locales.codes())
+
+
+def _sought(text: str, locale: Locale) -> str:
+    own = locale.signals
+    return without(text, (*own.summary, *own.contents, *own.asking))
 
 
 @cache

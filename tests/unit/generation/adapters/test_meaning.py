@@ -42,9 +42,11 @@ class ByHand:
         self._likeness = likeness
         self._other = other
         self.compared: list[str] = []
+        self.asked: list[str] = []
 
     async def of(self, question: str, texts: Sequence[str]) -> list[float]:
         self.compared += texts
+        self.asked.append(question)
         return [next((a for words, a in self._likeness.items() if words in text), self._other) for text in texts]
 
 
@@ -102,6 +104,21 @@ async def test_two_sentences_that_are_sure_are_both_shown() -> None:
     assert "the oven [1]." in answer
     assert meaning.share(0.4) == meaning.SHARE
     assert meaning.share(0.9) * 0.9 == pytest.approx(meaning.SURE)
+
+
+@pytest.mark.parametrize(
+    "question", ["What is in orders.md?", "Summarise ORDERS.MD", "Was steht in orders.md?", "Que contient orders.md ?"]
+)
+async def test_a_question_about_a_whole_file_is_answered_by_its_sentences_whatever_they_are_like(question: str) -> None:
+    assert "[1]" in await said(ByHand({}, other=-0.5), question=question)
+
+
+async def test_a_sentence_is_compared_with_what_is_asked_and_not_with_the_name_of_its_file() -> None:
+    likeness = ByHand({"9 working days": 1.5}, other=-0.5)
+    assert "9 working days [1]" in await said(likeness, question="How long until I get my refund, by orders.md?")
+    assert likeness.asked
+    assert not any("orders.md" in asked for asked in likeness.asked)
+    assert "[1]" not in await said(ByHand({}, other=-0.5), question="What does orders.md say about parking?")
 
 
 class NothingFits(ByHand):

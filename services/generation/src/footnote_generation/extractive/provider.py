@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import Source
-from footnote_text import locales, tokens
+from footnote_text import intents, locales, tokens
 from footnote_text.answer_locale import is_thanks
 from footnote_text.intents import Intent
 from footnote_text.locales import Locale
@@ -70,7 +70,10 @@ class Extractive:
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
         search = await asyncio.to_thread(Search, question, sources, part)
-        likeness = await self._likeness.of(search.question.text, search.texts) if self._likeness else None
+        asked = without_files(search.question.text, sources)
+        # No sentence is like a question about a whole file: those that the search put first are its answer.
+        whole = asked != search.question.text and intents.seeks_nothing(asked)
+        likeness = await self._likeness.of(asked, search.texts) if self._likeness and not whole else None
         return await asyncio.to_thread(self._written, question, search, likeness, locale)
 
     def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
@@ -92,6 +95,14 @@ class Extractive:
 
     async def close(self) -> None:
         """Hold nothing, so give nothing back."""
+
+
+def without_files(question: str, sources: Sequence[Source]) -> str:
+    """Return a question without the names of the sources' files, which say where to look and not for what."""
+    names = {source.filename for source in sources if source.filename}
+    for name in sorted(names, key=len, reverse=True):
+        question = re.sub(re.escape(name), " ", question, flags=re.IGNORECASE)
+    return question
 
 
 def pointed(passage: foreign_passages.Passage, locale: Locale) -> str:

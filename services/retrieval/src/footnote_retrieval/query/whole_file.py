@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from footnote_text import intents, locales
-from footnote_text.lexical import fold, terms
+from footnote_text import intents
+from footnote_text.lexical import fold
 
 from footnote_retrieval.query.files import NamedFile, words_of_name
 
@@ -16,8 +16,7 @@ _LONGEST = 300  # characters; a longer question says what it seeks
 def asks_for_whole(query: str, named: Sequence[NamedFile]) -> bool:
     """Return whether a question names files and nothing to look for in them.
 
-    Besides the names it has only words that ask, ask for contents or for a summary, and stop words, all of one
-    language. A name alone is such a question.
+    Besides the names it has only what `intents.seeks_nothing` allows. A name alone is such a question.
     """
     if not named or len(query) > _LONGEST:
         return False
@@ -26,9 +25,4 @@ def asks_for_whole(query: str, named: Sequence[NamedFile]) -> bool:
         text = text.replace(fold(file.filename), " ")
     names = set(chain.from_iterable(words_of_name(file.filename) for file in named))
     rest = " ".join(word for word in intents.plain(text).split() if word not in names)
-    return any(not terms(_particular(rest, code), code) for code in locales.codes())
-
-
-def _particular(text: str, code: str) -> str:
-    own = locales.choose(code).signals
-    return intents.without(text, (*own.summary, *own.contents, *own.asking))
+    return intents.seeks_nothing(rest)
