@@ -144,3 +144,16 @@ def test_equals_of_a_band_end_are_known_after_its_candidate_went_into_an_earlier
         found.candidates[hit.id] = Candidate(hit, GROUP, dense, 1.0, dense_rank, rank_by_words)
     given = replace(ranking(), findings=found, first=2, plan=replace(ranking().plan, limit=4))
     assert [[one.hit.text for one in band.findings.candidates.values()] for band in bands(given)] == [["n0"], ["n1"]]
+
+
+def test_of_two_named_files_one_that_fills_the_first_band_leaves_the_other_its_place() -> None:
+    given = ranking()
+    found = Findings(runs=given.findings.runs)
+    for number, one in enumerate(given.findings.candidates.values()):
+        chunk = make_chunk(one.hit.text, document_id=f"d{int(number > 40)}", ordinal=number)
+        found.candidates[chunk.id] = replace(one, hit=make_hit(chunk))
+    given = replace(given, findings=found, near_duplicate=1.0, first=15)
+    page = rank(given, Stopwatch(PIPELINE_STAGE_RETRIEVAL)).page
+    assert {one.hit.document_id for one in page} == {"d0", "d1"}
+    second = rank(replace(given, offset=5), Stopwatch(PIPELINE_STAGE_RETRIEVAL)).page
+    assert not {one.hit.id for one in page} & {one.hit.id for one in second}

@@ -7,10 +7,11 @@ candidates comes last depends on the number requested, so those belong to the ne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from footnote_retrieval.model import Candidate
+from footnote_retrieval.query.files import NamedFile
 from footnote_retrieval.ranking.candidates import Ranking
 
 _SPARE = 1.25  # some are dropped as repetitions
@@ -47,6 +48,9 @@ def bands(ranking: Ranking) -> Iterator[Ranking]:
     deep, last = ranking.first, ranking.plan.limit
     while left and deep <= last:
         inside, beyond = _divided(left, deep, lasts)
+        if deep == ranking.first:
+            for one in _best_of_missing_files(inside, beyond, ranking.named):
+                inside[one] = beyond.pop(one)
         yield _of(ranking, inside, deep)
         left, deep = beyond, deep * 2
     if left and rest:
@@ -79,6 +83,33 @@ def _divided(
         if not by_words:
             candidate.lexical, candidate.lexical_rank = None, 0
     return inside, {chunk_id: candidate for chunk_id, candidate in candidates.items() if chunk_id not in inside}
+
+
+def _best_of_missing_files(
+    inside: Mapping[str, Candidate], beyond: Mapping[str, Candidate], named: Sequence[NamedFile]
+) -> list[str]:
+    """Return the ids of the best candidates of those of several named files that have none inside.
+
+    The first page has a place for each file, and the first band is all that it is chosen from. Chunks of a long sheet
+    are so alike that those of another file may fill the band.
+    """
+    if len(named) < 2:
+        return []
+    found: list[str] = []
+    there = {candidate.hit.document_id for candidate in inside.values()}
+    for file in named:
+        if there.isdisjoint(file.document_ids):
+            own = [
+                (_best_rank(one), chunk_id)
+                for chunk_id, one in beyond.items()
+                if one.hit.document_id in file.document_ids
+            ]
+            found += [chunk_id for _, chunk_id in sorted(own)[:1]]
+    return found
+
+
+def _best_rank(candidate: Candidate) -> int:
+    return min(filter(None, (candidate.dense_rank, candidate.lexical_rank)), default=MOST)
 
 
 def _lasts(ranking: Ranking) -> Lasts:
