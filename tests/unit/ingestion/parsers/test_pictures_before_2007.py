@@ -151,3 +151,33 @@ def test_texts_of_boxes_on_a_workbooks_sheet_have_their_cell(tmp_path: Path, mon
     book = biff(0x809) + biff(0x85, struct.pack("<IHBB", start, 0, 1, 0) + b"A") + biff(0x0A)
     contain(monkeypatch, Workbook=book + sheet)
     assert xls.drawn_by_sheet(tmp_path)["A"].texts == [("A5", "Open until 5"), ("", "Peak"), ("E5", "Κόστη")]
+
+
+def test_the_place_of_a_text_is_found_without_another_search_of_the_drawing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workbook may have thousands of texts after one large drawing: looking through it for each takes hours."""
+    seen: list[int] = []
+
+    class Counted(bytearray):
+        def rfind(self, sub: object, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+            seen.append(len(self) - start)
+            return bytes(self).rfind(sub, start)  # type: ignore[arg-type]
+
+        def __getitem__(self, at: slice) -> bytearray:  # type: ignore[override]
+            found = bytearray.__getitem__(self, at)
+            seen.append(len(found))
+            return found
+
+    def biff(kind: int, body: bytes = b"") -> bytes:
+        return struct.pack("<HH", kind, len(body)) + body
+
+    anchor = struct.pack("<9H", 2, 2, 0, 4, 0, 3, 0, 5, 0)
+    drawn = shape(0, anchor) + record(0xF122, bytes(60_000))
+    text = biff(0x5D, struct.pack("<HHH", 0x15, 0x12, 6)) + biff(0x1B6, struct.pack("<5HHHH", 0, 0, 0, 0, 0, 2, 16, 0))
+    text += biff(0x3C, b"\0Hi")
+    cut = len(shape(0, anchor)) - len(anchor) - 4  # in the middle of the anchor's head
+    data = biff(0x809) + biff(0xEC, drawn[:cut]) + biff(0x3C, drawn[cut:8_000]) + biff(0x3C, drawn[8_000:])
+    monkeypatch.setattr(xls, "bytearray", Counted, raising=False)
+    assert xls._drawn(data + 500 * text + biff(0x0A), 0).texts == 500 * [("C5", "Hi")]
+    assert sum(seen) < 2 * len(drawn)

@@ -153,6 +153,7 @@ def _records(data: bytes, start: int) -> Iterator[tuple[int, bytes]]:
 def _drawn(data: bytes, start: int) -> Drawn:
     """Return what is drawn on a sheet; its drawing is in pieces between other records, a text after its shape."""
     drawing, last, kind_of_object, left = bytearray(), 0, 0, 0
+    anchor = -1  # where the last anchor in the drawing begins
     parts: list[bool] = []  # for each part that is begun and not ended, whether it is a chart
     texts: list[tuple[str, bytearray]] = []
     for kind, body in _records(data, start):
@@ -161,12 +162,14 @@ def _drawn(data: bytes, start: int) -> Drawn:
         elif kind == _END:
             del parts[-1:]
         elif (kind == _DRAWING or (kind == _CONTINUE and last == _DRAWING)) and not any(parts):
+            new = max(len(drawing) - len(_ANCHOR_HEAD) + 1, 0)
             drawing += body
+            anchor = max(anchor, drawing.rfind(_ANCHOR_HEAD, new))
         elif kind == _OBJECT and len(body) >= 6:
             kind_of_object = struct.unpack_from("<H", body, 4)[0]
         elif kind == _TEXT and kind_of_object != _COMMENT and len(texts) < _MOST_SHAPES:
-            at = drawing.rfind(_ANCHOR_HEAD) if not any(parts) else -1
-            cell = _cell_of(bytes(drawing[at + len(_ANCHOR_HEAD) :])) if at >= 0 else ""
+            begin = anchor + len(_ANCHOR_HEAD)
+            cell = _cell_of(drawing[begin : begin + _ANCHOR.size]) if anchor >= 0 and not any(parts) else ""
             left = struct.unpack_from("<H", body, 10)[0] if len(body) >= 12 else 0
             texts.append((cell, bytearray()))
         elif kind == _CONTINUE and last == _TEXT and kind_of_object != _COMMENT and texts and left > 0 and body:
@@ -175,12 +178,12 @@ def _drawn(data: bytes, start: int) -> Drawn:
             left -= len(letters) // 2
         last = last if kind == _CONTINUE else kind
     return Drawn(
-        [_cell_of(anchor) for anchor in pictures(bytes(drawing), 0, len(drawing))],
+        [_cell_of(one) for one in pictures(bytes(drawing), 0, len(drawing))],
         [(cell, text) for cell, letters in texts if (text := inline(letters.decode("utf-16-le", errors="replace")))],
     )
 
 
-def _cell_of(anchor: bytes) -> str:
+def _cell_of(anchor: bytes | bytearray) -> str:
     """Return the cell at which a shape begins."""
     if len(anchor) < _ANCHOR.size:
         return ""
