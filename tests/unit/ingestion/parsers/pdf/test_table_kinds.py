@@ -353,3 +353,17 @@ def test_a_note_over_the_middle_of_all_columns_is_no_name_of_one(tmp_path: Path)
     assert rows(read(tmp_path, draw))[0] == (
         "Notes; Total: 3,044; Less than 1: 7,032; 1 to 3 years: 880; 3 to 5 years: 1,000"
     )
+
+
+def test_a_currency_sign_that_is_alone_in_its_row_stays(tmp_path: Path) -> None:
+    table = [["", "2019", "2020"], ["North", "12", "13"], ["South", "14", "15"], ["", "$"], ["", "16", "17"]]
+
+    found = rows(read(tmp_path, lambda pdf: columns(pdf, [*table, ["", "$"], ["West", "18", "19"]])))
+    assert found == [
+        "North; 2019: 12; 2020: 13",
+        "South; 2019: 14; 2020: 15",
+        "2019: $",
+        "2019: 16; 2020: 17",
+        "2019: $",
+        "West; 2019: 18; 2020: 19",
+    ]

@@ -361,6 +361,8 @@ def _row(row: Sequence[Word], columns: Sequence[tuple[float, float]], names_colu
             place = at if at is not None else _nearest(word, columns)
             cells[place + 1] += [*signs, word]
         signs = []
+    if not any(cells):  # a row without a text in it would have no place
+        cells[_nearest(signs[0], columns) + 1] = signs
     made = [cell_of(cell) for cell in cells]
     indent = made[0].left if made[0].text else (names_column[0] if names_column else row[0].left)
     return Row(made, indent, ids(row))
