@@ -6,9 +6,15 @@ from pathlib import Path
 
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
-from footnote.types.v1.document_pb2 import WARNING_KIND_UNREADABLE_TEXT, ReadingWarning
+from footnote.types.v1.document_pb2 import (
+    WARNING_KIND_PAGES_WITHOUT_TEXT,
+    WARNING_KIND_PARTS_UNREADABLE,
+    WARNING_KIND_UNREADABLE_TEXT,
+    ReadingWarning,
+)
 from footnote_ingestion.parsers.base import FURNITURE, BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.parsers.pdf import listed
 from footnote_ingestion.parsers.pdf.parser import PdfParser
 from support.ingestion_client import assert_spans_exact
 
@@ -166,3 +172,61 @@ def test_ligatures_of_fonts_without_names_are_read(tmp_path: Path) -> None:
     blocks, (warning,) = read(tmp_path, data)
     assert blocks[0].text == "The office has “five” staff and \ufffd + 1."
     assert warning.count == 1
+
+
+def placed(font: str, left: int, base: int, text: str) -> bytes:
+    return b"BT /%s 10 Tf %d %d Td (%s) Tj ET " % (font.encode(), left, base, text.encode())
+
+
+def underlined(*rows: tuple[int, str]) -> bytes:
+    """Three underlined headers above these rows, each a base and a name in the font F1, and four rows of words."""
+    content = b""
+    for left, name in ((50, "No."), (150, "Title"), (300, "Form")):
+        content += placed("F2", left, 700, name) + b"%d 697 m %d 697 l S " % (left, left + 90)
+    for base, name in rows:
+        content += placed("F1", 52, base, name)
+    for at in range(4):
+        for left, text in ((52, f"2.{at}"), (152, "Plan of merger"), (302, "Annex")):
+            content += placed("F2", left, 674 - 16 * at, text)
+    return content
+
+
+@pytest.mark.parametrize("blank", [0x200B, 0x200E, 0x2060])
+def test_a_line_without_a_visible_character_is_no_row(tmp_path: Path, blank: int) -> None:
+    blocks, _ = read(tmp_path, made([underlined((686, "~~"), (610, "~~"))], *mapped(ord("~"), blank)))
+    assert [block.text for block in blocks] == [f"No.: 2.{at}; Title: Plan of merger; Form: Annex" for at in range(4)]
+
+
+def test_a_fault_of_the_search_for_tables_leaves_the_text_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("max() iterable argument is empty")
+
+    monkeypatch.setattr(listed, "_rows", fail)
+    blocks, (warning,) = read(tmp_path, made([placed("F2", 52, 700, "Before"), underlined()], HELVETICA))
+    words = " ".join(block.text for block in blocks).split()
+    assert sorted(words) == sorted(
+        ["Before", "No.", "Title", "Form", *(f"2.{at}" for at in range(4)), *4 * ["Plan", "of", "merger", "Annex"]]
+    )
+    assert warning.kind == WARNING_KIND_PARTS_UNREADABLE
+    assert warning.text == "tables of 1 pages could not be read; their text is read without columns"
+    assert [place.page.page for place in warning.places] == [2]
+
+
+def test_too_little_memory_for_tables_ends_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(listed, "_rows", fail)
+    with pytest.raises(MemoryError):
+        read(tmp_path, made([underlined()], HELVETICA))
+
+
+def test_a_page_of_characters_that_are_not_visible_has_no_text(tmp_path: Path) -> None:
+    pages = [placed("F1", 52, 700, "~"), placed("F2", 52, 700, "Read")]
+    blocks, warnings = read(tmp_path, made(pages, *mapped(ord("~"), 0x200B)))
+    assert [block.text for block in blocks] == ["Read"]
+    assert [(one.kind, [place.page.page for place in one.places]) for one in warnings] == [
+        (WARNING_KIND_PAGES_WITHOUT_TEXT, [1])
+    ]

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import pypdfium2.raw as pdfium
 
+from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.pdf import pdfium_calls
 from footnote_ingestion.parsers.pdf.bidi import has_letters
 from footnote_ingestion.parsers.pdf.glyphs import HYPHEN, Glyphs, has_no_character
@@ -90,7 +91,7 @@ class LineReader:
         """Whether the page's text holds characters of two units; whether its units are not its characters' indexes."""
 
     def read(self, text_page: object, page: int) -> tuple[list[Line], str]:
-        """Return the lines in the order of the page's content, and its raw text."""
+        """Return the lines with visible characters in the order of the page's content, and its raw text."""
         count = pdfium.FPDFText_CountChars(text_page)
         if count <= 0:
             return [], ""
@@ -108,7 +109,7 @@ class LineReader:
         for found in _BREAK.finditer(text + "\n"):
             part = text[start : found.start()]
             stripped = part.strip()
-            if stripped:
+            if inline(stripped):
                 lead = len(part) - len(part.lstrip())
                 first = units + lead
                 last = units + len(part.rstrip()) - 1
@@ -144,18 +145,19 @@ class LineReader:
             if end < len(kept) and kept[end] in (None, kept[start]):
                 continue
             text = line.text[start:end].rstrip()
-            last = start + len(text) - 1
-            hyphen = line.hyphen and end == len(kept)
-            part = self._line(holder, text, line.page, indexes[start], indexes[last], hyphen)
-            part.char, part.backwards = indexes[start], line.backwards
-            part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
-            parts[bool(kept[start])].append(part)
+            if inline(text):
+                last = start + len(text) - 1
+                hyphen = line.hyphen and end == len(kept)
+                part = self._line(holder, text, line.page, indexes[start], indexes[last], hyphen)
+                part.char, part.backwards = indexes[start], line.backwards
+                part.unit = line.unit + (_units(line.text[:start]) if self.wide else start)
+                parts[bool(kept[start])].append(part)
             start = end
         return parts
 
     def words(self, text_page: object, line: Line) -> list[Word]:
-        """Return the words of a line of the page that was read last, each with its box."""
-        words = []
+        """Return the words of a line of the page that was read last, each with a visible character and with its box."""
+        words: list[Word] = []
         holder = pdfium_calls.handle(text_page)
         for found in _WORD.finditer(line.text) if line.unit >= 0 else ():
             start, length = found.start(), len(found[0])
@@ -169,7 +171,7 @@ class LineReader:
             if line.marks and len(made) == 1:
                 inner = ((at - found.start(), sign) for at, sign in line.marks if found.start() < at < found.end())
                 made[0].text = marked(inner, found[0])
-            words += made
+            words += (word for word in made if inline(word.text))
         return words
 
     def char_index(self, text_page: pdfium_calls.Handle, line: Line, at: int) -> int:

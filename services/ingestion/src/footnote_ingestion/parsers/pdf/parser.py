@@ -39,7 +39,7 @@ from footnote_ingestion.parsers.pdf.on_pages import read_pictures, unread_pictur
 from footnote_ingestion.parsers.pdf.order import in_order
 from footnote_ingestion.parsers.pdf.rulings import rulings
 from footnote_ingestion.parsers.pdf.superscripts import part_raised, set_in
-from footnote_ingestion.parsers.pdf.tables import find_tables
+from footnote_ingestion.parsers.pdf.tables import read_tables
 
 _DATE = re.compile(r"(?:D:)?(\d{4})(\d{2})?(\d{2})?(\d{2})?(\d{2})?(\d{2})?(?:([-+Z])(\d{2})?'?(\d{2})?)?")
 _OUTLINE_MOST = 5_000
@@ -237,7 +237,7 @@ def _read(
                     if unseen := sight.hidden(page, text_page.raw, lines):
                         lines, hidden = _parted(reader, text_page.raw, lines, unseen)
                     part_raised(reader, text_page.raw, lines)
-                    tables = find_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw))
+                    tables = read_tables(lines, partial(reader.words, text_page.raw), partial(rulings, page.raw), out)
                     if two_ways:
                         right_to_left.put_in_order(reader, text_page.raw, [*lines, *hidden])
                     set_in(lines)

@@ -6,9 +6,11 @@ from bisect import bisect
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
+import pypdfium2 as pdfium
 from footnote.types.v1.locator_pb2 import Anchor, Box, Locator, PageLocator
 
 from footnote_ingestion.parsers.base import PARAGRAPH, BlockWriter
+from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
 from footnote_ingestion.parsers.pdf import columns, framed, listed, ruled, seeds
 from footnote_ingestion.parsers.pdf.captions import is_of_table
 from footnote_ingestion.parsers.pdf.frames import LEAST_DOWN
@@ -27,6 +29,23 @@ _FEW_OBJECTS = 2_000
 _MOSTLY_FIGURES = 0.5
 _STROKES, _LEAST_STROKES = " -_=–—─━", 12
 """A line of at least this many such characters and nothing else is a drawn line."""
+
+
+def read_tables(
+    lines: Sequence[Line], words: Callable[[Line], list[Word]], rules: Callable[[int], Rulings], out: BlockWriter
+) -> list[Grid]:
+    """Return the tables of a page; none, with a warning, if the search for them fails.
+
+    Their lines are then read as text: one odd page must not cost the whole file.
+    """
+    try:
+        return find_tables(lines, words, rules)
+    except (MemoryError, pdfium.PdfiumError):
+        raise
+    except Exception:  # the search has many rules of geometry, any of which may fail on an odd page
+        failed = "tables of {count} pages could not be read; their text is read without columns"
+        out.warn(PARTS_UNREADABLE, failed, 1, [PageLocator(page=lines[0].page)])
+        return []
 
 
 def find_tables(
