@@ -2,9 +2,13 @@
 
 import asyncio
 import os
+import threading
 import time
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import pytest
 from footnote_ingestion.documents import spool
 
 DAY = 86_400
@@ -36,3 +40,42 @@ def test_what_the_dead_have_left_goes_after_a_day(tmp_path: Path) -> None:
     assert not old.exists()
     assert young.exists()
     asyncio.run(spool.remove(own))
+
+
+def left(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+async def parts() -> AsyncIterator[bytes]:
+    yield b"A file."
+
+
+@pytest.mark.parametrize("name", ["_append", "_write_all"])
+async def test_a_cancelled_upload_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    begun, go = threading.Event(), threading.Event()
+    write = getattr(spool, name)
+
+    def held(*given: Any) -> None:
+        begun.set()
+        go.wait()
+        write(*given)
+
+    monkeypatch.setattr(spool, name, held)
+
+    async def upload() -> None:
+        if name == "_append":
+            async with spool.receive(parts(), 100, tmp_path):
+                pass
+        else:
+            async with spool.keep([b"One.", b"Two."], tmp_path):
+                pass
+
+    task = asyncio.create_task(upload())
+    await asyncio.to_thread(begun.wait)
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.get_running_loop().shutdown_default_executor()  # a thread that still writes has ended
+    assert not left(tmp_path)

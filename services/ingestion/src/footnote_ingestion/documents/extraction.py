@@ -25,7 +25,7 @@ from footnote_kit.telemetry import histogram, span
 
 from footnote_ingestion.documents.killed_reads import MOST_RETRIES, KilledReads
 from footnote_ingestion.documents.permissions import Permissions
-from footnote_ingestion.documents.spool import temporary
+from footnote_ingestion.documents.spool import in_thread, temporary
 from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.model.values import GRACE_MICROS, Stored, now_micros, tables_key
 from footnote_ingestion.parsers import VERSION
@@ -76,7 +76,7 @@ class FrameFile:
     async def spill(self) -> None:
         """Move all frames so far into the file."""
         data = bytes(self._memory)
-        await asyncio.to_thread(self._append, data)
+        await in_thread(self._append, data)
         # Not before: the reader takes from memory the frames that are not in the file.
         self._in_file += len(data)
         del self._memory[: len(data)]
@@ -226,7 +226,7 @@ class Extraction:
             spooled = FrameFile(path)
             for kind, payload in frames:
                 if kind == wire.TABLES:
-                    await asyncio.to_thread(_write_part, tables, payload)
+                    await in_thread(_write_part, tables, payload)
                 elif kind != wire.PAGES:
                     await spooled.append(kind, payload)
             await spooled.spill()
@@ -307,7 +307,7 @@ class Extraction:
                         if kind == wire.PAGES:
                             await spooled.note(payload)
                         elif kind == wire.TABLES:
-                            await asyncio.to_thread(_write_part, tables, payload)
+                            await in_thread(_write_part, tables, payload)
                         else:
                             await spooled.append(kind, payload)
             keep = self._keep and not _soon_read(document)

@@ -8,14 +8,18 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ParamSpec
 from uuid import uuid4
 
+from footnote_database.cancel_safe import outcome
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.hints import ERROR_HINTS, FAILURE_HINTS
+
+P = ParamSpec("P")
 
 _BUFFER = 1024 * 1024
 _MIB = 1024 * 1024
@@ -69,6 +73,11 @@ def _locked(folder: Path) -> int | None:
     return descriptor
 
 
+async def in_thread(write: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
+    """Run a write in a thread. Cancellation is raised only after it has ended, so that no file appears afterwards."""
+    await outcome(asyncio.ensure_future(asyncio.to_thread(write, *given, **named)))
+
+
 @asynccontextmanager
 async def temporary(folder: Path) -> AsyncIterator[Path]:
     """Yield a path for a file that is deleted at the end of the block."""
@@ -92,11 +101,11 @@ async def receive(parts: AsyncIterator[bytes], max_bytes: int, folder: Path) -> 
                 raise too_large(max_bytes)
             buffer += part
             if len(buffer) >= _BUFFER:
-                await asyncio.to_thread(_append, path, bytes(buffer), digest)
+                await in_thread(_append, path, bytes(buffer), digest)
                 buffer.clear()
         if not size:
             raise empty()
-        await asyncio.to_thread(_append, path, bytes(buffer), digest)
+        await in_thread(_append, path, bytes(buffer), digest)
         yield Received(path, size, digest.hexdigest())
 
 
@@ -105,7 +114,7 @@ async def keep(files: Iterable[bytes], folder: Path) -> AsyncIterator[list[Recei
     """Yield whole small files as files on disk for the duration of the block."""
     received: list[Received] = []
     try:
-        await asyncio.to_thread(_write_all, list(files), folder, received)
+        await in_thread(_write_all, list(files), folder, received)
         yield received
     finally:
         for one in received:
