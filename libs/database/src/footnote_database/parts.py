@@ -112,6 +112,12 @@ class Parts:
         """Return whether a part may lack what others refer to, because its loss was accepted."""
         return self._loss(part).exists()
 
+    def lost_since(self, part: Part) -> int | None:
+        """Return when the loss of a part was accepted last, in microseconds since 1970; None if it lacks nothing."""
+        with contextlib.suppress(FileNotFoundError):
+            return self._loss(part).stat().st_mtime_ns // 1000
+        return None
+
     def forget_loss(self, part: Part) -> None:
         """Record that nothing refers any longer to what a part has lost."""
         with contextlib.suppress(OSError):

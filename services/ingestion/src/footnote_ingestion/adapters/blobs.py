@@ -163,7 +163,7 @@ async def refuse_missing_files(documents: DocumentTable, files: Blobs, where: st
     """Raise FailedPrecondition if documents are known but none of the newest ones has its file.
 
     If the store does not answer, the service's health check waits for it instead. An accepted loss stays accepted until
-    one of the newest documents has its file.
+    a document is added: a later loss is another one.
     """
     keys = await documents.newest_files(_SAMPLE)
     try:
@@ -175,8 +175,13 @@ async def refuse_missing_files(documents: DocumentTable, files: Blobs, where: st
         return
     if not keys:
         return
-    if parts.accepts(FILES) or await asyncio.to_thread(parts.lacks, FILES):
+    if parts.accepts(FILES):
         await asyncio.to_thread(parts.note_loss, FILES)
+        accepted = True
+    else:
+        since = await asyncio.to_thread(parts.lost_since, FILES)
+        accepted = since is not None and not await documents.added_since(since)
+    if accepted:
         _log.warning("missing_part_accepted", part=FILES.name)
         return
     raise FailedPrecondition(

@@ -198,6 +198,12 @@ class DocumentTable(Additions):
         async with self._database.read() as connection:
             return (await connection.scalars(query.order_by(documents.c.update_time.desc()).limit(most))).all()
 
+    async def added_since(self, micros: int) -> bool:
+        """Return whether a document was added after a time, except those in deletion."""
+        query = select(documents.c.id).where(documents.c.delete_time.is_(None), documents.c.create_time > micros)
+        async with self._database.read() as connection:
+            return (await connection.scalars(query.limit(1))).first() is not None
+
     async def labelled(self, tenant_id: str, document_id: str, version: int) -> None:
         """Record that a document's chunks match its record at a version."""
         async with self._database.write() as connection:
