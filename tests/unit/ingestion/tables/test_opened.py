@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from footnote_ingestion.parsers import parser_for
@@ -103,3 +104,20 @@ def test_a_broken_archive_leaves_nothing_behind(session: Session, make: Make, tm
         pass
     assert files(session) == set()
     assert total(session, good) == [36.0]
+
+
+def test_an_archive_is_closed_some_minutes_after_its_last_question(
+    session: Session, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1000.0
+    monkeypatch.setattr("footnote_ingestion.tables.opened.time", SimpleNamespace(monotonic=lambda: now))
+    total(session, make("a"))
+    total(session, make("b"))
+    there = files(session)
+    now += opened.MOST_SECONDS / 2
+    total(session, make("b"))
+    assert files(session) == there
+    now += opened.MOST_SECONDS / 2
+    total(session, make("b"))
+    assert len(files(session)) == 1
+    assert files(session) < there

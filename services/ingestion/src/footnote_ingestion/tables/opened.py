@@ -1,11 +1,12 @@
 """Keeps archives of tables open between the questions of a process, as Parquet files and views over them.
 
 While statements run, the views of the archives asked exist and no others. The files of other archives stay, under names
-that no statement can guess, until newer ones take their place.
+that no statement can guess, until newer ones take their place or some minutes pass.
 """
 
 from __future__ import annotations
 
+import time
 import zipfile
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -25,6 +26,8 @@ from footnote_ingestion.tables.table_archive import read_list
 
 MOST_ARCHIVES, MOST_BYTES = 20, 64 << 20
 """Archives that stay open between questions, and the bytes of their files."""
+MOST_SECONDS = 300.0
+"""How long an archive stays open after its last question: its document may have been deleted since."""
 _MOST_TEXTS = 1_000_000
 """Characters of columns' texts that are kept for the next question, in all archives together."""
 _VALUE = {COLUMN_TYPE_NUMBER: "n", COLUMN_TYPE_DATE: "d", COLUMN_TYPE_BOOLEAN: "b"}
@@ -54,6 +57,7 @@ class _Opened:
     tables: list[KeptTable]
     size: int
     shown: bool = False
+    asked: float = 0.0
 
 
 class OpenArchives:
@@ -75,14 +79,19 @@ class OpenArchives:
             if identity not in self._opened:
                 self._opened[identity] = self._open(archive)
             self._opened.move_to_end(identity)
+            self._opened[identity].asked = time.monotonic()
             self._show(self._opened[identity])
             found += self._opened[identity].tables
         return found
 
     def rest(self) -> None:
-        """Close the archives that were asked longest ago, until a process keeps no more than it may."""
+        """Close the archives that were asked longest ago, until a process keeps no more than it may, nor longer."""
         size = sum(opened.size for opened in self._opened.values())
-        while self._opened and (len(self._opened) > MOST_ARCHIVES or size > MOST_BYTES):
+        past = time.monotonic() - MOST_SECONDS
+        while self._opened:
+            oldest = next(iter(self._opened.values()))
+            if len(self._opened) <= MOST_ARCHIVES and size <= MOST_BYTES and oldest.asked > past:
+                return
             _, closed = self._opened.popitem(last=False)
             size -= closed.size
             self._remove(closed)
