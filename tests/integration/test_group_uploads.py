@@ -139,6 +139,26 @@ async def test_a_group_takes_no_more_than_a_quota_leaves(ingestion: Client) -> N
     assert (await ingestion.list(collection_ids=["c"])).total_size == 5
 
 
+async def test_mails_are_parsed_alone(ingestion: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is packed in a mail may be a thousand times larger, and a group's blocks are in memory at once."""
+    mail = b"From: a@example.org\nTo: b@example.org\nSubject: News\nMIME-Version: 1.0\n\nThe text of a mail.\n"
+    stored = await upload(ingestion, file(mail, "a.eml"), file(b"A note."))
+    documents = [one.document for one in stored if isinstance(one, ing.UploadDocumentResponse)]
+    assert [one.document_type for one in documents] == ["eml", "txt"]
+    together: list[str] = []
+    run_many = Pool.run_many
+
+    def noted(self: Pool, jobs: Any, tenant: str, user: str = "") -> Any:
+        together.extend(job.document_type for job in jobs)
+        return run_many(self, jobs, tenant, user)
+
+    monkeypatch.setattr(Pool, "run_many", noted)
+    request = groups.ParseDocumentsRequest(scope=ingestion.scope, document_ids=[one.id for one in documents])
+    answers = [answer async for answer in GroupServiceStub(ingestion.channel).ParseDocuments(request, timeout=60)]
+    assert {part.index for answer in answers for part in answer.parts if part.found.HasField("metadata")} == {0, 1}
+    assert together == ["txt"]
+
+
 async def test_a_group_is_parsed_by_one_worker_and_what_cannot_be_fails_alone(ingestion: Client) -> None:
     texts = {"a.md": b"# Head\n\nBelow it.", "b.csv": b"name,price\nsaw,12\n", "c.html": b"<p>Text of a page.</p>"}
     texts |= {"d.html": b"<html><body><script>no text</script></body></html>", "e.txt": b"The last."}

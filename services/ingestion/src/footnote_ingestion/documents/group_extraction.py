@@ -20,8 +20,8 @@ from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.ports import Documents, Files, Readers
 from footnote_ingestion.worker import wire
 
-KINDS = frozenset({"txt", "code", "md", "html", "csv", "tsv", "eml"})
-"""Kinds of files that are no larger when they are unpacked."""
+KINDS = frozenset({"txt", "code", "md", "html", "csv", "tsv"})
+"""Kinds of files that hold nothing packed: all blocks of one are in memory at once. Mails may hold archives."""
 
 Part = list[Block] | ParsedMetadata | FootnoteError
 
