@@ -15,6 +15,7 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ing
 from footnote.internal.ingestion.v1alpha1 import group_service_pb2 as groups
 from footnote.internal.ingestion.v1alpha1.group_service_pb2_grpc import GroupServiceStub
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_ingestion.adapters.additions import Additions
 from footnote_ingestion.app import build
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
@@ -137,6 +138,39 @@ async def test_a_group_takes_no_more_than_a_quota_leaves(ingestion: Client) -> N
     more = [file(b"More bytes " + bytes([65 + n]), max_tenant_bytes=size + 25) for n in range(3)]
     assert [isinstance(one, FootnoteError) for one in await upload(ingestion, *more)] == [False, False, True]
     assert (await ingestion.list(collection_ids=["c"])).total_size == 5
+
+
+async def test_room_goes_to_files_that_are_stored(ingestion: Client) -> None:
+    """Neither an unreadable file nor the same bytes again take the room of another file."""
+    broken, good = file(b"%PDF-1.7 and then nothing of it", "broken.pdf"), file(b"The only one.")
+    for files, expected in (([broken, good], ["FILE_CORRUPT", ""]), ([good, good], ["", ""])):
+        collection = f"c{expected[0]}"
+        for one in files:
+            one.metadata.MergeFrom(ing.UploadMetadata(collection_id=collection, max_documents=1))
+        outcomes = await upload(ingestion, *files)
+        assert reasons(outcomes) == expected
+        assert (await ingestion.list(collection_ids=[collection])).total_size == 1
+    assert [isinstance(one, FootnoteError) or one.duplicate for one in outcomes] == [False, True]
+
+
+async def test_duplicates_are_locked_in_the_order_of_their_ids(
+    ingestion: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = [file(f"Note {n}.".encode()) for n in range(4)]
+    stored = await upload(ingestion, *files)
+    by_id = sorted((one.document.id, n) for n, one in enumerate(stored) if isinstance(one, ing.UploadDocumentResponse))
+    locked: list[str] = []
+    merge = Additions._merge
+
+    async def noted(self: Additions, connection: Any, tenant_id: str, document_id: str, one: Any) -> Any:
+        locked.append(document_id)
+        return await merge(self, connection, tenant_id, document_id, one)
+
+    monkeypatch.setattr(Additions, "_merge", noted)
+    again = await upload(ingestion, *(files[n] for _, n in reversed(by_id)))
+    ids = [document_id for document_id, _ in by_id]
+    assert [one.document.id for one in again if isinstance(one, ing.UploadDocumentResponse)] == ids[::-1]
+    assert locked == ids
 
 
 async def test_mails_are_parsed_alone(ingestion: Client, monkeypatch: pytest.MonkeyPatch) -> None:

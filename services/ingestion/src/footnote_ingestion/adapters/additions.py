@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from operator import itemgetter
 
 from footnote_kit.errors import FootnoteError
 from sqlalchemy import and_, insert, or_, select
@@ -67,7 +68,7 @@ class Additions(Rows):
             if added:
                 await connection.execute(insert(documents), [to_row(one.stored) for one in added])
                 await self._keep(connection, [key for one in added for key in one.stored.blob_keys()])
-            for index, document_id in duplicates:
+            for index, document_id in sorted(duplicates, key=itemgetter(1)):  # one order of locks: no deadlock
                 one = additions[index]
                 outcomes[index] = outcome = await self._merge(connection, tenant_id, document_id, one)
                 if one.request is not None and isinstance(outcome, Added):
@@ -80,9 +81,10 @@ class Additions(Rows):
     async def precheck(
         self, tenant_id: str, collection_id: str, quota: Quota, additions: Sequence[Addition]
     ) -> list[str | FootnoteError]:
-        """Return what `add` would find, without changing anything, so that no file is stored in vain.
+        """Return what `add` would find of each file alone, without changing anything, so that few are stored in vain.
 
-        For each file "", the id of the document with the same bytes, or the refusal.
+        For each file "", the id of the document with the same bytes, or the refusal. Files take no room from each
+        other: an earlier one may be refused later, or have the same bytes.
         """
         outcomes: list[str | FootnoteError] = []
         if not additions:
@@ -95,7 +97,7 @@ class Additions(Rows):
             same = "" if one.allow_duplicate else there.get(one.sha256, "")
             try:
                 if not same:
-                    room.take(one.size)
+                    room.check(one.size)
                 outcomes.append(same)
             except FootnoteError as error:
                 outcomes.append(error)

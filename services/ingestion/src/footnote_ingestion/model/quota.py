@@ -81,10 +81,15 @@ class Room:
         self._tenant_id = tenant_id
         self._used = used
 
+    def check(self, size: int) -> None:
+        """Raise `ResourceExhausted` when one more document of `size` bytes has no room."""
+        if self._used is not None:
+            self._quota.check(self._used, self._tenant_id, 1, size)
+
     def take(self, size: int) -> None:
         """Count one more document of `size` bytes; raises `ResourceExhausted`, and counts nothing, without room."""
+        self.check(size)
         if (used := self._used) is not None:
-            self._quota.check(used, self._tenant_id, 1, size)
             self._used = Used(used.collection_documents + 1, used.tenant_documents + 1, used.tenant_bytes + size)
 
 
