@@ -92,15 +92,20 @@ def test_instructions_temperature_and_threshold_of_a_collection_are_set(site: Si
     assert kept["retrieval"]["min_score"] == 0.25
     page.get_by_label("Temperature of the model").fill("")
     page.get_by_label("Instructions for the model").fill("")
-    with page.expect_response(lambda one: one.request.method == "PATCH"):
+    # While the answer is under way, the form takes no input: it is drawn again with what is kept.
+    held = []
+    page.route(lambda url: "update_mask" in url, lambda route: held.append(route), times=1)
+    with page.expect_request(lambda one: one.method == "PATCH"):
         page.get_by_role("button", name="Save").click()
+    page.locator("fieldset:disabled", has=page.get_by_label("Instructions for the model")).wait_for()
+    with page.expect_response(lambda one: one.request.method == "PATCH"):
+        held.pop().continue_()
     kept = page.request.get(f"{site.url}v1/collections/{name}", headers=admin).json()["collection"]["settings"]
     assert "temperature" not in kept.get("generation", {})
     assert not kept.get("prompt", {}).get("system_prompt")
     # A value out of its range is refused by the words of its input.
-    page.reload()  # a saved form is drawn again, which loses what is typed meanwhile
-    page.get_by_label("Least score of a passage").evaluate("input => { input.max = ''; }")
     page.get_by_label("Least score of a passage").fill("7")
+    page.get_by_label("Least score of a passage").evaluate("input => { input.max = ''; }")
     page.get_by_role("button", name="Save").click()
     failure = page.locator(".failure")
     failure.wait_for()

@@ -110,6 +110,14 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   const [writer, setWriter] = useState(chosen(settings?.generation));
   const [ranker, setRanker] = useState(chosen(settings?.rerank));
   const [typed, setTyped] = useState("");
+  // A save draws the collection again, which would lose what is typed meanwhile: the form takes no input until then.
+  const [saving, setSaving] = useState(false);
+  const saved = async (mask: string, body: object) => {
+    setSaving(true);
+    const done = await doing(() => call("PATCH", `${path}?update_mask=${mask}`, body));
+    setSaving(false);
+    return done;
+  };
   // What counts where the collection says nothing is told only of one that is read by itself.
   const { value: read, again } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path], EVERY_MS);
   const usual = read?.collection?.effective_settings;
@@ -129,9 +137,9 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
         rerank: given(ranker),
       },
     };
-    if (await doing(() => call("PATCH", `${path}?update_mask=${mask}`, body))) announced.value = t("collections.saved");
+    if (await saved(mask, body)) announced.value = t("collections.saved");
   };
-  const share = (list: Grant[]) => doing(() => call("PATCH", `${path}?update_mask=grants`, { grants: list, etag: collection.etag }));
+  const share = (list: Grant[]) => saved("grants", { grants: list, etag: collection.etag });
   return (
     <>
       <p><a href={link("collections")}>{t("nav.collections")}</a></p>
@@ -143,7 +151,7 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
       <Quotas collection={collection} />
       {fault && <Failure fault={fault} />}
       {!collection.may_manage && collection.description && <p dir="auto">{collection.description}</p>}
-      {collection.may_manage && <form class="card fields" onSubmit={(event) => { event.preventDefault(); void save(); }}>
+      {collection.may_manage && <form onSubmit={(event) => { event.preventDefault(); void save(); }}><fieldset class="card fields" disabled={saving}>
         <h2>{t("collections.settings")}</h2>
         <label>{t("collections.description")}<input dir="auto" maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
         <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
@@ -157,10 +165,10 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
         <ProviderFields kind="PROVIDER_KIND_MODEL" label={t("collections.provider")} modelLabel={t("collections.model")} inherited={usual?.generation?.provider ?? ""} value={writer} change={setWriter} />
         <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
         <button class="primary">{t("save")}</button>
-      </form>}
+      </fieldset></form>}
       {collection.may_write && <Outdated count={now.outdated_documents ?? 0} collection={collection} doing={doing} />}
       {collection.may_manage && settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
-      {collection.may_manage && collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} />}
+      {collection.may_manage && collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} saving={saving} />}
       {collection.may_manage && <form class="card fields" onSubmit={async (event) => {
         event.preventDefault();
         if (typed === collection.name && await doing(() => call("DELETE", path))) go("collections");
@@ -174,15 +182,15 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   );
 }
 
-function Sharing({ grants, share }: { grants: Grant[]; share: (grants: Grant[]) => Promise<boolean> }) {
+function Sharing({ grants, share, saving }: { grants: Grant[]; share: (grants: Grant[]) => Promise<boolean>; saving: boolean }) {
   const [who, setWho] = useState("");
   const [kind, setKind] = useState<"user_id" | "group">("user_id");
   const [access, setAccess] = useState<Access>("ACCESS_READ");
   return (
-    <form class="card fields" onSubmit={(event) => {
+    <form onSubmit={(event) => {
       event.preventDefault();
       void share([...grants, { [kind]: who, access } as unknown as Grant]);
-    }}>
+    }}><fieldset class="card fields" disabled={saving}>
       <h2>{t("collections.share")}</h2>
       {grants.length > 0 && (
         <ul class="list">
@@ -201,6 +209,6 @@ function Sharing({ grants, share }: { grants: Grant[]; share: (grants: Grant[]) 
       <label>{t("collections.who")}<input required maxLength={256} value={who} onInput={(event) => setWho(event.currentTarget.value)} /></label>
       <label>{t("collections.access")}<select value={access} onChange={(event) => setAccess(event.currentTarget.value as Access)}><option value="ACCESS_READ">{t("collections.read")}</option><option value="ACCESS_WRITE">{t("collections.write")}</option></select></label>
       <button>{t("collections.add")}</button>
-    </form>
+    </fieldset></form>
   );
 }

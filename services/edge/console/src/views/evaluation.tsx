@@ -1,8 +1,10 @@
 // Runs of golden questions: those that a collection keeps, and files of `footnote eval answers --out`, which stay in the browser. Their grades, and what changed.
 import { signal } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, get } from "../api/client";
+import { key } from "../api/session";
 import type { EvaluationGrade, EvaluationRun, GetEvaluationRunResponse, ListEvaluationRunsResponse } from "../api/types";
+import { Confirm } from "../parts/confirm";
 import { Failure, type Fault, attempt, faultOf } from "../parts/failure";
 import { announced, collections } from "../state";
 import { date, isolate, named, number, t } from "../strings";
@@ -31,8 +33,22 @@ interface Run {
   answers: Map<string, Answered>;
 }
 
-/** Runs of files, oldest first. */
+/** Two runs that are compared. */
+interface Pair {
+  old: Run;
+  now: Run;
+}
+
+/** Runs of files, oldest first. They outlive the view, not the sign-in. */
 const files = signal<Run[]>([]);
+key.subscribe(() => { files.value = []; });
+
+/** Return the last of some runs, oldest first, with the one before it: what is compared where no run is chosen. */
+function lastTwo(runs: Run[]): Pair | null {
+  const now = runs.at(-1);
+  return now ? { old: runs.at(-2) ?? now, now } : null;
+}
+
 const OF_GRADE: Partial<Record<EvaluationGrade, Grade>> = {
   EVALUATION_GRADE_RIGHT: "right",
   EVALUATION_GRADE_PART: "part",
@@ -73,32 +89,34 @@ function runsOf(text: string, file: string): Run[] {
 export function Evaluation() {
   const [wrong, setWrong] = useState("");
   const [fault, setFault] = useState<Fault | null>(null);
-  const [collection, setCollection] = useState(collections.value[0]?.name ?? "");
-  const [kept, setKept] = useState<EvaluationRun[]>([]);
-  const [old, setOld] = useState<Run | null>(null);
-  const [now, setNow] = useState<Run | null>(null);
+  const [picked, setPicked] = useState("");
+  const collection = picked || collections.value[0]?.name || "";
+  const latest = useRef(collection);
+  latest.current = collection;
+  /** Runs of the collection, newest first; null until they are read. */
+  const [kept, setKept] = useState<EvaluationRun[] | null>(null);
+  const [round, setRound] = useState(0);
+  const [pair, setPair] = useState(() => lastTwo(files.value));
   const [changed, setChanged] = useState(false);
   const loaded = async (id: string) => files.value.find((one) => one.id === id) ?? keptRun((await get<GetEvaluationRunResponse>(`/v1/evaluations/${encodeURIComponent(id)}`)).run!);
   const load = async (stop: AbortSignal) => {
     setFault(null);
-    const found = await get<ListEvaluationRunsResponse>(`/v1/collections/${encodeURIComponent(collection)}/evaluations`, stop);
-    const [last, before = last] = found.runs;
-    const shown = files.value.length || !last ? null : await Promise.all([loaded(before!.id), loaded(last.id)]);
+    const { runs } = await get<ListEvaluationRunsResponse>(`/v1/collections/${encodeURIComponent(collection)}/evaluations`, stop);
+    const newest = files.value.length ? [] : await Promise.all(runs.slice(0, 2).reverse().map((one) => loaded(one.id)));
     if (stop.aborted) return;
-    setKept(found.runs);
-    if (shown) {
-      setOld(shown[0]);
-      setNow(shown[1]);
-    } else if (!files.value.length) {
-      setOld(null);
-      setNow(null);
-    }
+    setKept(runs);
+    setPair((one) => one ?? lastTwo(newest));
   };
+  // Runs of one collection must not stand under another's name, not even where the other's cannot be read.
+  useEffect(() => {
+    setKept(null);
+    setPair(lastTwo(files.value));
+  }, [collection]);
   useEffect(() => {
     const control = new AbortController();
     if (collection) load(control.signal).catch((error) => control.signal.aborted || setFault(faultOf(error)));
     return () => control.abort();
-  }, [collection]);
+  }, [collection, round]);
   const open = async (chosen: FileList) => {
     setWrong("");
     for (const file of chosen) {
@@ -111,20 +129,25 @@ export function Evaluation() {
       }
     }
     const last = files.value.at(-1);
-    if (last) {
-      setOld(files.value.at(-2) ?? (now?.id === last.id ? old : now) ?? last);
-      setNow(last);
-    }
+    if (last) setPair((one) => ({ old: files.value.at(-2) ?? (one?.now.id === last.id ? one.old : one?.now) ?? last, now: last }));
     announced.value = t("eval.runs", { n: files.value.length });
   };
-  const remove = (run: EvaluationRun) => attempt(async () => {
-    await call("DELETE", `/v1/evaluations/${encodeURIComponent(run.id)}`);
-    await load(new AbortController().signal);
+  const remove = async (run: EvaluationRun) => {
+    await attempt(async () => {
+      await call("DELETE", `/v1/evaluations/${encodeURIComponent(run.id)}`);
+      setKept((all) => all && all.filter((one) => one.id !== run.id));
+      setPair((one) => (one?.old.id === run.id || one?.now.id === run.id ? lastTwo(files.value) : one));
+      setRound((one) => one + 1);
+    });
+  };
+  const choose = (side: keyof Pair, id: string) => attempt(async () => {
+    const run = await loaded(id);
+    if (latest.current === collection) setPair((one) => one && { ...one, [side]: run });
   });
-  const names = [...kept.map((one) => ({ id: one.id, name: nameOf(one) })), ...files.value];
-  const choice = (label: string, value: Run, set: (run: Run) => void) => (
+  const names = [...(kept ?? []).map((one) => ({ id: one.id, name: nameOf(one) })), ...files.value];
+  const choice = (label: string, value: Run, side: keyof Pair) => (
     <label class="inline-field">{label}
-      <select value={value.id} onChange={({ currentTarget }) => void attempt(async () => set(await loaded(currentTarget.value)))}>
+      <select value={value.id} onChange={({ currentTarget }) => void choose(side, currentTarget.value)}>
         {names.map((one) => <option value={one.id}>{one.name}</option>)}
       </select>
     </label>
@@ -138,7 +161,7 @@ export function Evaluation() {
       <div class="row filters">
         {collections.value.length > 0 && (
           <label class="inline-field">{t("eval.collection")}
-            <select value={collection} onChange={(event) => setCollection(event.currentTarget.value)}>
+            <select value={collection} onChange={(event) => setPicked(event.currentTarget.value)}>
               {collections.value.map((one) => <option value={one.name}>{one.name}</option>)}
             </select>
           </label>
@@ -152,17 +175,17 @@ export function Evaluation() {
       </div>
       {fault && <Failure fault={fault} />}
       {wrong && <p class="problem" role="alert">{wrong}</p>}
-      {collection && <Kept runs={kept} remove={mine?.may_write ? remove : undefined} />}
-      {now && old && (
+      {kept && <Kept runs={kept} remove={mine?.may_write ? remove : undefined} />}
+      {pair && (
         <>
           <h2>{t("eval.compared")}</h2>
           <div class="row filters">
-            {choice(t("eval.before"), old, setOld)}
-            {choice(t("eval.after"), now, setNow)}
+            {choice(t("eval.before"), pair.old, "old")}
+            {choice(t("eval.after"), pair.now, "now")}
             <label class="check"><input type="checkbox" checked={changed} onChange={(event) => setChanged(event.currentTarget.checked)} /> {t("eval.changed")}</label>
           </div>
-          <Figures old={old} now={now} />
-          <Questions old={old} now={now} changed={changed} />
+          <Figures {...pair} />
+          <Questions {...pair} changed={changed} />
         </>
       )}
     </div>
@@ -170,7 +193,7 @@ export function Evaluation() {
 }
 
 /** The last runs of a collection, with how many answers were good. */
-function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: EvaluationRun) => void) | undefined }) {
+function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: EvaluationRun) => Promise<void>) | undefined }) {
   if (!runs.length) return <p class="quiet">{t("eval.kept.none")}</p>;
   return (
     <details class="kept-runs" open={runs.length <= 10}>
@@ -184,7 +207,7 @@ function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: Evaluati
                 <span class="item-name">{nameOf(run)}</span>
                 <span class="quiet facts"><span>{t("eval.good", { n: number(of((grade) => GOOD.includes(grade))), all: number(of(() => true)) })}</span><span><bdi>{run.user_id}</bdi></span></span>
               </div>
-              {remove && <div class="item-actions"><button type="button" class="plain" aria-label={`${t("eval.remove")}: ${nameOf(run)}`} onClick={() => remove(run)}>{t("eval.remove")}</button></div>}
+              {remove && <div class="item-actions"><Confirm label={t("eval.remove")} about={nameOf(run)} sure={t("delete.sure")} act={() => remove(run)} /></div>}
             </li>
           );
         })}
@@ -193,7 +216,7 @@ function Kept({ runs, remove }: { runs: EvaluationRun[]; remove: ((run: Evaluati
   );
 }
 
-function Figures({ old, now }: { old: Run; now: Run }) {
+function Figures({ old, now }: Pair) {
   const count = (run: Run, grade: Grade) => [...run.answers.values()].filter((one) => one.outcome === grade).length;
   const moves = [...now.answers].map(([id, one]) => moved(old.answers.get(id), one));
   return (
@@ -212,7 +235,7 @@ function Figures({ old, now }: { old: Run; now: Run }) {
 /** More than 0 where an answer is better than the one before, less where it is worse. */
 const moved = (before: Answered | undefined, after: Answered) => (before ? WORTH[after.outcome] - WORTH[before.outcome] : 0);
 
-function Questions({ old, now, changed }: { old: Run; now: Run; changed: boolean }) {
+function Questions({ old, now, changed }: Pair & { changed: boolean }) {
   const shown = [...now.answers].filter(([id, one]) => !changed || old.answers.get(id)?.outcome !== one.outcome);
   return (
     <ul class="list">
