@@ -25,8 +25,6 @@ from support import postgres
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
 
-pytestmark = pytest.mark.full
-
 READER = (("x-footnote-user", "rita"), ("x-footnote-role", "reader"))
 WRITER = (("x-footnote-user", "wim"), ("x-footnote-role", "writer"))
 ELSEWHERE = (("x-footnote-tenant", "rival"),)
@@ -93,6 +91,7 @@ async def hide(edge: EdgeStub) -> None:
     await edge.UpdateCollection(change)
 
 
+@pytest.mark.full
 async def test_a_run_is_kept_with_what_it_says_and_nothing_more(edge: EdgeStub) -> None:
     wanted = run(tea=RIGHT, milk=WRONG, salt=RIGHT)
     made = await keep(edge, wanted)
@@ -144,6 +143,7 @@ async def test_who_may_not_read_the_collection_learns_nothing(edge: EdgeStub) ->
     assert (await read(edge, made.id, metadata=())).label == "builtin", "an administrator may"
 
 
+@pytest.mark.full
 async def test_what_makes_no_run_is_refused(edge: EdgeStub) -> None:
     twice = run(tea=RIGHT)
     twice.questions.add(id="tea", question="Again?", grade=WRONG)
@@ -160,6 +160,7 @@ async def test_what_makes_no_run_is_refused(edge: EdgeStub) -> None:
     assert not (await listed(edge)).runs
 
 
+@pytest.mark.full
 async def test_a_call_under_one_id_keeps_one_run(edge: EdgeStub) -> None:
     first, second = [await keep(edge, run(tea=RIGHT), request_id="one") for _ in range(2)]
     assert first == second
@@ -169,6 +170,7 @@ async def test_a_call_under_one_id_keeps_one_run(edge: EdgeStub) -> None:
     assert (await keep(edge, run(tea=RIGHT), request_id="one")).id != first.id
 
 
+@pytest.mark.full
 async def test_the_oldest_runs_make_room(edge: EdgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MOST_RUNS", 2)
     await edge.CreateCollection(CreateCollectionRequest(collection=Collection(name="other")))
@@ -178,6 +180,7 @@ async def test_the_oldest_runs_make_room(edge: EdgeStub, monkeypatch: pytest.Mon
     assert [one.id for one in (await listed(edge, collection="other")).runs] == [elsewhere.id]
 
 
+@pytest.mark.full
 async def test_runs_go_with_their_collection(edge: EdgeStub) -> None:
     made = await keep(edge, run(tea=RIGHT))
     begun = await edge.DeleteCollection(DeleteCollectionRequest(collection="default"))
@@ -186,6 +189,7 @@ async def test_runs_go_with_their_collection(edge: EdgeStub) -> None:
     await missing(edge, made.id, metadata=())
 
 
+@pytest.mark.full
 async def test_a_run_that_is_kept_while_its_collection_is_deleted_is_not_kept(url: str) -> None:
     database = Database(url)
     await database.migrate()
