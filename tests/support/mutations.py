@@ -19,6 +19,8 @@ TEXTS = (
 )  # fmt: skip
 STORED = ("\0", "a\0b", "\uffff", "🦆" * 50, "' OR 1=1 --", str(2**63), str(10**100), "x" * 5000, PLACEHOLDER)
 """Texts that one database stores or compares and another refuses."""
+REFUSED = ("a\0b", "\uffff🦆", "x" * 5000, PLACEHOLDER)
+"""The fewest of them, for fields that another method has given all of them to."""
 WRITTEN = ("\0", "\uffff", "9" * 30, "{", "x" * 5000, PLACEHOLDER)
 """Texts that JSON writes in a way of its own, or that look like another of its values."""
 VALUES: tuple[Any, ...] = (
