@@ -317,7 +317,6 @@ async def test_repeated_under_its_request_id_it_is_done_once(edge: EdgeStub, wor
     assert caught.value.reason == "REQUEST_ID_REUSED"
 
 
-@sqlite_alone("database")
 async def test_only_ones_own_messages_and_the_right_ones(edge: EdgeStub) -> None:
     made = await conversation(edge, ["tea ?"])
     question, answer = await messages(edge, made)
@@ -348,7 +347,6 @@ async def test_only_ones_own_messages_and_the_right_ones(edge: EdgeStub) -> None
     assert done.answer.id in conflict.value.message
 
 
-@sqlite_alone("database")
 async def test_a_question_whose_answer_broke_off_is_answered_anew(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge, ["tea ?"])
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")
@@ -386,7 +384,6 @@ async def test_pages_go_through_replaced_answers_in_order(edge: EdgeStub) -> Non
         assert found == whole
 
 
-@sqlite_alone("database")
 async def test_memory_does_not_bring_what_left_its_conversation(edge: EdgeStub, world: World) -> None:
     made = await conversation(edge)
     await world.until(lambda: len(world.messages) == 6)
@@ -432,7 +429,6 @@ async def test_a_deleted_answer_leaves_its_question(edge: EdgeStub, world: World
     assert [one.id for one in await messages(edge, made)][3] == again.answer.id
 
 
-@sqlite_alone("database")
 async def test_an_answer_outside_conversations_is_deleted(edge: EdgeStub) -> None:
     done = await last(edge.Ask(AskRequest(question="tea ?"), timeout=20))
     await edge.DeleteAnswer(DeleteAnswerRequest(answer_id=done.answer.id))

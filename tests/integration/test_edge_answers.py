@@ -118,7 +118,6 @@ async def test_an_answer_of_a_conversation_goes_with_it(edge: EdgeStub) -> None:
     await missing(edge.GetAnswer(GetAnswerRequest(answer_id=done.answer.id)))
 
 
-@sqlite_alone("database_url")
 async def test_feedback_names_an_answer_wherever_it_is(edge: EdgeStub) -> None:
     done = await ask(edge)
     await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, citation=1, rating=RATING_UP))
@@ -126,7 +125,6 @@ async def test_feedback_names_an_answer_wherever_it_is(edge: EdgeStub) -> None:
     assert (feedback.answer_id, feedback.citation) == (done.answer.id, 1)
 
 
-@sqlite_alone("database_url")
 async def test_an_answer_outside_conversations_goes_with_its_collection(edge: EdgeStub) -> None:
     done, greeting = await ask(edge), await ask(edge, "hello")
     await edge.CreateFeedback(CreateFeedbackRequest(answer_id=done.answer.id, rating=RATING_UP))
@@ -138,7 +136,6 @@ async def test_an_answer_outside_conversations_goes_with_its_collection(edge: Ed
     assert (await edge.GetAnswer(GetAnswerRequest(answer_id=greeting.answer.id))).answer.text == greeting.answer.text
 
 
-@sqlite_alone("database_url")
 @pytest.mark.parametrize("days", ["0", "0.00002"])
 async def test_an_answer_outside_conversations_is_kept_as_long_as_is_set(
     world: World, monkeypatch: pytest.MonkeyPatch, days: str

@@ -110,7 +110,6 @@ async def test_title_and_collections_are_changed_each_alone(edge: EdgeStub, worl
     assert world.requests("BuildPrompt")[-1].history[0].text == "tea ?"
 
 
-@sqlite_alone("database")
 async def test_changes_that_are_refused(edge: EdgeStub) -> None:
     made = await create(edge, title="t")
     for paths, values in (
@@ -166,7 +165,6 @@ async def test_a_zero_byte_is_no_fault_of_ours(edge: EdgeStub) -> None:
         await edge.GetConversation(GetConversationRequest(conversation_id=text))
 
 
-@sqlite_alone("database")
 async def test_deleting_by_etag_and_what_is_not_there(edge: EdgeStub) -> None:
     made = await create(edge, title="t")
     with pytest.raises(Aborted):

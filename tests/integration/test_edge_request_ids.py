@@ -16,7 +16,6 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
-from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -78,7 +77,6 @@ async def test_the_same_request_gets_the_first_answer(edge: EdgeStub, world: Wor
         assert len(await said(edge, where["conversation_id"])) == 2
 
 
-@sqlite_alone("database")
 async def test_another_request_under_the_id_is_refused(edge: EdgeStub) -> None:
     await ask(edge)
     for more in ({"question": "sugar ?"}, {"collections": ["default"]}, {"conversation_id": await conversation(edge)}):
@@ -92,7 +90,6 @@ async def test_another_request_under_the_id_is_refused(edge: EdgeStub) -> None:
         assert caught.value.reason == "INVALID_FIELD"
 
 
-@sqlite_alone("database")
 async def test_an_id_is_its_users_own(edge: EdgeStub) -> None:
     first = await ask(edge)
     other = await ask(edge, "sugar ?", OTHER)
@@ -120,7 +117,6 @@ async def test_a_cancelled_question_is_stored_once_and_answered_when_asked_again
     assert len(again.history) == 2
 
 
-@sqlite_alone("database")
 async def test_a_question_that_failed_is_answered_when_asked_again(edge: EdgeStub, world: World) -> None:
     where = {"conversation_id": await conversation(edge)}
     world.failures["Generate"] = Unavailable("the model died", reason="PROVIDER_FAILED")

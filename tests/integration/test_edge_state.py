@@ -37,7 +37,6 @@ from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
 from support.edge_client import EdgeClient
-from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -97,7 +96,6 @@ async def test_a_conversation_keeps_messages_topic_title_and_memory(edge: EdgeSt
         await edge.ListMessages(ListMessagesRequest(conversation_id=conversation_id))
 
 
-@sqlite_alone("database")
 async def test_a_conversation_is_its_users_alone(edge: EdgeStub) -> None:
     created = await edge.CreateConversation(CreateConversationRequest(title="private"))
     other = (("x-footnote-user", "other"),)

@@ -24,7 +24,6 @@ from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.edge_client import EdgeClient
-from support.matrices import sqlite_alone
 from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
@@ -114,7 +113,6 @@ async def test_what_an_edit_kept_comes_back_and_goes_aside_again(edge: EdgeStub,
     assert (await restore(edge, before[2].id)).message_count == 8, "one that is there stays"
 
 
-@sqlite_alone("database")
 async def test_versions_within_versions_come_and_go_with_them(edge: EdgeStub) -> None:
     made = await conversation(edge, "tea ?", "sugar ?")
     first = await questions(edge, made)
@@ -211,7 +209,6 @@ async def _done(name: str) -> None:
         await (await DBOS.retrieve_workflow_async(job.workflow_id)).get_result()
 
 
-@sqlite_alone("database")
 async def test_verdicts_on_answers_that_are_put_aside_are_not_listed(edge: EdgeStub) -> None:
     made = await conversation(edge, "tea ?")
     question, answer = await messages(edge, made)
@@ -242,7 +239,6 @@ async def test_an_answer_stays_with_its_question_that_was_put_aside_meanwhile(ed
     assert [one.id for one in await messages(edge, made)][-2:] == [late.question_id, late.answer.id]
 
 
-@sqlite_alone("database")
 async def test_only_its_user_restores_and_no_answer_is_a_version(edge: EdgeStub) -> None:
     made = await conversation(edge, "tea ?")
     question, answer = await messages(edge, made)

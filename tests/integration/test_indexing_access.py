@@ -179,7 +179,6 @@ async def outcome(call: Callable[[Client, str], Any], client: Client, name: str)
     return "ok", ""
 
 
-@sqlite_alone("channel")
 async def test_every_rpc_for_every_caller(channel: Any) -> None:
     cells = 0
     for rpc, (needed, call) in RPCS.items():
@@ -207,7 +206,6 @@ async def test_every_rpc_for_every_caller(channel: Any) -> None:
     assert cells == len(RPCS) * len(CALLERS) * 2
 
 
-@sqlite_alone("channel")
 async def test_a_hidden_collection_is_there_for_services_alone(channel: Any) -> None:
     adm, system = scope("adm", ADMIN), scope("edge", SYSTEM)
     kept = await make(channel, adm, "hidden")
@@ -272,7 +270,6 @@ async def test_lists_hold_what_may_be_seen_and_grants_are_for_those_who_manage(c
         assert {one.collection_id for one in stats.collections} == set(expected), who
 
 
-@sqlite_alone("channel")
 async def test_who_may_make_and_share_what(channel: Any) -> None:
     for role in (READER, WRITER):
         with pytest.raises(PermissionDenied):

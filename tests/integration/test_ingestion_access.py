@@ -165,7 +165,6 @@ async def exists(served: Served, document_id: str) -> bool:
     return (await outcome(RPCS["GetDocument"][1], Client(served, scope("svc", ROLE_SYSTEM)), document_id))[0] == "ok"
 
 
-@sqlite_alone("served")
 async def test_every_rpc_for_every_caller(served: Served, authority: Authority) -> None:
     authority.collections.pop()
     cells = 0
@@ -211,7 +210,6 @@ async def test_uploads_and_duplicates(served: Served, authority: Authority) -> N
                 assert went[0] == ("ok" if held >= WRITE else "PermissionDenied"), (who, name)
 
 
-@sqlite_alone("served")
 async def test_changes_are_for_those_who_may_read(served: Served, authority: Authority) -> None:
     authority.collections.pop()
     for name in ("shared", "private"):

@@ -21,7 +21,10 @@ def crossed(*axes: Sequence[Any], every: int) -> list[Any]:
 
 
 def sqlite_alone(fixture: str) -> pytest.MarkDecorator:
-    """Run a test on SQLite alone: it is about no database, and the fixture's other tests use its tables in both."""
+    """Run a test on SQLite alone: the database only stores here; SQL decides nothing that the test asserts.
+
+    Tests of filters, order, pages, uniqueness, locks or JSON in SQL run on both databases.
+    """
     return pytest.mark.parametrize(fixture, ["sqlite"], indirect=True)
 
 
