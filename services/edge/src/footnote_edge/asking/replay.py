@@ -130,4 +130,5 @@ async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[s
     left = [one for one in then.collection_ids if one in visible]
     if not left:
         raise FailedPrecondition("None of the collections that this answer came of can be searched any more.")
-    return left
+    # Named, a collection that brings its own vectors is refused; among all, it is searched by words.
+    return left if then.collections or len(left) < len(visible) else []
