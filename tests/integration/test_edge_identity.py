@@ -19,6 +19,7 @@ from footnote.edge.v1.conversations_pb2 import CreateConversationRequest, ListCo
 from footnote.edge.v1.documents_pb2 import (
     GetDocumentRequest,
     UploadDocumentRequest,
+    UploadDocumentsRequest,
     UploadMetadata,
     WatchDocumentRequest,
 )
@@ -227,6 +228,23 @@ async def test_a_tenant_that_uploads_too_much_has_to_wait(tmp_path: Path, monkey
             assert 50 <= int(refused.headers["retry-after"]) <= 60
             other = {"x-footnote-tenant": "two"}
             assert (await http.post(url, files={"file": ("b.txt", b"b")}, headers=other)).status_code == 201
+
+
+async def test_each_file_of_a_call_counts_as_an_upload(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_UPLOADS_PER_MINUTE", "60")
+    async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        stub = EdgeStub(served.channel)
+        files = [
+            UploadDocumentsRequest(metadata=UploadMetadata(filename=f"{number}.txt"), data=b"%d" % number)
+            for number in range(40)
+        ]
+        answer = await stub.UploadDocuments(iter(files), timeout=30)
+        assert [one.WhichOneof("outcome") for one in answer.files] == ["stored"] * 40
+        with pytest.raises(ResourceExhausted) as caught:
+            await stub.UploadDocuments(iter(files[:1]), timeout=30)
+        assert caught.value.reason == "RATE_LIMITED"
+        assert caught.value.retry_after is not None
+        assert 20 <= caught.value.retry_after <= 31
 
 
 async def test_without_identity_http_is_for_loopback_only(tmp_path: Path) -> None:

@@ -131,6 +131,25 @@ async def test_nothing_is_touched_where_nothing_changed(edge: EdgeStub, world: W
     assert {name for name, _ in world.calls} & touching == set()
 
 
+async def test_a_sync_leaves_the_rate_of_uploads_to_the_tenants_users(
+    world: World, tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FOOTNOTE_EDGE_UPLOADS_PER_MINUTE", "1")
+    for number in range(30):
+        write(folder, f"{number}.txt", f"text {number}")
+    async with (
+        serve_doubles(world) as addresses,
+        serve_app(build, addresses=addresses, data_dir=tmp_path / "data") as served,
+    ):
+        edge = EdgeStub(served.channel)
+        await kept.collection(edge)
+        assert (await begin(edge, folder)).items_in_step == 30
+        metadata = UploadMetadata(filename="mine.txt")
+        await edge.UploadDocument(
+            iter([UploadDocumentRequest(metadata=metadata), UploadDocumentRequest(data=b"mine")]), timeout=30
+        )
+
+
 async def test_the_same_bytes_are_not_indexed_again(edge: EdgeStub, world: World, folder: Path) -> None:
     path = write(folder, "a.txt", "first")
     source = await begin(edge, folder)

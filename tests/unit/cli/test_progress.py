@@ -1,14 +1,22 @@
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from footnote.edge.v1.documents_pb2 import Document
+from footnote.edge.v1.documents_pb2 import Document, ListDocumentsResponse, UploadDocumentsResponse
 from footnote.types.v1.document_pb2 import Progress
+from footnote_cli import group_ingestion
 from footnote_cli.ingestion import Outcome
 from footnote_cli.render.progress import BarReport, fraction, outcome_line, step, vectors
 from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
+from footnote_kit import errors
 from rich.console import Console
+from support.scripted_edge import ScriptedEdge, document
+from typer.testing import Result
 
 PROCESSING = Document(state="DOCUMENT_STATE_PROCESSING")
 PARSING = Progress(phase="PROGRESS_PHASE_PARSING", pages_parsed=3, pages_total=6)
@@ -87,3 +95,88 @@ def test_texts_are_cut_where_it_hurts_least() -> None:
     assert one_line("seven words are rather many words here", 20) == "seven words are…"
     assert shorten("quarterly report 7 final.pdf", 12) == "quart…al.pdf"
     assert shorten("short.pdf", 12) == "short.pdf"
+
+
+class GroupEdge(ScriptedEdge):
+    """Takes groups; their documents end when the test says so, long after they were made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_flight = self.most_in_flight = self.wanted_in_flight = 0
+        self.all_in_flight = asyncio.Event()
+        self.documents: list[Document] = []
+        self.pages: list[int] = []
+        self.looks_until_end = 0
+        self.refusals: list[errors.FootnoteError] = []
+
+    async def UploadDocuments(self, requests: Any, context: Any) -> UploadDocumentsResponse:
+        response = UploadDocumentsResponse()
+        async for request in requests:
+            made = document(request.metadata.filename, "UPLOADED")
+            made.create_time.FromSeconds(1)
+            made.update_time.FromSeconds(1000)
+            response.files.add().stored.document.CopyFrom(made)
+        self.in_flight += 1
+        self.most_in_flight = max(self.in_flight, self.most_in_flight)
+        if self.in_flight >= self.wanted_in_flight:
+            self.all_in_flight.set()
+        with suppress(TimeoutError):  # only where fewer than wanted come at once
+            await asyncio.wait_for(self.all_in_flight.wait(), 5)
+        self.in_flight -= 1
+        return response
+
+    async def ListDocuments(self, request: Any, context: Any) -> ListDocumentsResponse:
+        if self.refusals:
+            raise self.refusals.pop(0)
+        start = int(request.page_token or 0)
+        if not start:
+            self.pages.append(0)
+            if len(self.pages) == self.looks_until_end:
+                self.documents = [document("a.txt"), document("b.txt"), *self.documents]
+        self.pages[-1] += 1
+        end = start + request.page_size
+        token = str(end) if end < len(self.documents) else ""
+        return ListDocumentsResponse(documents=self.documents[start:end], next_page_token=token)
+
+
+class TestGroups:
+    """Folders of small files, which are uploaded many in a call."""
+
+    @pytest.fixture
+    def edge(self) -> GroupEdge:
+        """An edge that takes groups."""
+        return GroupEdge()
+
+    def test_jobs_says_how_many_groups_are_uploaded_at_once(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path
+    ) -> None:
+        for number in range(6 * 64):
+            (tmp_path / f"{number}.txt").write_text(str(number))
+        edge.wanted_in_flight = 6
+        assert footnote("ingest", str(tmp_path), "--jobs", "6", "--no-wait").exit_code == 0
+        assert edge.most_in_flight == 6
+
+    def test_looks_for_ends_list_only_what_is_new(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(group_ingestion, "_LOOK_SECONDS", 0.01)
+        for second in range(2999, 0, -1):  # two thirds of them ended since the upload
+            ended = document(f"{second}.md")
+            ended.update_time.FromSeconds(second)
+            edge.documents.append(ended)
+        edge.looks_until_end = 4
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        assert footnote("ingest", str(tmp_path)).exit_code == 0
+        assert edge.pages == [11, 1, 1, 1]
+
+    def test_a_refused_list_leaves_the_question_by_id(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(group_ingestion, "_LOOK_SECONDS", 0.01)
+        monkeypatch.setattr(group_ingestion, "_SURE_SECONDS", 0.0)
+        edge.refusals = [errors.ResourceExhausted("Too many calls", reason="RATE_LIMITED")] * 20
+        edge.refusals.append(errors.PermissionDenied("It goes on asking"))
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        assert footnote("ingest", str(tmp_path)).exit_code == 0

@@ -288,7 +288,9 @@ async def test_what_fails_for_a_while_and_what_is_not_offered_is_uploaded_alone(
     edge.script["UploadDocument"] = [stored("alone").stored]
     results = await both.items("upload_many", contents)
     assert [one.response.document.id for one in results] == ["alone", "b"]
-    assert len([name for name, *_ in edge.seen if name == "UploadDocument"]) == 1
+    (_, group, *_), (name, alone, *_) = edge.seen
+    assert name == "UploadDocument"
+    assert alone[0].metadata == group[0].metadata  # under the same request id
 
 
 async def test_a_watch_goes_on_until_the_document_is_settled(both: Both, edge: Edge) -> None:

@@ -24,9 +24,11 @@ from footnote_cli.errors import CommandError, explain_failure
 from footnote_cli.session import Session
 
 FINAL = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
-_IN_FLIGHT = 4
-"""Groups that are uploaded or processed at once."""
+_MOST_GROUPS = 8
+"""Maximum number of groups at once: each holds its files' bytes, up to MOST_BYTES."""
 _LOOK_SECONDS, _PAGE = 0.4, 200
+_LATE_MICROSECONDS = 3_000_000
+"""Lists may show an end this much later than others of its time: services' clocks differ, and writes take time."""
 _SURE_SECONDS = 20.0
 """Seconds after which a document that no list shows is asked for by its id: it may have been deleted."""
 _TIMEOUT = 600.0
@@ -53,7 +55,7 @@ class _Group:
 
 
 class GroupIngestor:
-    """Uploads small files; `retried` repeats a call while the server is down."""
+    """Uploads small files, `jobs` groups at a time but at most 8; `retried` repeats a call while the server is down."""
 
     def __init__(
         self,
@@ -61,26 +63,27 @@ class GroupIngestor:
         metadata: UploadMetadata,
         retried: Callable[[Path, Callable[[], Awaitable[UploadDocumentsResponse]]], Awaitable[UploadDocumentsResponse]],
         *,
+        jobs: int,
         wait: bool,
         follow_symlinks: bool,
     ) -> None:
         self._session = session
         self._metadata = metadata
         self._retried = retried
+        self._turns = asyncio.Semaphore(min(jobs, _MOST_GROUPS))
         self._wait = wait
         self._flags = os.O_RDONLY | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
         self._ends = _Ends(session)
 
     async def run(self, paths: Sequence[Path], ended: Callable[[Ended], None]) -> None:
         """Upload files of at most PART_SIZE bytes, and call `ended` for each."""
-        turns = asyncio.Semaphore(_IN_FLIGHT)
 
         async def one(group: _Group) -> None:
             try:
                 async for end in self._one(group):
                     ended(end)
             finally:
-                turns.release()
+                self._turns.release()
 
         async with asyncio.TaskGroup() as tasks:
             looking = tasks.create_task(self._ends.look()) if self._wait else None
@@ -90,7 +93,7 @@ class GroupIngestor:
                 for end in unreadable:
                     ended(end)
                 for group in made:
-                    await turns.acquire()
+                    await self._turns.acquire()
                     groups.append(tasks.create_task(one(group)))
             await asyncio.gather(*groups)
             if looking is not None:
@@ -150,51 +153,71 @@ class GroupIngestor:
                 yield Ended(path, error=error)
 
 
+@dataclass(slots=True)
+class _Waited:
+    """A document whose end is waited for: it has an update time of `after` or later, in microseconds."""
+
+    collection_id: str
+    after: int
+    since: float
+    end: asyncio.Future[Document]
+
+
 class _Ends:
     """Waits for the ends of documents, by lists of those that ended last."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._waited: dict[str, tuple[Document, float, asyncio.Future[Document]]] = {}
+        self._waited: dict[str, _Waited] = {}
 
     def of(self, document: Document) -> asyncio.Future[Document]:
         """Return a document's end to come; raises CommandError when it is deleted."""
         loop = asyncio.get_running_loop()
         if document.id not in self._waited:
-            self._waited[document.id] = (document, loop.time(), loop.create_future())
-        return self._waited[document.id][2]
+            after = document.update_time.ToMicroseconds()
+            self._waited[document.id] = _Waited(document.collection_id, after, loop.time(), loop.create_future())
+        return self._waited[document.id].end
 
     async def look(self) -> None:
         """Look for ends until it is cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            for collection_id in {document.collection_id for document, _, _ in self._waited.values()}:
-                try:
-                    await self._list(collection_id)
-                    await self._ask()
-                except CommandError as error:
-                    if error.code not in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"):
-                        self._fail(error)
+            for collection_id in {one.collection_id for one in self._waited.values()}:
+                await self._tried(self._list(collection_id))
+            await self._tried(self._ask())
+
+    async def _tried(self, step: Awaitable[None]) -> None:
+        try:
+            await step
+        except CommandError as error:
+            if error.code not in ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "DEADLINE_EXCEEDED"):
+                self._fail(error)
 
     async def _list(self, collection_id: str) -> None:
+        """List what ended last, back to what the list before this one has shown."""
         request = ListDocumentsRequest(
             collection=collection_id, states=FINAL, order_by="update_time desc", page_size=_PAGE
         )
-        while self._waited:
-            first = min(one.create_time.ToMicroseconds() for one, _, _ in self._waited.values())
+        waited = [one for one in self._waited.values() if one.collection_id == collection_id]
+        newest = 0
+        while left := [one for one in waited if not one.end.done()]:
             page: ListDocumentsResponse = await self._session.call(self._session.stub.ListDocuments, request)
+            times = [document.update_time.ToMicroseconds() for document in page.documents]
+            newest = max([newest, *times])
             for document in page.documents:
                 self._end(document)
             request.page_token = page.next_page_token
-            if not request.page_token or page.documents[-1].update_time.ToMicroseconds() < first:
-                return
+            if not request.page_token or min(times, default=0) < min(one.after for one in left):
+                break
+        for one in waited:  # not those that came meanwhile, which may have ended before `newest`
+            one.after = max(one.after, newest - _LATE_MICROSECONDS)
 
     async def _ask(self) -> None:
         """Ask for the document that has been waited for longest, if that is long."""
         if not self._waited:
             return
-        document_id, (_, since, _) = next(iter(self._waited.items()))
-        if asyncio.get_running_loop().time() - since < _SURE_SECONDS:
+        document_id, waited = next(iter(self._waited.items()))
+        if asyncio.get_running_loop().time() - waited.since < _SURE_SECONDS:
             return
         request = GetDocumentRequest(document_id=document_id)
         try:
@@ -202,19 +225,20 @@ class _Ends:
         except CommandError as error:
             if error.code != "NOT_FOUND":
                 raise
-            self._waited.pop(document_id)[2].set_exception(error)
+            self._waited.pop(document_id).end.set_exception(error)
             return
         if document.state in FINAL:
             self._end(document)
         else:  # asked for again after as long a time
-            known, _, future = self._waited.pop(document_id)
-            self._waited[document_id] = (known, asyncio.get_running_loop().time(), future)
+            del self._waited[document_id]
+            self._waited[document_id] = waited
+            waited.since = asyncio.get_running_loop().time()
 
     def _end(self, document: Document) -> None:
         if (waited := self._waited.pop(document.id, None)) is not None:
-            waited[2].set_result(document)
+            waited.end.set_result(document)
 
     def _fail(self, error: CommandError) -> None:
-        for _, _, future in self._waited.values():
-            future.set_exception(error)
+        for waited in self._waited.values():
+            waited.end.set_exception(error)
         self._waited.clear()

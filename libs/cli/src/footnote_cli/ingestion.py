@@ -86,6 +86,7 @@ class Ingestor:
         self._session = session
         self._metadata = metadata
         self._observer = observer
+        self._jobs = jobs
         self._uploads = asyncio.Semaphore(jobs)
         self._followed = asyncio.Semaphore(MAX_FOLLOWED + jobs)
         self._watched = asyncio.Semaphore(MAX_WATCHED)
@@ -106,7 +107,12 @@ class Ingestor:
 
         async with asyncio.TaskGroup() as group:
             groups = GroupIngestor(
-                self._session, self._metadata, self._retried, wait=self._wait, follow_symlinks=self._follow_symlinks
+                self._session,
+                self._metadata,
+                self._retried,
+                jobs=self._jobs,
+                wait=self._wait,
+                follow_symlinks=self._follow_symlinks,
             )
             tasks: list[asyncio.Task[Outcome]] = []
             group.create_task(groups.run([path for path in paths if path in small], ended))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextvars import copy_context
 
 import pytest
 from footnote.edge.v1.documents_pb2 import UploadMetadata
@@ -10,6 +11,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_edge.documents.many_uploads import Outcome, WholeFile
 from footnote_edge.documents.upload_batches import UploadBatches
+from footnote_kit.context import bind_deadline, current_scope, time_remaining
 from footnote_kit.errors import InvalidArgument, Unavailable
 
 SCOPE, OTHER = Scope(tenant_id="acme", user_id="ann"), Scope(tenant_id="other", user_id="bob")
@@ -22,10 +24,12 @@ class Many:
         self.calls: list[tuple[str, list[str]]] = []
         self.go_on = asyncio.Event()
         self.fails = False
+        self.contexts: list[tuple[Scope | None, float | None]] = []
 
     async def upload(self, scope: Scope, files: Sequence[WholeFile]) -> list[Outcome]:
         names = [one.metadata.filename for one in files]
         self.calls.append((scope.tenant_id, names))
+        self.contexts.append((current_scope(), time_remaining()))
         await self.go_on.wait()
         if self.fails:
             raise Unavailable("away")
@@ -107,3 +111,30 @@ async def test_a_caller_that_is_cancelled_leaves_the_others_alone() -> None:
     with pytest.raises(asyncio.CancelledError):
         await first
     assert (await second).document.id == "second"
+
+
+async def test_files_whose_callers_are_cancelled_before_their_call_are_not_uploaded() -> None:
+    many = Many()
+    batches = UploadBatches(many)  # type: ignore[arg-type]
+    first = asyncio.create_task(batches.upload(SCOPE, file("first")))
+    await begun(many)
+    gone, kept = (asyncio.create_task(batches.upload(SCOPE, file(name))) for name in ("gone", "kept"))
+    other = asyncio.create_task(batches.upload(OTHER, file("other")))
+    await begun(many, 2)
+    late = asyncio.create_task(batches.upload(OTHER, file("late")))
+    await asyncio.sleep(0)
+    gone.cancel()
+    late.cancel()
+    many.go_on.set()
+    await asyncio.gather(first, gone, kept, other, late, return_exceptions=True)
+    assert many.calls == [("acme", ["first"]), ("other", ["other"]), ("acme", ["kept"])]
+
+
+async def test_a_shared_call_has_its_scope_and_no_deadline_of_the_caller_that_began_it() -> None:
+    many = Many()
+    many.go_on.set()
+    batches = UploadBatches(many)  # type: ignore[arg-type]
+    hurried = copy_context()
+    hurried.run(bind_deadline, 0.0)
+    await asyncio.create_task(batches.upload(SCOPE, file("a")), context=hurried)
+    assert many.contexts == [(SCOPE, None)]

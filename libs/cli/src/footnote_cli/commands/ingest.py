@@ -50,7 +50,17 @@ async def ingest(
     allow_duplicate: Annotated[
         bool, typer.Option("--allow-duplicate", help="Store bytes again that are there already.")
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", min=1, max=32, help="Uploads at a time.")] = 4,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            metavar="N",
+            min=1,
+            max=32,
+            help="Uploads at a time; up to 64 small files are one of them, and at most 8 such.",
+        ),
+    ] = 4,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is searchable.")] = True,
     follow_symlinks: Annotated[
         bool, typer.Option("--follow-symlinks", help="Take what symbolic links lead to as well.")

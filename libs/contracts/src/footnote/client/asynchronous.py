@@ -195,9 +195,11 @@ class AsyncClient:
             elif not group.requests:
                 yield await self._upload_alone(group.contents[0], collection, metadata, timeout)
             else:
-                for result in await self._upload_group(group, timeout):
+                results = await self._upload_group(group, timeout)
+                for request, result in zip(group.requests, results, strict=True):
                     if isinstance(result.error, Unavailable | Unimplemented):
-                        yield await self._upload_alone(result.content, collection, metadata, timeout)
+                        # The same request id: the file may be stored although its outcome is unknown.
+                        yield await self._upload_alone(result.content, collection, request.metadata, timeout)
                     else:
                         yield result
 

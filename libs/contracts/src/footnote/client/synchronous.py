@@ -191,9 +191,11 @@ class Client:
             elif not group.requests:
                 yield self._upload_alone(group.contents[0], collection, metadata, timeout)
             else:
-                for result in self._upload_group(group, timeout):
+                results = self._upload_group(group, timeout)
+                for request, result in zip(group.requests, results, strict=True):
                     if isinstance(result.error, Unavailable | Unimplemented):
-                        yield self._upload_alone(result.content, collection, metadata, timeout)
+                        # The same request id: the file may be stored although its outcome is unknown.
+                        yield self._upload_alone(result.content, collection, request.metadata, timeout)
                     else:
                         yield result
 

@@ -33,6 +33,8 @@ class DocumentsApi:
         """Accept many small files; each is refused alone."""
         scope = caller()
         files = await self.parts.many.receive(scope, request_iterator)
+        # Here and not where files are stored: the sync of a source is no upload by a caller, and has no rate.
+        self.parts.limiting.rates.more_uploads(scope.tenant_id, len(files) - 1)
         outcomes = await self.parts.many.upload(scope, files)
         stored = [one for one in outcomes if not isinstance(one, FootnoteError)]
         documents = iter(await self.parts.public.documents(scope, [one.document for one in stored]))

@@ -79,9 +79,7 @@ class ManyUploads:
 
         Raises InvalidArgument for another collection or a repeated request id, and what fails the whole call.
         """
-        rates = self._limiting.rates
-        rates.more_uploads(scope.tenant_id, len(files) - 1)
-        rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
+        self._limiting.rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
         name = files[0].metadata.collection
         if any(one.metadata.collection not in ("", name) for one in files):
             raise InvalidArgument.field("metadata.collection", "must be the same for all files of a call")

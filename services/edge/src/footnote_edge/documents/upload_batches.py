@@ -6,10 +6,12 @@ Nothing waits for more to come: the first upload is made at once, and those that
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextvars import Context
 from typing import NamedTuple
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote_kit.context import detached
 
 from footnote_edge.documents.many_uploads import MOST_FILES, ManyUploads, WholeFile
 from footnote_edge.jobs.group_processing import MOST_BYTES
@@ -39,7 +41,7 @@ class UploadBatches:
     async def upload(self, scope: Scope, file: WholeFile) -> ingestion.UploadDocumentResponse:
         """Store a file and enqueue its job; raises what its own upload would.
 
-        The file may be stored although its caller is cancelled.
+        The file may be stored although its caller is cancelled, if its call has begun.
         """
         key = _Key(scope.SerializeToString(deterministic=True), file.metadata.collection)
         waiting = _Waiting(file, asyncio.get_running_loop().create_future())
@@ -47,15 +49,18 @@ class UploadBatches:
             self._waiting[key].append(waiting)
         else:
             self._waiting[key] = deque([waiting])
-            task = asyncio.create_task(self._run(key, scope))
+            # Outside the caller's context: the calls are for others too, and may outlast it.
+            task = asyncio.create_task(self._run(key, scope), context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return await waiting.response
 
     async def _run(self, key: _Key, scope: Scope) -> None:
         try:
-            while line := self._waiting[key]:
-                await self._upload(scope, _taken(line))
+            with detached("edge", scope):
+                while line := self._waiting[key]:
+                    if group := _taken(line):
+                        await self._upload(scope, group)
         finally:
             for one in self._waiting.pop(key):
                 one.response.cancel()
@@ -80,11 +85,14 @@ class UploadBatches:
 
 
 def _taken(line: deque[_Waiting]) -> list[_Waiting]:
-    """Return the files of the next call, at least one, in order of arrival."""
+    """Return the files of the next call, in order of arrival; none if no caller waits any more."""
     group: list[_Waiting] = []
     ids: set[str] = set()
     size = 0
     while line and len(group) < MOST_FILES:
+        if line[0].response.done():  # its caller was cancelled
+            line.popleft()
+            continue
         data, metadata = line[0].file.data, line[0].file.metadata
         size += len(data) + metadata.ByteSize()
         if group and (size > MOST_BYTES or metadata.request_id in ids):
