@@ -1,8 +1,11 @@
 """Daily usage counts once, also while it is being written."""
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from pathlib import Path
+from typing import Any
 
+import pytest
 from footnote_edge import offline
 from footnote_edge.adapters.usage import UsageTable
 from footnote_edge.gateway.metering import Meter
@@ -51,4 +54,30 @@ async def test_a_charge_that_is_stored_but_still_being_written_counts_once(tmp_p
     await writing
     assert await reading == await reading_user == charge
     assert table.reads == 2
+    await database.close()
+
+
+async def test_callers_that_leave_amid_a_write_charge_nothing_twice(tmp_path: Path) -> None:
+    database, allowances = await offline.limits(tmp_path)
+    await allowances.set("acme", {"tokens_per_day": 1_000_000})
+    table = Committed(database)
+    meter = Meter(table, allowances)
+    calls: list[Callable[[], Coroutine[Any, Any, object]]] = [
+        meter.flush,
+        lambda: meter.days("acme", "2026-01-01"),
+        lambda: meter.users_today("acme", "", 10),
+        lambda: meter.take("acme", Spent(prompt_tokens=1)),
+    ]
+    for number, call in enumerate(calls, start=1):
+        table.stored.clear()
+        table.let_go.clear()
+        meter.charge("acme", Spent(prompt_tokens=500), "ann")
+        calling = asyncio.create_task(call())
+        await table.stored.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        table.let_go.set()
+        days = await meter.days("acme", "2026-01-01")
+        assert list(days.values()) == [Spent(prompt_tokens=500 * number)]
     await database.close()

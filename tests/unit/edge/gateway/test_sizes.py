@@ -1,10 +1,12 @@
 """Every text, JSON object and list that a caller of the public API may send has a bound, in one table."""
 
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 from footnote.edge.v1 import answers_pb2 as pb
+from footnote.edge.v1 import evaluations_pb2
 from footnote_edge.gateway import sizes
 from footnote_kit.edge import METHODS
 from footnote_kit.errors import InvalidArgument
@@ -132,6 +134,19 @@ async def test_every_call_is_checked_before_its_handler() -> None:
     assert not called
     await _call(handlers, METHODS[0], message_factory.GetMessageClass(METHODS[0].input_type)())
     assert called == [METHODS[0].name]
+
+
+async def test_lists_of_a_nested_message_are_checked_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[threading.Thread] = []
+    monkeypatch.setattr(sizes, "check", lambda request: threads.append(threading.current_thread()))
+
+    async def handler(self: Any, request: Any, context: Any) -> None:
+        pass
+
+    run = evaluations_pb2.EvaluationRun(questions=[evaluations_pb2.EvaluatedQuestion(id="a")] * 1000)
+    for request in (evaluations_pb2.CreateEvaluationRunRequest(run=run), evaluations_pb2.CreateEvaluationRunRequest()):
+        await sizes._unary(handler)(None, request, None)
+    assert [one is threading.main_thread() for one in threads] == [False, True]
 
 
 def _long(message: Any, field: FieldDescriptor) -> None:

@@ -18,7 +18,7 @@ from footnote.types.v1.answer_pb2 import (
     Usage,
 )
 from footnote.types.v1.table_pb2 import TableComputation
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, NotOffered
 from footnote_kit.logs import get_logger
 
 from footnote_edge.asking import computed
@@ -46,7 +46,7 @@ async def compute(question: Question, draft: Draft) -> Draft:
     question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
-    if not computation.confirmed or (computation.doubts and strict):
+    if computation is None or not computation.confirmed or (computation.doubts and strict):
         by_words = bool(draft.plan.table_words) and not (await draft.window).is_model
         expected = by_words and computed.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))
@@ -58,24 +58,30 @@ async def compute(question: Question, draft: Draft) -> Draft:
     return replace(draft, built=built, computed=GenerateCompleted(answer=answer))
 
 
-def why_not(computation: TableComputation, *, expected: bool) -> list[str]:
-    """Return why no computed answer is given; where one is `expected`, passages alone may mislead."""
+def why_not(computation: TableComputation | None, *, expected: bool) -> list[str]:
+    """Return why no computed answer is given; where one is `expected`, passages alone may mislead.
+
+    None means that the tables could not be asked.
+    """
+    if computation is None:
+        said = "Nothing was computed: the tables could not be asked now. Ask again later."
+        return [f"{said} Passages are quoted as they stand."] if expected else []
     if computation.mixed:
         return [f"Nothing was computed: the numbers are in {computation.mixed}."]
+    if computation.query and not computation.confirmed:
+        return ["A computed answer is left out: the cells of the file, computed again, do not give the same."]
     if computation.doubts:
         return [f"A computed answer is left out in strict mode. {' '.join(computation.doubts)}"]
-    if computation.query:
-        return ["A computed answer is left out: the cells of the file, computed again, do not give the same."]
-    said = "Nothing was computed: the question does not name one computation over one table in words that are known."
+    said = "Nothing was computed: no single result was derived from the question and the tables found."
     return [f"{said} Passages are quoted as they stand."] if expected else []
 
 
-async def _computed(question: Question, draft: Draft) -> tuple[TableComputation, Usage]:
+async def _computed(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
     """Return what the found documents' tables give, and the usage of the model calls for it.
 
     First ingestion derives a query from the question's words. If it finds none, the answering model, if there is one,
-    writes a query and repairs it once. The computation is empty if all fail. A third-party stage may have no tables, or
-    write no queries; that is no degradation.
+    writes a query and repairs it once. The computation is empty if none is found, None if a stage failed. A third-party
+    stage may have no tables, or write no queries; that is no degradation.
     """
     usage = Usage()
     documents = computed.documents_of(draft.found.chunks)
@@ -105,9 +111,11 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation,
             request.query = written.query
             answer = await _ask_tables(question, request)
             answer.computation.model = written.model
+    except NotOffered:
+        return TableComputation(), usage
     except FootnoteError as error:
         _log.warning("tables_not_asked", reason=error.reason)
-        return TableComputation(), usage
+        return None, usage
     return answer.computation, usage
 
 

@@ -26,7 +26,7 @@ class Meter:
         self._allowances = allowances
         self._pending: dict[Account, Spent] = {}
         self._lock = asyncio.Lock()
-        self.rounds = PeriodicTasks("metering", self._write, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
+        self.rounds = PeriodicTasks("metering", self.flush, FLUSH_SECONDS, service="edge", at_once=False, jitter=0.0)
         """Writes charges in the background; `flush` writes the rest at the end."""
 
     async def today(self, tenant: str) -> Spent:
@@ -82,7 +82,13 @@ class Meter:
             self._pending[account] = self._pending.get(account, Spent()) + spent
 
     async def flush(self) -> None:
-        """Write all charges."""
+        """Write all charges; failed ones are kept and written again.
+
+        The write outlives a cancelled caller: cancelled after its commit, it would keep charges that are stored.
+        """
+        await asyncio.shield(self._write())
+
+    async def _write(self) -> None:
         async with self._lock:
             if not self._pending:
                 return
@@ -93,9 +99,6 @@ class Meter:
                 for key, spent in writing.items():
                     self._pending[key] = self._pending.get(key, Spent()) + spent
                 raise
-
-    async def _write(self) -> None:
-        await asyncio.shield(self.flush())  # failed charges are kept and written again
 
 
 def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:

@@ -136,8 +136,21 @@ def bound_of(field: FieldDescriptor) -> int | None:
 
 
 def _effort(request: Message) -> int:
-    """Return the work to check a request, as the characters of a text with the same cost."""
-    return sum(20 * len(value) for field, value in request.ListFields() if field.is_repeated and _counted(field))
+    """Return the work to check a request, as the characters of a text with the same cost.
+
+    It counts the lists of the request and of the messages directly in it.
+    """
+    items = 0
+    for field, value in request.ListFields():
+        if field.is_repeated:
+            items += _items(field, value)
+        elif field.message_type is not None:
+            items += sum(_items(inner, part) for inner, part in value.ListFields())
+    return 20 * items
+
+
+def _items(field: FieldDescriptor, value: Any) -> int:
+    return len(value) if field.is_repeated and _counted(field) else 0
 
 
 def _unary(handler: Callable[..., Any]) -> Callable[..., Any]:

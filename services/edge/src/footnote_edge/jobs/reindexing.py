@@ -37,7 +37,9 @@ WITHDRAW_BATCH = 20
 """Queued jobs withdrawn at once: few, so that none starts before its document is withdrawn."""
 
 AGAIN_SECONDS = 10.0
-"""Seconds without an end of a document after which all changes are read again."""
+"""Seconds without an end of a document after which all changes are read again; doubled while that finds no end."""
+MOST_AGAIN_SECONDS = 600.0
+"""Maximum seconds between two such readings."""
 SKEW = timedelta(hours=1)
 """Maximum clock difference of two services."""
 
@@ -133,22 +135,24 @@ class Reindexing:
     async def follow(self, scope: Scope, operation_id: str) -> None:
         """Wait until every begun document has ended, or the operation is cancelled.
 
-        While none ends, all changes since the beginning are read again every `AGAIN_SECONDS`: where ingestion lost its
-        newest commits, a document is as it was before a change that was read already, and never changes again.
+        While none ends, all changes since the beginning are read again after `AGAIN_SECONDS`, with backoff: where
+        ingestion lost its newest commits, a document is as it was before a change that was read already, and never
+        changes again.
         """
         row = await self._row(operation_id)
         pending = await self._pending(operation_id)
         first = int((row.create_time - SKEW).timestamp() * 1_000_000)
-        since, settled = dict.fromkeys(pending, first), time.monotonic()
+        since, settled, again = dict.fromkeys(pending, first), time.monotonic(), AGAIN_SECONDS
         while pending and not await self._book.is_cancelled(operation_id):
-            if time.monotonic() - settled > AGAIN_SECONDS:
+            if time.monotonic() - settled > again:
                 since, settled = dict.fromkeys(pending, first), time.monotonic()
+                again = min(2 * again, MOST_AGAIN_SECONDS)
             for collection_id, items in list(pending.items()):
                 look = partial(self._look, scope, collection_id, items, since[collection_id])
                 outcomes, since[collection_id] = await until_available(look, self._ceiling)
                 if outcomes:
                     await self._book.settle(operation_id, outcomes)
-                    settled = time.monotonic()
+                    settled, again = time.monotonic(), AGAIN_SECONDS
                 for document_id in outcomes:
                     del items[document_id]
                 if not items:
