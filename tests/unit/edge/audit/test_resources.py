@@ -3,7 +3,15 @@
 from typing import Any
 
 import pytest
-from footnote.edge.v1 import answers_pb2, collections_pb2, documents_pb2, keys_pb2, limits_pb2, providers_pb2
+from footnote.edge.v1 import (
+    answers_pb2,
+    collections_pb2,
+    conversations_pb2,
+    documents_pb2,
+    keys_pb2,
+    limits_pb2,
+    providers_pb2,
+)
 from footnote_edge.audit import resources
 from footnote_edge.audit.coverage import AUDITED
 from footnote_kit.edge import METHODS
@@ -25,6 +33,31 @@ def test_what_is_declared_is_in_the_contract(name: str) -> None:
             assert part in message.fields_by_name, f"{name}: {path}"
             message = message.fields_by_name[part].message_type
     assert declared.named or declared.made
+    for _, path in declared.within:
+        assert any(_has(message, path) for message in (method.input_type, output)), f"{name}: {path}"
+
+
+def _has(message: Any, path: str) -> bool:
+    for part in path.split("."):
+        if message is None or part not in message.fields_by_name:
+            return False
+        message = message.fields_by_name[part].message_type
+    return True
+
+
+def test_a_shared_answer_and_its_share_are_named_with_the_conversation() -> None:
+    of = "c1"
+    declared, ended = AUDITED["ShareConversation"], AUDITED["UnshareConversation"]
+    whole = conversations_pb2.ShareConversationRequest(conversation_id=of)
+    one = conversations_pb2.ShareConversationRequest(conversation_id=of, answer_id="a1")
+    made = conversations_pb2.ShareConversationResponse(shared=conversations_pb2.SharedConversation(share_id="s1"))
+    assert resources.resource(declared, whole, made) == "conversations/c1/shares/s1"
+    assert resources.resource(declared, one, made) == "conversations/c1/answers/a1/shares/s1"
+    assert resources.resource(declared, one, None) == "conversations/c1/answers/a1"
+    one.answer_id = "what is the plan?"
+    assert resources.resource(declared, one, None) == "conversations/c1"
+    unshared = conversations_pb2.UnshareConversationRequest(conversation_id=of, answer_id="a1")
+    assert resources.resource(ended, unshared, conversations_pb2.UnshareConversationResponse()).endswith("/answers/a1")
 
 
 @pytest.mark.parametrize(

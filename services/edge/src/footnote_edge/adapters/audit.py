@@ -98,7 +98,8 @@ def _conditions(filters: Filters) -> list[ColumnElement[bool]]:
     if filters.resource.endswith("/"):
         found.append(row.resource.startswith(filters.resource, autoescape=True))
     elif filters.resource:
-        found.append(row.resource == filters.resource)
+        parts = row.resource.startswith(f"{filters.resource}/", autoescape=True)
+        found.append((row.resource == filters.resource) | parts)
     if filters.outcome:
         found.append(row.outcome == filters.outcome)
     return found

@@ -8,8 +8,9 @@ class Audited:
     """An RPC whose every end is an event.
 
     `kind` is the type of its resource. `named` is the path in the request that names it, `made` the more reliable path
-    in the response. `changes` is the request field whose subfields are changed. `each` is the list in the response with
-    an outcome for each of several resources, `stored` or `error`: each gets an event.
+    in the response. `within` are the parts of the resource that a message may name, each a type and a path. `changes`
+    is the request field whose subfields are changed. `each` is the list in the response with an outcome for each of
+    several resources, `stored` or `error`: each gets an event.
     """
 
     kind: str
@@ -17,6 +18,7 @@ class Audited:
     made: str = ""
     changes: str = ""
     each: str = ""
+    within: tuple[tuple[str, str], ...] = ()
 
 
 AUDITED: dict[str, Audited] = {
@@ -39,8 +41,10 @@ AUDITED: dict[str, Audited] = {
     "DeleteSource": Audited("sources", "source_id"),
     "SyncSource": Audited("sources", "source_id"),
     "DeleteConversation": Audited("conversations", "conversation_id"),
-    "ShareConversation": Audited("conversations", "conversation_id"),
-    "UnshareConversation": Audited("conversations", "conversation_id"),
+    "ShareConversation": Audited(
+        "conversations", "conversation_id", within=(("answers", "answer_id"), ("shares", "shared.share_id"))
+    ),
+    "UnshareConversation": Audited("conversations", "conversation_id", within=(("answers", "answer_id"),)),
     "GetSharedConversation": Audited("shares", "share_id"),
     "DeleteAnswer": Audited("answers", "answer_id"),
     "CreateKey": Audited("keys", made="key.id"),

@@ -25,11 +25,20 @@ _NOT_CHANGED = frozenset({"id", "etag", "tenant_id"})
 
 
 def resource(declared: Audited, request: Message | None, response: Message | None) -> str:
-    """Return the resource, as in "documents/ID"; empty where neither message names it."""
-    for message, path in ((response, declared.made), (request, declared.named)):
+    """Return the resource, as in "documents/ID"; empty where neither message names it.
+
+    Named parts follow, as in "conversations/ID/answers/ID".
+    """
+    named = _named(declared.kind, (response, declared.made), (request, declared.named))
+    parts = [_named(kind, (response, path), (request, path)) for kind, path in declared.within] if named else []
+    return "/".join(part for part in (named, *parts) if part)
+
+
+def _named(kind: str, *places: tuple[Message | None, str]) -> str:
+    for message, path in places:
         text = _at(message, path) if message is not None and path else None
-        if isinstance(text, str) and _is_id(declared.kind, text):
-            return f"{declared.kind}/{redact(text)}"
+        if isinstance(text, str) and _is_id(kind, text):
+            return f"{kind}/{redact(text)}"
     return ""
 
 
