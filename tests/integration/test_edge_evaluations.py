@@ -1,6 +1,8 @@
 """Runs of golden questions: who keeps and reads them, how many, how long, and that they go with their collection."""
 
-from collections.abc import AsyncIterator
+import threading
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -15,12 +17,15 @@ from footnote.edge.v1.operations_pb2 import WatchOperationRequest
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.adapters import evaluations as table
 from footnote_edge.adapters.database import Database
+from footnote_edge.adapters.evaluation_table import EvaluationRow
 from footnote_edge.adapters.evaluations import EvaluationTable
 from footnote_edge.adapters.forgetting import ForgettingTable
 from footnote_edge.app import build
+from footnote_edge.collections import evaluations
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.testing import serve_app
+from sqlalchemy import select
 from support import postgres
 from support.edge_client import EdgeClient
 from support.stage_doubles import World, serve_doubles
@@ -161,6 +166,30 @@ async def test_what_makes_no_run_is_refused(edge: EdgeStub) -> None:
 
 
 @pytest.mark.full
+async def test_a_run_of_too_many_bytes_is_refused(edge: EdgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = run(tea=RIGHT)
+    monkeypatch.setattr(evaluations, "MOST_BYTES", long.ByteSize())
+    await keep(edge, long)
+    long.questions[0].id += "a"
+    with pytest.raises(InvalidArgument, match="bytes"):
+        await keep(edge, long)
+
+
+@pytest.mark.full
+async def test_a_long_run_is_copied_off_the_event_loop(edge: EdgeStub, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+
+    def count(items: Iterable[Any]) -> Counter[Any]:
+        threads.append(threading.current_thread().name)
+        return Counter(items)
+
+    monkeypatch.setattr(evaluations, "Counter", count)
+    await keep(edge, run(**{f"q{number}": RIGHT for number in range(1000)}))
+    assert threads
+    assert all(name.startswith("texts") for name in threads)
+
+
+@pytest.mark.full
 async def test_a_call_under_one_id_keeps_one_run(edge: EdgeStub) -> None:
     first, second = [await keep(edge, run(tea=RIGHT), request_id="one") for _ in range(2)]
     assert first == second
@@ -187,6 +216,23 @@ async def test_runs_go_with_their_collection(edge: EdgeStub) -> None:
     async for _ in edge.WatchOperation(WatchOperationRequest(operation_id=begun.operation.id), timeout=30):
         pass
     await missing(edge, made.id, metadata=())
+
+
+@pytest.mark.full
+async def test_questions_are_stored_in_about_their_own_bytes_whatever_their_script(url: str) -> None:
+    database = Database(url)
+    await database.migrate()
+    runs = EvaluationTable(database)
+    kept = pb.EvaluationRun(id="a", collection_id="c", user_id="u", label="чай\0", filename="чай.jsonl")
+    kept.questions.add(id="чай", question="Как заварить чай?" * 100 + '\0\n\u2028"🍵', grade=RIGHT)
+    kept.create_time.FromDatetime(datetime.now(UTC))
+    await runs.add("t", kept)
+    assert await runs.get("t", "a") == kept
+    async with database.sessions() as session:
+        stored = await session.scalar(select(EvaluationRow.questions))
+    assert stored is not None
+    assert len(stored.encode()) < kept.ByteSize() + 50
+    await database.close()
 
 
 @pytest.mark.full

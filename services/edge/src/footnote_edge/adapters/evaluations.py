@@ -103,11 +103,16 @@ class EvaluationTable:
 
 def _head(run: EvaluationRun) -> str:
     counts = [[one.grade, one.count] for one in run.counts]
-    return json.dumps({"label": run.label, "filename": run.filename, "counts": counts})
+    return _json({"label": run.label, "filename": run.filename, "counts": counts})
 
 
 def _questions(run: EvaluationRun) -> str:
-    return json.dumps([[one.id, one.question, one.grade] for one in run.questions])
+    return _json([[one.id, one.question, one.grade] for one in run.questions])
+
+
+def _json(value: object) -> str:
+    # Only control characters are escaped: PostgreSQL takes no NUL. ASCII escapes of all others treble Cyrillic text.
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _read_questions(stored: str) -> list[EvaluatedQuestion]:

@@ -10,13 +10,19 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page
+from footnote_kit.text_work import off_loop
 
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.ports import StoredEvaluations
 
 MOST_CHARACTERS = 1_000_000
-"""Characters of all questions of a run, so that 100 runs of a collection have at most some 400 MB."""
+"""Maximum characters of all questions of a run."""
+MOST_BYTES = 4_000_000
+"""Maximum bytes of a run, so that 100 runs of a collection have some 400 MB.
+
+Their JSON adds a few bytes to each question, one to each quote, and five to each control character.
+"""
 
 
 class Evaluations:
@@ -35,25 +41,11 @@ class Evaluations:
     async def create(self, scope: Scope, collection_id: str, wanted: EvaluationRun, run_id: str) -> EvaluationRun:
         """Keep a run and return it; one that exists under `run_id`, empty for any, stays as it is.
 
-        Raises InvalidArgument for an id that is there twice and for too many characters, NotFound if the collection is
-        being deleted.
+        Raises InvalidArgument for an id that is there twice and for too long a run, NotFound if the collection is being
+        deleted.
         """
-        ids = Counter(one.id for one in wanted.questions)
-        for index, one in enumerate(wanted.questions):
-            if ids[one.id] > 1:
-                raise InvalidArgument.field(f"run.questions[{index}].id", "is there twice")
-        if sum(len(one.question) for one in wanted.questions) > MOST_CHARACTERS:
-            raise InvalidArgument.field("run.questions", f"have more than {MOST_CHARACTERS} characters together")
-        run = EvaluationRun(
-            id=run_id or uuid4().hex,
-            collection_id=collection_id,
-            user_id=scope.user_id,
-            label=wanted.label,
-            filename=wanted.filename,
-            questions=wanted.questions,
-        )
-        grades = Counter(one.grade for one in wanted.questions)
-        run.counts.extend(EvaluationCount(grade=grade, count=count) for grade, count in sorted(grades.items()))
+        run = await off_loop(wanted.ByteSize(), _checked_copy, wanted)
+        run.MergeFrom(EvaluationRun(id=run_id or uuid4().hex, collection_id=collection_id, user_id=scope.user_id))
         run.create_time.FromDatetime(datetime.now(UTC))
         return self._dated(await self._stored.add(scope.tenant_id, run))
 
@@ -92,6 +84,23 @@ class Evaluations:
     def _dated(self, run: EvaluationRun) -> EvaluationRun:
         run.expire_time.FromDatetime(run.create_time.ToDatetime(UTC) + self._kept)
         return run
+
+
+def _checked_copy(wanted: EvaluationRun) -> EvaluationRun:
+    """Return what a caller sets of a run, with the counts of its grades; raises InvalidArgument."""
+    size = wanted.ByteSize()
+    if size > MOST_BYTES:
+        raise InvalidArgument.field("run", f"has {size} bytes; at most {MOST_BYTES} are kept")
+    ids = Counter(one.id for one in wanted.questions)
+    for index, one in enumerate(wanted.questions):
+        if ids[one.id] > 1:
+            raise InvalidArgument.field(f"run.questions[{index}].id", "is there twice")
+    if sum(len(one.question) for one in wanted.questions) > MOST_CHARACTERS:
+        raise InvalidArgument.field("run.questions", f"have more than {MOST_CHARACTERS} characters together")
+    run = EvaluationRun(label=wanted.label, filename=wanted.filename, questions=wanted.questions)
+    grades = Counter(one.grade for one in wanted.questions)
+    run.counts.extend(EvaluationCount(grade=grade, count=count) for grade, count in sorted(grades.items()))
+    return run
 
 
 def _missing(run_id: str) -> NotFound:
