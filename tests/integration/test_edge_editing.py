@@ -14,6 +14,8 @@ from footnote.edge.v1.documents_pb2 import (
     UploadDocumentRequest,
     UploadMetadata,
 )
+from footnote.stages.v1.stored_document_pb2 import Document as StoredDocument
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
@@ -225,3 +227,19 @@ async def test_a_document_that_a_kill_cost_its_chunks_is_indexed_again_within_se
         await world.until(
             lambda: len(world.requests("ListDamagedDocuments")) > before and bool(world.chunks[document.id])
         )
+
+
+async def test_documents_beyond_repair_do_not_hide_a_damaged_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More of them than a page of the list holds, and found first."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "3600")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        document = await uploaded(EdgeStub(served.channel), world)
+        for number in range(100):
+            failed = StoredDocument()
+            failed.CopyFrom(world.documents[document.id])
+            failed.id, failed.state = f"failed-{number}", DOCUMENT_STATE_ERROR
+            world.documents[failed.id] = failed
+            world.damaged[failed.id] = failed.revision
+        world.chunks[document.id] = []
+        world.damaged[document.id] = world.documents[document.id].revision
+        await world.until(lambda: bool(world.chunks[document.id]))

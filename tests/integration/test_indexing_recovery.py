@@ -91,6 +91,15 @@ async def test_rows_without_an_entry_go_and_documents_with_wrong_rows_are_listed
         assert len(await damaged(client, limit=1)) == 1
         with pytest.raises(InvalidArgument, match="limit"):
             await damaged(client, limit=1001)
+        pages, token = [], ""
+        for _ in range(3):
+            asked = upkeep.ListDamagedDocumentsRequest(scope=client.scope, limit=1, page_token=token)
+            page = await client.upkeep.ListDamagedDocuments(asked)
+            pages.append([one.document_id for one in page.documents])
+            token = page.next_page_token
+        assert (pages, token) == ([["recovery-1"], ["recovery-2"], []], "")
+        with pytest.raises(InvalidArgument, match="page_token"):
+            await damaged(client, page_token="unknown")
 
         for number in (1, 2):
             blocks = article(seed=f"R{number}")

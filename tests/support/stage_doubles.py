@@ -547,12 +547,19 @@ class Indexing(idx_grpc.IndexingServiceServicer):
 
     async def ListDamagedDocuments(self, request: Any, context: Any) -> idx_upkeep.ListDamagedDocumentsResponse:
         await self.world.enter("ListDamagedDocuments", request)
-        found = [one for key, one in self.world.documents.items() if self.world.damaged.get(key) == one.revision]
+        documents, first = self.world.documents, int(request.page_token or 0)
+        found = [
+            documents[key]
+            for key, revision in self.world.damaged.items()
+            if key in documents and documents[key].revision == revision
+        ]
+        after = first + (request.limit or 100)
         return idx_upkeep.ListDamagedDocumentsResponse(
             documents=[
                 idx_upkeep.DamagedDocument(tenant_id=one.tenant_id, document_id=one.id, revision=one.revision)
-                for one in found
-            ]
+                for one in found[first:after]
+            ],
+            next_page_token=str(after) if len(found) > after else "",
         )
 
     async def ListProviders(self, request: Any, context: Any) -> idx.ListProvidersResponse:

@@ -142,6 +142,7 @@ class Damage:
 
     tenant_id: str
     holding: Holding
+    time_ms: int
 
 
 @dataclass(frozen=True, slots=True)

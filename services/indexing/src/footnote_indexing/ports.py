@@ -344,8 +344,11 @@ class Inventory(Protocol):
     async def record(self, key: RevisionKey, counted: int) -> bool:
         """Record how many rows a revision was found to have; return whether it is still searched."""
 
-    async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
-        """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's."""
+    async def damaged(self, scope: Scope | None, limit: int, after: tuple[int, str] | None = None) -> Sequence[Damage]:
+        """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's.
+
+        `after` is the time of the last one of the previous page, in milliseconds, and its document.
+        """
 
     async def indexed(self, ids: Sequence[str], after: tuple[str, str], limit: int) -> list[Indexed]:
         """Return searched documents of all tenants, by id and collection, after one; only those of `ids`, if given."""

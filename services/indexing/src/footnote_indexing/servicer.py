@@ -16,7 +16,7 @@ from footnote_kit.access import Access, access_of, is_system
 from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.handler_context import Call
-from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, sequence
+from footnote_kit.paging import LARGEST_SIZE, TEXTS, Page, micros, position_of, position_token, sequence, text
 from footnote_kit.redact import redact_all
 from footnote_providers.egress import egress
 from footnote_store.filters import parse_filter
@@ -285,9 +285,11 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
             raise InvalidArgument.field("limit", f"must be between 1 and {_MOST_DAMAGED}, or 0 for {_DAMAGED}")
         if request.all_tenants and not is_system(request.scope):
             raise PermissionDenied("Only a service at work on its own account may ask about all tenants.")
-        damaged = await self._inventory.damaged(
-            None if request.all_tenants else request.scope, request.limit or _DAMAGED
-        )
+        limit, after = request.limit or _DAMAGED, None
+        if request.page_token:
+            after = position_of(request.scope, request, request.page_token, kinds=(micros, text))
+        damaged = await self._inventory.damaged(None if request.all_tenants else request.scope, limit, after)
+        last = damaged[-1] if len(damaged) == limit else None
         return upkeep.ListDamagedDocumentsResponse(
             documents=[
                 upkeep.DamagedDocument(
@@ -299,7 +301,10 @@ class IndexingServicer(pb_grpc.IndexingServiceServicer, UpkeepServiceServicer, L
                     chunks_stored=damage.holding.counted,
                 )
                 for damage in damaged
-            ]
+            ],
+            next_page_token=position_token(request.scope, request, (last.time_ms, last.holding.key.document_id))
+            if last is not None
+            else "",
         )
 
     async def CountMissingVectors(

@@ -26,6 +26,7 @@ class Mending:
         self._jobs = jobs
         self._chores = chores
         self._timeout = settings.call_timeout_seconds
+        self._page_token = ""
 
     async def look(self) -> None:
         """Mend what there is; a third-party stage keeps itself consistent and need not offer the call."""
@@ -37,9 +38,16 @@ class Mending:
             _log.warning("damaged_documents_taken_up", documents=mended)
 
     async def mend(self) -> int:
-        """Begin a new revision of every document that indexing reports as damaged; return their number."""
-        request = indexing_upkeep.ListDamagedDocumentsRequest(scope=SYSTEM, all_tenants=True)
+        """Begin a new revision of every document that indexing reports as damaged; return their number.
+
+        Each call takes the next page: documents beyond repair, as after a failed renewal, stay in the list.
+        """
+        request = indexing_upkeep.ListDamagedDocumentsRequest(
+            scope=SYSTEM, all_tenants=True, page_token=self._page_token
+        )
+        self._page_token = ""  # a failed call begins again with the first page
         found = await self._indexing_upkeep.ListDamagedDocuments(request, timeout=self._timeout, metadata=untraced())
+        self._page_token = found.next_page_token
         mended = 0
         for one in found.documents:
             scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=SYSTEM.roles)

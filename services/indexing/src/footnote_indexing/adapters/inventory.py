@@ -49,10 +49,11 @@ class InventoryTable:
             )
             return bool(done.rowcount == 1)
 
-    async def damaged(self, scope: Scope | None, limit: int) -> Sequence[Damage]:
+    async def damaged(self, scope: Scope | None, limit: int, after: tuple[int, str] | None = None) -> Sequence[Damage]:
         """Return searched documents with rows missing or doubled, earliest finding first; None means every tenant's.
 
-        Rows with the caller's own vectors are left out: no new revision repairs them.
+        `after` is the time of the last one of the previous page, in milliseconds, and its document. Rows with the
+        caller's own vectors are left out: no new revision repairs them.
         """
         of_index_version = sa.and_(
             index_versions.c.collection_id == revisions.c.collection_id,
@@ -73,8 +74,10 @@ class InventoryTable:
         )
         if scope is not None:
             query = query.where(revisions.c.collection_id.in_(sa.select(collections.c.id).where(visible(scope))))
+        if after is not None:
+            query = query.where(sa.tuple_(revisions.c.updated_at, revisions.c.document_id) > after)
         async with self._database.read() as connection:
-            return [Damage(row.tenant_id, _holding(row)) for row in await connection.execute(query)]
+            return [Damage(row.tenant_id, _holding(row), row.updated_at) for row in await connection.execute(query)]
 
     async def indexed(self, ids: Sequence[str], after: tuple[str, str], limit: int) -> list[Indexed]:
         """Return searched documents of all tenants, by id and collection, after one; only those of `ids`, if given.
