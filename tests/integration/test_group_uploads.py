@@ -21,7 +21,7 @@ from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import PARSER_CRASHED, ParseError
 from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server_client import Starter
-from footnote_ingestion.worker.isolation import Workers
+from footnote_ingestion.worker.isolation import Box, Workers
 from footnote_ingestion.worker.pool import Pool
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.status import from_proto
@@ -240,11 +240,11 @@ async def pool(tmp_path: Path) -> AsyncIterator[Pool]:
     await starter.close()
 
 
-def jobs_in(folder: Path, count: int) -> list[wire.Job]:
+def jobs_in(folder: Path, count: int, more: str = "") -> list[wire.Job]:
     jobs = []
     for number in range(count):
         path = folder / f"{number}.txt"
-        path.write_text(f"Text {number} of several.")
+        path.write_text(f"Text {number} of several.{more}")
         jobs.append(wire.Job("parse", str(path), "txt", path.name, Limits()))
     return jobs
 
@@ -284,3 +284,42 @@ async def test_a_file_that_is_gone_fails_alone(tmp_path: Path, pool: Pool) -> No
     jobs.insert(2, replace(jobs[0], path=str(tmp_path / "gone.txt")))
     ends = [end async for end in pool.run_many(jobs, "acme")]
     assert [isinstance(end, ParseError) for end in ends] == [False, False, True, False, False]
+
+
+async def test_long_names_and_long_answers_do_not_wait_for_each_other(tmp_path: Path, pool: Pool) -> None:
+    long = "A line of a long text. " * 500
+    jobs = [replace(one, filename="\U0001d6fc" * 255) for one in jobs_in(tmp_path, 64, long)]
+    async with asyncio.timeout(60):
+        ends = [end async for end in pool.run_many(jobs, "acme")]
+    assert [isinstance(end, list) for end in ends] == [True] * 64
+
+
+async def test_a_group_that_is_cancelled_early_leaves_no_file(
+    tmp_path: Path, pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cancelled while its third file is made readable for the worker."""
+    third, go = asyncio.Event(), asyncio.Event()
+    put, count = Box.put, 0
+
+    async def held(*given: Any) -> Any:
+        nonlocal count
+        count += 1
+        if count == 3:
+            third.set()
+            await go.wait()
+        return await put(*given)
+
+    monkeypatch.setattr(Box, "put", held)
+
+    async def read() -> None:
+        async for _ in pool.run_many(jobs_in(tmp_path, 5), "acme"):
+            pass
+
+    task = asyncio.create_task(read())
+    await third.wait()
+    task.cancel()
+    await asyncio.sleep(0)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not list((tmp_path / "scratch").glob("*/in/*"))

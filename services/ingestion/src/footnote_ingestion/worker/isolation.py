@@ -140,15 +140,17 @@ class Box:
             self._share(self.folder / "in")
             os.chown(self.folder / "tmp", uid, uid)
 
-    async def put(self, path: Path) -> Path:
-        """Return the path at which the worker may read a file, read-only; raises `FileNotFoundError`."""
-        shown = self.folder / "in" / uuid4().hex
+    def place(self) -> Path:
+        """Return a new path at which the worker may read a file."""
+        return self.folder / "in" / uuid4().hex
+
+    async def put(self, path: Path, shown: Path) -> None:
+        """Make a file readable at a place; raises `FileNotFoundError`. A thread may write on after a cancellation."""
         if not self._uid:
             with contextlib.suppress(OSError):  # another disk, or one without links
                 os.link(path, shown)
-                return shown
+                return
         await asyncio.to_thread(self._copy, path, shown)
-        return shown
 
     async def remove(self) -> None:
         """Remove the folder with its contents."""

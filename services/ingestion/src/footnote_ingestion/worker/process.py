@@ -14,6 +14,8 @@ from dataclasses import replace
 from math import ceil
 from pathlib import Path
 
+from footnote_database.cancel_safe import outcome
+
 from footnote_ingestion.parsers.failures import (
     INTERNAL,
     OUT_OF_MEMORY,
@@ -155,17 +157,17 @@ class Worker:
         shown: list[list[Path]] = []
         answered = 0
         lines = b""
-        for job in jobs:
-            into: list[Path] = []
-            with contextlib.suppress(FileNotFoundError):
-                lines += (await self._show(job, into)).line()
-            shown.append(into)
-        self._limit_processor(seconds)
-        watch = asyncio.create_task(self._watch(seconds))
+        watch: asyncio.Task[None] | None = None
         try:
-            with contextlib.suppress(ConnectionError):  # the next read shows that a child is dead
-                self._jobs.write(lines)
-                await self._jobs.drain()
+            for job in jobs:
+                into: list[Path] = []
+                with contextlib.suppress(FileNotFoundError):
+                    lines += (await self._show(job, into)).line()
+                shown.append(into)
+            self._limit_processor(seconds)
+            watch = asyncio.create_task(self._watch(seconds))
+            # Not drained: the child stops reading jobs while its answers wait to be read. Lines are a few KB each.
+            self._jobs.write(lines)
             for paths in shown:
                 try:
                     end = await self._answer() if paths else _gone()
@@ -178,7 +180,8 @@ class Worker:
                 answered += 1
                 yield end
         finally:
-            watch.cancel()
+            if watch is not None:
+                watch.cancel()
             if answered < len(jobs):
                 await self.kill()
             for path in (path for paths in shown for path in paths):
@@ -201,8 +204,9 @@ class Worker:
         """Put a job's files where the process may read them, and add them to `shown`; return the job with these."""
         try:
             for path in filter(None, (job.path, *job.archives)):
-                shown.append(await self._box.put(Path(path)))
-        except FileNotFoundError:
+                shown.append(self._box.place())
+                await outcome(asyncio.ensure_future(self._box.put(Path(path), shown[-1])))
+        except BaseException:
             for one in shown:
                 one.unlink(missing_ok=True)
             shown.clear()
