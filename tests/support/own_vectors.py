@@ -31,6 +31,15 @@ async def create(edge: EdgeClient, provider: str = "none", dimensions: int = 3, 
     return name
 
 
+async def clear(edge: EdgeClient) -> None:
+    """Delete the collections that `create` made: a question of every collection says which are searched by words."""
+    listed = await edge.stub.ListCollections(collections_pb2.ListCollectionsRequest(page_size=1000))
+    for one in listed.collections:
+        if one.name.startswith("own-"):
+            request = collections_pb2.DeleteCollectionRequest(collection=one.id, allow_missing=True)
+            await edge.stub.DeleteCollection(request)
+
+
 async def add(edge: EdgeClient, name: str, rows: Sequence[VectorRow]) -> vectors_pb2.AddVectorsResponse:
     return await edge.stub.AddVectors(vectors_pb2.AddVectorsRequest(collection=name, rows=rows), timeout=120)
 
