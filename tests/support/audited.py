@@ -53,6 +53,14 @@ class Things:
     async def _DeleteCollection(self) -> dict[str, Any]:
         return {"collection": await self._collection()}
 
+    async def _CreateEvaluationRun(self) -> dict[str, Any]:
+        asked = {"id": SECRET_TEXT, "question": SECRET_TEXT, "grade": "EVALUATION_GRADE_RIGHT"}
+        return {"collection": await self._collection(), "run": {"label": SECRET_TEXT, "questions": [asked]}}
+
+    async def _DeleteEvaluationRun(self) -> dict[str, Any]:
+        made = await self._call("CreateEvaluationRun", await self._CreateEvaluationRun())
+        return {"run_id": made.run.id}
+
     async def _CreateSource(self) -> dict[str, Any]:
         settings = {"url": f"https://docs.example.invalid/{SECRET_TEXT}"}
         named = {"name": f"{SECRET_TEXT} {self._number}", "collection": "default", "kind": "web", "settings": settings}

@@ -90,11 +90,13 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.dialogue.line": lambda t: dialogue.line("you", t),
     "footnote_text.intents.has": lambda t: intents.has(t, locales.choose("de").signals.steps),
     "footnote_text.intents.without": lambda t: intents.without(t, locales.choose("en").signals.summary),
+    "footnote_text.intents.seeks_nothing": intents.seeks_nothing,
     "footnote_text.intents.wish": lambda t: [intents.wish(t, locales.choose(code)) for code in ("en", "fr", "zh")],
     "footnote_text.intents.is_order": lambda t: [intents.is_order(t, locales.choose(code)) for code in ("en", "ja")],
     "footnote_text.scripts.joins_without_space": lambda t: scripts.joins_without_space(t, t),
     "footnote_augmentation.subject.in_full": lambda t: subject.in_full(t, ["What does the Vela cost?", t[:2000]]),
     "footnote_text.anaphora.begins_anaphorically": lambda t: anaphora.begins_anaphorically(t, "en"),
+    "footnote_generation.extractive.provider.without_files": lambda t: provider.without_files(t, {"a", t[:40]}),
     "footnote_generation.language.text_language.of_source": lambda t: text_language.of_source.__wrapped__(t, "en"),
     "footnote_augmentation.phrases.tokens": lambda t: phrases.tokens(t, "de"),
     "footnote_augmentation.substitution.swapped": lambda t: substitution.swapped(

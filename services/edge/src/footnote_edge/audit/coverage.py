@@ -25,6 +25,8 @@ AUDITED: dict[str, Audited] = {
     "CreateCollection": Audited("collections", made="collection.id", changes="collection"),
     "UpdateCollection": Audited("collections", "collection", "collection.id", "resource"),
     "DeleteCollection": Audited("collections", "collection", "operation.collection_id"),
+    "CreateEvaluationRun": Audited("evaluations", made="run.id"),
+    "DeleteEvaluationRun": Audited("evaluations", "run_id"),
     "AddVectors": Audited("collections", "collection"),
     "DeleteVectors": Audited("collections", "collection"),
     "UploadDocument": Audited("documents", made="document.id"),
@@ -74,10 +76,6 @@ NOT_AUDITED: dict[str, str] = {
     **dict.fromkeys(("Search", "Ask", "ReplayAnswer", "SearchMemory", "RegenerateMessage", "EditMessage"), _QUESTION),
     **dict.fromkeys(
         ("CreateConversation", "UpdateConversation", "RestoreMessage", "CreateFeedback", "DeleteFeedback"), _PERSONAL
-    ),
-    **dict.fromkeys(
-        ("CreateEvaluationRun", "DeleteEvaluationRun"),
-        "figures about a collection: nothing in it changes, and a run says who kept it",
     ),
     "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
     "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from footnote.types.v1.answer_pb2 import Source
@@ -69,11 +69,8 @@ class Extractive:
 
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
-        search = await asyncio.to_thread(Search, question, sources, part)
-        asked = without_files(search.question.text, sources)
-        # No sentence is like a question about a whole file: those that the search put first are its answer.
-        whole = asked != search.question.text and intents.seeks_nothing(asked)
-        likeness = await self._likeness.of(asked, search.texts) if self._likeness and not whole else None
+        search, asked = await asyncio.to_thread(_prepared, question, sources, part)
+        likeness = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
         return await asyncio.to_thread(self._written, question, search, likeness, locale)
 
     def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
@@ -97,11 +94,28 @@ class Extractive:
         """Hold nothing, so give nothing back."""
 
 
-def without_files(question: str, sources: Sequence[Source]) -> str:
-    """Return a question without the names of the sources' files, which say where to look and not for what."""
-    names = {source.filename for source in sources if source.filename}
-    for name in sorted(names, key=len, reverse=True):
-        question = re.sub(re.escape(name), " ", question, flags=re.IGNORECASE)
+def _prepared(question: str, sources: Sequence[Source], part: bool) -> tuple[Search, str]:
+    """Return the search in the sources, and what their sentences are compared with.
+
+    That is "" for a question about a whole file: no sentence is like it, and those that the search put first answer it.
+    """
+    search = Search(question, sources, part)
+    text = search.question.text
+    asked = without_files(text, {source.filename for source in sources})
+    return search, "" if asked != text and intents.seeks_nothing(asked) else asked
+
+
+def without_files(question: str, names: Set[str]) -> str:
+    """Return a question without the names of files, which say where to look and not for what."""
+    for name in map(str.lower, names):
+        lowered = question.lower()
+        if not name or len(lowered) != len(question):
+            continue  # the lower case of a few letters has another length: nothing is taken out then
+        kept, start = list[str](), 0
+        while (at := lowered.find(name, start)) >= 0:
+            kept.append(question[start:at])
+            start = at + len(name)
+        question = " ".join([*kept, question[start:]])
     return question
 
 

@@ -21,7 +21,6 @@ SEVERAL = "several"
 _FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, "above", "below", "per")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
-_NUMBER_LIKE = re.compile(r"[^\w]*\d[^A-Za-z_]*\Z")
 _SHORTEST, _MOST_ENDING = 3, 3
 
 
@@ -229,7 +228,7 @@ class _Reading:
     def _may_be_numbers(self, column: int) -> bool:
         """Return whether a column of texts looks like one of numbers, as "62,994" does, which may be 63 or 62994."""
         texts = self._subject.values.get(column, ())
-        return 2 * sum(_NUMBER_LIKE.match(text) is not None for text in texts) > len(texts)
+        return 2 * sum(map(_like_a_number, texts)) > len(texts)
 
     def _key(self, by_header: Mapping[int, set[int]], said: Mapping[str, int]) -> int | None:
         texts = [column for column in by_header if column in self._subject.values]
@@ -262,6 +261,12 @@ class _Reading:
                 continue
             if all(same_word(self._asked[place], part, exact) for place, part in zip(there, parts, strict=True)):
                 yield start, start + len(parts)
+
+
+def _like_a_number(text: str) -> bool:
+    """Return whether a text begins with a figure, but for signs, and has no Latin letter."""
+    first = next((char for char in text if char.isalnum()), "")
+    return first.isdigit() and not any(char.isascii() and char.isalpha() for char in text)
 
 
 def place_in(asked: Sequence[str], parts: Sequence[str]) -> int:
