@@ -172,7 +172,7 @@ async def test_a_role_below_the_rpcs_is_refused(tenant: Tenant) -> None:
         "DeleteVectors", "CreateKey", "ListKeys", "RevokeKey", "ListUserUsage", "GetActivity", "CancelOperation",
         "CancelDocument", "ListAuditEvents", "GetTenantLimits", "ListTenantLimits", "UpdateTenantLimits",
         "CreateSource", "GetSource", "ListSources", "UpdateSource", "DeleteSource", "SyncSource", "ListSourceItems",
-        "WatchSource",
+        "WatchSource", "CreateEvaluationRun", "DeleteEvaluationRun",
     }  # fmt: skip
 
 
