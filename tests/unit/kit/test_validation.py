@@ -44,7 +44,9 @@ def place(message: Message, path: tuple[str, ...], number: int) -> None:
     elif not rest:
         setattr(message, name, number)
     else:
-        inner = getattr(message, name).add() if field.is_repeated else getattr(message, name)
+        inner = getattr(message, name)
+        if field.is_repeated:  # an element that is there has all that it needs
+            inner = inner[0] if inner else inner.add()
         place(inner, tuple(rest), number)
 
 
