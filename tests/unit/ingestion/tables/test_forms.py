@@ -58,6 +58,28 @@ def test_texts_that_may_be_numbers_are_not_passed_over_for_another_column(questi
     assert found is None or found.kind == forms.SEVERAL
 
 
+def test_of_columns_that_have_the_same_text_the_one_that_is_named_is_meant() -> None:
+    freight = Subject(
+        filename="freight.csv",
+        about="freight.csv",
+        headers={1: "No.", 2: "Origin", 3: "Destination", 4: "Cost"},
+        numeric=frozenset({4}),
+        values={1: ["F-1", "F-2"], 2: ["Madrid", "Lyon"], 3: ["Lyon", "Madrid", "Nice"]},
+        naming=1,
+    )
+    for question, wanted in (
+        ("Average cost with destination Madrid", Filter(3, "=", "Madrid")),
+        ("Average cost with origin Madrid", Filter(2, "=", "Madrid")),
+        ("Average cost to Nice", Filter(3, "=", "Nice")),
+    ):
+        found = form(question, subject=freight)
+        assert found is not None
+        assert found.filters == [wanted]
+    for question in ("Average cost of Madrid", "Average cost with origin and destination Madrid"):
+        found = form(question, subject=freight)
+        assert found is None or found.kind == forms.SEVERAL
+
+
 def test_groups_and_the_first_so_many() -> None:
     grouped = form("Total units in May by town")
     assert grouped is not None

@@ -107,6 +107,8 @@ class _Reading:
         self._file()
         said = self._forms()
         filters = self._values()
+        if filters is None:
+            return Form(SEVERAL)
         by_header = self._headers()
         limits = self._limits(said)
         most = self._most(said)
@@ -161,11 +163,17 @@ class _Reading:
                 found.setdefault(form, end)
         return found
 
-    def _values(self) -> list[Filter]:
-        """Return which texts of columns the question names; the longest first."""
+    def _values(self) -> list[Filter] | None:
+        """Return which texts of columns the question names, the longest first; None where several columns may be meant.
+
+        Of several columns that have a text, the one that the question names is meant: "to Madrid" is not "from Madrid".
+        """
         found: list[Filter] = []
-        every = [(tokens(value), column, value) for column, values in self._subject.values.items() for value in values]
-        for parts, column, value in sorted(every, key=lambda one: -len(one[0])):
+        every: dict[tuple[str, ...], dict[int, str]] = {}
+        for column, values in self._subject.values.items():
+            for value in values:
+                every.setdefault(tokens(value), {}).setdefault(column, value)
+        for parts in sorted(every, key=len, reverse=True):
             if (
                 not parts
                 or parts[0] not in self._asked
@@ -173,9 +181,19 @@ class _Reading:
             ):
                 continue
             for start, end in self._places(parts, exact=True):
+                named = every[parts]
+                if len(named) > 1:
+                    named = {column: value for column, value in named.items() if self._names(column)}
+                if len(named) != 1:
+                    return None
                 self._take(range(start, end), "value")
-                found.append(Filter(column, "=", value))
+                found += [Filter(column, "=", value) for column, value in named.items()]
         return found
+
+    def _names(self, column: int) -> bool:
+        """Return whether the question has a word of a column's headers."""
+        header = tokens(_BRACKETS.sub(" ", self._subject.headers[column]))
+        return any(alike(word, part) for word in self._asked for part in header)
 
     def _headers(self) -> dict[int, set[int]]:
         """Return which words of the question, by their places, each column's headers hold."""
