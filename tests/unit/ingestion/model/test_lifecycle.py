@@ -106,3 +106,12 @@ def test_what_parsing_found_replaces_what_was_known() -> None:
     assert subject.waiting_reason == WAITING
     apply(subject, Move(state=UNSPECIFIED))
     assert not subject.waiting_reason
+
+
+def test_another_attempt_at_a_revision_waits_for_what_the_last_one_did_until_it_comes_further() -> None:
+    subject = document(PROCESSING)
+    apply(subject, Move(waiting_reason=WAITING, waiting_message="away", waiting_attempts=1))
+    apply(subject, Move(state=PROCESSING))
+    assert (subject.waiting_reason, subject.waiting_message) == (WAITING, "away")
+    apply(subject, Move(chunks_expected=2))
+    assert not subject.waiting_reason

@@ -62,7 +62,9 @@ def apply(document: Document, move: Move) -> None:
         begin_revision(document)
     before, after = document.state, move.state or document.state
     document.state = after
-    _record_waiting(document, move)
+    # Another attempt at the same revision begins: until it has come further, the document waits for what it waited for.
+    if not (before == move.state == PROCESSING and not move.waiting_reason and not move.new_revision):
+        _record_waiting(document, move)
     # A failed revision records nothing that could be taken for the searched one.
     recorded = after != ERROR or not document.indexed_revision
     if move.parsed is not None and recorded:
