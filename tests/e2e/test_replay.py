@@ -63,6 +63,16 @@ async def test_an_answer_is_made_again_as_it_was(edge: EdgeClient, handbook: str
         assert getattr(again.manifest, field) == getattr(done.manifest, field), field
 
 
+async def test_an_answer_of_every_collection_is_made_again_beside_one_of_own_vectors(
+    edge: EdgeClient, handbook: str
+) -> None:
+    await own_vectors.stocked(edge)
+    done = await edge.answer(QUESTION)
+    assert done.sources
+    await same(edge, done)
+    await own_vectors.clear(edge)
+
+
 async def test_named_documents_are_kept_to(edge: EdgeClient, handbook: str) -> None:
     first = await edge.answer(QUESTION, collections=[handbook])
     chosen = first.sources[-1].document_id
