@@ -6,14 +6,11 @@ orientation and read again.
 
 from __future__ import annotations
 
-import ctypes
 import io
 import os
 import re
 import shutil
-import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,7 +23,6 @@ from footnote_ingestion.parsers.failures import NO_TEXT, ParseError
 from footnote_ingestion.parsers.parse_warnings import TEXT_RECOGNISED
 
 MOST_PIXELS = 4_000  # along the longer side: a poster must not take a gigabyte
-_PR_SET_PDEATHSIG = 1
 _TURN = re.compile(r"^Rotate:\s*(90|180|270)\s*$", re.MULTILINE)
 _WORD, _FIELDS = "5", 12
 UNSURE = 60
@@ -155,16 +151,11 @@ def scaled(line: TextLine, scale: float) -> TextLine:
     return TextLine(line.text, (left, bottom, right, top), line.sure)
 
 
-def _end_with_us() -> None:
-    """Have the kernel kill the started program when this worker ends."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
 def _run(program: str, picture: Image.Image, options: Sequence[str], *, may_fail: bool = False) -> str:
     buffer = io.BytesIO()
     picture.save(buffer, format="PNG", compress_level=1)
-    # One thread each: the workers already spread files over the cores.
+    # One thread each: the workers already spread files over the cores. No preexec_fn: Python between fork and exec
+    # aborts in one of a hundred starts where gRPC's threads run. The pool kills the worker's process group with it.
     try:
         result = subprocess.run(
             [program, "stdin", "stdout", *options],
@@ -172,7 +163,6 @@ def _run(program: str, picture: Image.Image, options: Sequence[str], *, may_fail
             capture_output=True,
             check=False,
             env={**os.environ, "OMP_THREAD_LIMIT": "1"},
-            preexec_fn=_end_with_us,
         )
     except OSError as error:
         raise ParseError(
