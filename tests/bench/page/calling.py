@@ -11,13 +11,16 @@ from dataclasses import dataclass, field
 
 from bench.page.files import File
 from footnote.edge.v1.answers_pb2 import AskRequest, SearchRequest
+from footnote.edge.v1.documents_pb2 import ListDocumentsRequest, UploadDocumentsRequest, UploadMetadata
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import FootnoteError
 from support.edge_client import EdgeClient, edge_client
 
-UPLOADS = 24  # a caller may watch 32 documents at once
+GROUPS = 8
+FILES_TOGETHER, BYTES_TOGETHER = 64, 4 << 20  # what one call takes
+PART = 256 << 10
 CHANNELS = 8
-PATIENCE = 60.0
+PATIENCE, LONGEST = 60.0, 600.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ class Asked:
         return len(self.wholes) / self.seconds if self.seconds else 0.0
 
 
+def _groups(files: Sequence[File]) -> list[list[File]]:
+    groups: list[list[File]] = []
+    size = BYTES_TOGETHER
+    for name, content in files:
+        if size + len(content) > BYTES_TOGETHER or len(groups[-1]) == FILES_TOGETHER:
+            groups.append([])
+            size = 0
+        groups[-1].append((name, content))
+        size += len(content)
+    return groups
+
+
 class Caller:
     """One machine's callers: some channels to one edge."""
 
@@ -66,16 +81,37 @@ class Caller:
         return str(settled.id)
 
     async def take_in(self, files: Sequence[File]) -> TakenIn:
-        """Upload files side by side until all are searchable."""
-        line = asyncio.Semaphore(UPLOADS)
+        """Upload files in groups, as a folder is uploaded, until all are searchable."""
+        before = await self._searchable()
+        line = asyncio.Semaphore(GROUPS)
 
-        async def one(name: str, content: bytes) -> str:
+        async def one(group: Sequence[File]) -> list[str]:
             async with line:
-                return await self.put(name, content)
+                return await self._upload(group)
 
         began = time.perf_counter()
-        ids = await asyncio.gather(*(one(name, content) for name, content in files))
+        ids = [id for found in await asyncio.gather(*map(one, _groups(files))) for id in found]
+        while await self._searchable() < before + len(files):
+            if time.perf_counter() - began > LONGEST:
+                raise AssertionError(f"{len(files)} files did not become searchable in {LONGEST} s")
+            await asyncio.sleep(0.02)
         return TakenIn(tuple(ids), sum(len(content) for _, content in files), time.perf_counter() - began)
+
+    async def _upload(self, group: Sequence[File]) -> list[str]:
+        messages: list[UploadDocumentsRequest] = []
+        for name, content in group:
+            metadata = UploadMetadata(collection="default", filename=name)
+            messages.append(UploadDocumentsRequest(metadata=metadata, data=content[:PART]))
+            messages += [UploadDocumentsRequest(data=content[at : at + PART]) for at in range(PART, len(content), PART)]
+        answer = await self.stub.stub.UploadDocuments(iter(messages), timeout=PATIENCE)
+        for (name, _), one in zip(group, answer.files, strict=True):
+            if not one.HasField("stored"):
+                raise AssertionError(f"{name} was refused: {one.error.message}")
+        return [one.stored.document.id for one in answer.files]
+
+    async def _searchable(self) -> int:
+        request = ListDocumentsRequest(page_size=1, states=[DOCUMENT_STATE_INDEXED])
+        return int((await self.stub.stub.ListDocuments(request, timeout=PATIENCE)).total_size)
 
     async def search(self, question: str, collection: str = "", at: int = 0) -> float:
         """Search by the deployment's own settings, which are hybrid; return seconds."""
