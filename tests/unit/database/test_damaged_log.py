@@ -17,7 +17,7 @@ from footnote_database.damaged_log import lost_commits
 from footnote_kit.errors import FailedPrecondition
 
 WRITER = """
-import os, sqlite3, sys
+import os, shutil, sqlite3, sys
 connection = sqlite3.connect(sys.argv[1], isolation_level=None)
 connection.execute(f"PRAGMA page_size={sys.argv[2]}")
 connection.execute("PRAGMA journal_mode=WAL")
@@ -45,6 +45,8 @@ for step in sys.argv[3].split():
     elif kind == "change":
         for number in range(int(count)):
             connection.execute("UPDATE facts SET text = ? WHERE number % 7 = 0", (f"Change {number}. " * 40,))
+    elif kind == "index":
+        shutil.copy(sys.argv[1] + "-shm", sys.argv[1] + "-before")
     elif kind == "checkpoint":
         connection.execute(f"PRAGMA wal_checkpoint({count})")
 os.kill(os.getpid(), 9)
@@ -99,6 +101,16 @@ def test_what_sqlite_would_drop_is_said(tmp_path: Path, seed: int, index: str) -
     assert lost is not None
     assert dropped <= lost.count <= dropped + 1  # the table was made by a commit of its own
     assert lost_commits(path) == lost, "the check changes nothing"
+
+
+def test_a_commit_that_the_killed_writer_had_not_yet_put_into_the_index_counts(tmp_path: Path) -> None:
+    path = killed(tmp_path, "commit:20 index commit:1")
+    path.with_name(path.name + "-before").replace(path.with_name(path.name + "-shm"))
+    flip(path, (32 + 5 * FRAME + 100) * 8)
+    dropped = 21 - found(path, tmp_path / "copy")
+    lost = lost_commits(path)
+    assert lost is not None
+    assert lost.count == dropped
 
 
 @pytest.mark.parametrize("index", ["with its index", "after a power cut"])

@@ -93,7 +93,9 @@ def lost_commits(database: Path) -> LostCommits | None:
         torn = next((number for number in range(sound, len(frames)) if frames[number].commits), len(frames))
         committed = max((number + 1 for number in range(torn + 1, len(frames)) if _ends(frames, number)), default=read)
     else:
-        committed = index.committed
+        # A writer may be killed between its commit and the index.
+        newer = range(index.committed, len(frames))
+        committed = max((number + 1 for number in newer if _ends(frames, number)), default=index.committed)
     if committed <= read:
         return None
     kept = max(read, index.copied)
