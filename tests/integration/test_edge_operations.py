@@ -1,7 +1,9 @@
 """Operations at the public API, over gRPC and HTTP, with the stages' doubles behind it to stop them half-way."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import sqlite3
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +228,23 @@ async def test_a_reindex_ends_although_ingestion_lost_a_revision_that_it_had_beg
     gate.set()
     last = await ended(edge, begun)
     assert (last.state, last.done, last.skipped) == (pb.OPERATION_STATE_SUCCEEDED, 1, 1)
+
+
+@pytest.mark.parametrize("make", [begin, delete], ids=["reindex", "deletion"])
+async def test_an_operation_whose_end_edge_lost_is_run_once_more(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[..., Awaitable[pb.Operation]]
+) -> None:
+    """As an accepted loss of edge's newest commits leaves it, while the ledger of jobs knows that the job returned."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.3")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        edge = EdgeStub(served.channel)
+        await fill(edge, world, 2)
+        first = await ended(edge, await make(edge))
+        with closing(sqlite3.connect(tmp_path / "edge" / "edge.db")) as database:
+            database.execute("UPDATE operations SET state = ?, end_time = NULL", [pb.OPERATION_STATE_RUNNING])
+            database.commit()
+        again = await ended(edge, first)
+        assert (again.state, again.error.message) == (pb.OPERATION_STATE_SUCCEEDED, "")
 
 
 async def test_a_reindex_that_waits_is_cancelled_at_once(edge: EdgeStub, world: World) -> None:

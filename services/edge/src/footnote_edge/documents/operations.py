@@ -26,7 +26,7 @@ from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.deletion import Deletion
 from footnote_edge.jobs.jobs import Jobs
-from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation, new_operation
+from footnote_edge.jobs.ports import Item, OperationJob, OperationStore, Outcome, StoredOperation, new_operation
 from footnote_edge.jobs.progress import ProgressBus
 from footnote_edge.jobs.reindexing import item_of
 from footnote_edge.settings import Settings
@@ -245,12 +245,16 @@ class Operations:
         raise FailedPrecondition(why, metadata={"state": state, "requested": "CANCELLED"})
 
     async def tend(self) -> None:
-        """Enqueue operations noted before a crash, fail those that lost their job, delete old ones."""
-        for row in await self._book.unfinished():
-            operates = await self._jobs.operates(row.id)
-            if operates is None:
-                await self._jobs.operate(row)
-            elif not operates:
+        """Enqueue operations noted before a crash, fail those that lost their job, delete old ones.
+
+        A job that returned has ended its operation, unless edge's database lost that commit: it runs once more.
+        """
+        jobs = {row.id: await self._jobs.operation_job(row.id) for row in await self._book.unfinished()}
+        for row in await self._book.unfinished():  # read again: a job that just returned has ended its operation
+            job = jobs.get(row.id)
+            if job in {OperationJob.MISSING, OperationJob.RETURNED}:
+                await self._jobs.operate(row, repeated=job is OperationJob.RETURNED)
+            elif job is OperationJob.FAILED:
                 lost = Internal("The operation lost its job; begin it again.")
                 _log.error("operation_lost", operation_id=row.id)
                 await self._book.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())

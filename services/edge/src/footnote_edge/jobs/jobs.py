@@ -24,9 +24,9 @@ from footnote_edge.conversations.ports import Forgotten
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.groups import Groups
 from footnote_edge.jobs.leases import Leases
-from footnote_edge.jobs.ledger_retention import ACTIVE, LedgerRetention
+from footnote_edge.jobs.ledger_retention import ACTIVE, RETURNED, LedgerRetention
 from footnote_edge.jobs.operation_workflows import MOST_AT_WORK, OPERATIONS, enqueue_operation, workflow_id
-from footnote_edge.jobs.ports import JobLedger, StoredOperation
+from footnote_edge.jobs.ports import JobLedger, OperationJob, StoredOperation
 from footnote_edge.jobs.processing import job_of
 from footnote_edge.jobs.queue_polling import QueuePolling
 from footnote_edge.jobs.workflows import (
@@ -224,15 +224,22 @@ class Jobs:
         await enqueue_document(document.tenant_id, document.owner_id, document.id, document.revision, job)
         return True
 
-    async def operate(self, operation: StoredOperation) -> None:
+    async def operate(self, operation: StoredOperation, *, repeated: bool = False) -> None:
         """Enqueue an operation; it then runs to its end even after a crash."""
         self._work.hurry(OPERATIONS)
-        await enqueue_operation(operation)
+        await enqueue_operation(operation, repeated=repeated)
 
-    async def operates(self, operation_id: str) -> bool | None:
-        """Return whether an operation's job is queued or running; None if it was never enqueued."""
-        status = await DBOS.get_workflow_status_async(workflow_id(operation_id))
-        return None if status is None else status.status in ACTIVE
+    async def operation_job(self, operation_id: str) -> OperationJob:
+        """Return how far an operation's job is; that of its repetition, if it was repeated."""
+        for repeated in (True, False):
+            status = await DBOS.get_workflow_status_async(workflow_id(operation_id, repeated=repeated))
+            if status is None:
+                continue
+            if status.status in ACTIVE:
+                return OperationJob.ACTIVE
+            returned = status.status == RETURNED and not repeated
+            return OperationJob.RETURNED if returned else OperationJob.FAILED
+        return OperationJob.MISSING
 
     async def oldest(self) -> datetime | None:
         """Return when the oldest unfinished document job was enqueued; None if there is none."""

@@ -11,7 +11,8 @@ from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
-_ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+RETURNED = "SUCCESS"
+_ENDED = [RETURNED, "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
 _BATCH = 500
 _LOOK_AGAIN = 2.0
 _LOOKS = 150

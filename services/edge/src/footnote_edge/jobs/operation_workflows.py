@@ -32,9 +32,9 @@ R = TypeVar("R")
 _log = get_logger(__name__)
 
 
-def workflow_id(operation_id: str) -> str:
-    """Return the name of an operation's workflow."""
-    return f"operation:{operation_id}"
+def workflow_id(operation_id: str, *, repeated: bool = False) -> str:
+    """Return the name of an operation's workflow, or of its only repetition."""
+    return f"operation:{operation_id}:again" if repeated else f"operation:{operation_id}"
 
 
 async def step(name: str, operation: Callable[[], Awaitable[R]]) -> R:
@@ -46,12 +46,13 @@ WORKFLOWS: dict[int, Callable[[str, str, str, str], Coroutine[Any, Any, None]]] 
 """Workflow by kind of operation; takes tenant, user, operation and collection."""
 
 
-async def enqueue_operation(row: StoredOperation) -> None:
+async def enqueue_operation(row: StoredOperation, *, repeated: bool = False) -> None:
     """Enqueue an operation; idempotent.
 
     Each tenant has its own queues, and deletions do not wait behind reindexing, which may take hours.
     """
-    with SetWorkflowID(workflow_id(row.id)), SetEnqueueOptions(queue_partition_key=f"{row.kind}:{row.tenant_id}"):
+    name, queue = workflow_id(row.id, repeated=repeated), f"{row.kind}:{row.tenant_id}"
+    with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=queue):
         await DBOS.enqueue_workflow_async(
             OPERATIONS, WORKFLOWS[row.kind], row.tenant_id, row.user_id, row.id, row.collection_id
         )

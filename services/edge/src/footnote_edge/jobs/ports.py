@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import IntEnum
+from enum import Enum, IntEnum, auto
 from typing import Any, Protocol
 
 from footnote.edge.v1.operations_pb2 import OPERATION_STATE_QUEUED, OperationKind, OperationState
@@ -53,6 +53,15 @@ def new_operation(
         collection_id=collection_id,
         create_time=datetime.now(UTC),
     )
+
+
+class OperationJob(Enum):
+    """How far an operation's job is: never enqueued, queued or running, returned, or ended by an error."""
+
+    MISSING = auto()
+    ACTIVE = auto()
+    RETURNED = auto()
+    FAILED = auto()
 
 
 class Outcome(IntEnum):
