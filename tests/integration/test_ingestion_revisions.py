@@ -15,7 +15,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import FAILURE_REASON_CANCELLED, FAILURE_REASON_CORRUPT, DocumentState, Failure
 from footnote_ingestion.app import build
 from footnote_kit.document_files import newest
-from footnote_kit.errors import InvalidArgument, NotFound, ResourceExhausted
+from footnote_kit.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
 
@@ -124,6 +124,39 @@ async def test_revisions_that_were_only_indexed_again_share_their_file(client: C
     _, file, data = await client.download_file(document_id)
     assert (file.first_revision, file.last_revision, data) == (4, 5, THIRD)
     assert len(files(client)) == 1
+
+
+@pytest.mark.parametrize("end", ["cancelled", "indexed"])
+async def test_a_revision_that_became_searchable_late_is_recorded(client: Client, end: str) -> None:
+    """Indexing commits a revision; its end reaches ingestion when a replacement has begun already."""
+    document_id = await searched(client)
+    await client.move(document_id, PROCESSING, new_revision=True)  # 2
+    await client.replace(document_id, NEW)  # 3
+    late = {"revision": 2, "chunks_expected": 1, "chunks_stored": 1, "parsed": ParsedMetadata(title="Again")}
+    if end == "cancelled":
+        await client.move(document_id, PROCESSING)
+        await client.move(document_id, ERROR, failure=CANCELLED)
+    before = await client.get(document_id)
+    document = await client.move(document_id, INDEXED, **late)
+    assert (document.revision, document.indexed_revision, document.title) == (3, 2, "Again")
+    assert (document.state, document.failure) == (before.state, before.failure)
+    assert [(await client.download(document_id, one))[1] for one in (1, 2, 3)] == [OLD, OLD, NEW]
+    await shows(client, document_id, OLD, "old.txt")
+    with pytest.raises(Aborted):
+        await client.move(document_id, INDEXED, **late)
+    if end == "indexed":
+        document = await index(client, document_id)
+        assert (document.indexed_revision, len(files(client))) == (3, 1)
+
+
+async def test_a_late_end_of_a_file_that_is_not_kept_is_refused(client: Client) -> None:
+    document_id = await searched(client)
+    await client.replace(document_id, NEW)  # 2
+    await client.move(document_id, PROCESSING)
+    await client.replace(document_id, THIRD)  # 3
+    with pytest.raises(Aborted):
+        await client.move(document_id, INDEXED, revision=2, chunks_expected=1, chunks_stored=1)
+    assert (await client.get(document_id)).indexed_revision == 1
 
 
 async def test_the_file_that_searches_see_can_be_put_back(client: Client) -> None:

@@ -166,7 +166,8 @@ class GroupProcessor:
         ended = await until_available(lambda: self._move_all(scope, list(moves.values())), self._ceiling)
         for (document_id, move), one in zip(moves.items(), ended, strict=True):
             before = begun[document_id]
-            if one.HasField("document") and same_labels(one.document, before):
+            recorded = one.HasField("document") and one.document.revision == before.revision
+            if recorded and same_labels(one.document, before):
                 self._bus.finish(before.id, before.collection_id, one.document)
                 outcome = "INDEXED"
             else:

@@ -186,6 +186,8 @@ class Processor:
             )
             ended = moved.document
             outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
+            if ended.revision != move.revision:
+                outcome = "SUPERSEDED"
             if outcome == "INDEXED" and not same_labels(moved.document, document):
                 # Its labels changed during indexing: the chunks have the old ones.
                 ended = await until_available(

@@ -18,7 +18,7 @@ from footnote_kit.telemetry import counter
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.model import lifecycle
-from footnote_ingestion.model.files import file_of, moved
+from footnote_ingestion.model.files import file_of, is_of_searched_file, moved
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished
 from footnote_ingestion.ports import Documents, Files
 
@@ -152,10 +152,17 @@ class Catalog:
 
 
 def _moved(move: lifecycle.Move, released: list[str], before: Stored) -> Stored:
-    """Return a document after a transition, and add the keys of files that it needs no longer to `released`."""
+    """Return a document after a transition, and add the keys of files that it needs no longer to `released`.
+
+    An earlier revision may have become searchable just before a newer one began. It is recorded as well: the newer one
+    may fail or be cancelled, and searches then go on finding the earlier one.
+    """
     document = Document()
     document.CopyFrom(before.document)
-    lifecycle.apply(document, move)
+    if lifecycle.ends_late(document, move) and is_of_searched_file(before, move.revision):
+        lifecycle.record_late_end(document, move)
+    else:
+        lifecycle.apply(document, move)
     if document == before.document:
         return before
     after = moved(before, document)

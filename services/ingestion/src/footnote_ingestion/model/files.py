@@ -39,6 +39,11 @@ def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:
     )
 
 
+def is_of_searched_file(stored: Stored, revision: int) -> bool:
+    """Return whether a revision was made from the file that searches see."""
+    return stored.first_revision <= revision <= (stored.last_revision or stored.document.revision)
+
+
 def with_new_file(before: Stored, file: DocumentFile, key: str) -> Stored:
     """Return a document with a new revision and file; the searched file is kept beside it."""
     document = Document()

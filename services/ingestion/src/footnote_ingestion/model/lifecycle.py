@@ -83,9 +83,22 @@ def apply(document: Document, move: Move) -> None:
     elif after != ERROR:
         document.ClearField("failure")
     if after == INDEXED and (before != INDEXED or document.indexed_revision != document.revision):
-        document.indexed_revision = document.revision
-        document.index_time.GetCurrentTime()
-        document.settings_digest = move.settings_digest
+        _record_searched(document, document.revision, move.settings_digest)
+
+
+def ends_late(document: Document, move: Move) -> bool:
+    """Return whether a move says that a revision became searchable before the document's present one did."""
+    return move.state == INDEXED and not move.etag and document.indexed_revision < move.revision < document.revision
+
+
+def record_late_end(document: Document, move: Move) -> None:
+    """Record what searches find now; the state and progress remain those of the present revision."""
+    if move.parsed is not None:
+        _record_parsed(document, move.parsed)
+    if move.chunking_strategy:
+        document.chunking_strategy = move.chunking_strategy
+        document.chunking_choice = move.chunking_choice
+    _record_searched(document, move.revision, move.settings_digest)
 
 
 def begin_revision(document: Document) -> None:
@@ -96,6 +109,12 @@ def begin_revision(document: Document) -> None:
     document.chunks_stored = 0
     _record_waiting(document, Move())
     document.ClearField("failure")
+
+
+def _record_searched(document: Document, revision: int, settings_digest: str) -> None:
+    document.indexed_revision = revision
+    document.index_time.GetCurrentTime()
+    document.settings_digest = settings_digest
 
 
 def _record_waiting(document: Document, move: Move) -> None:
