@@ -76,3 +76,18 @@ async def test_what_is_searched_is_what_is_recorded(
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
     await Comparison(*cast(Any, (stages, both, both, Settings()))).look()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
+
+
+async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended() -> None:
+    running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
+    both = Both(dict(running), {})
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    comparison = Comparison(*cast(Any, (stages, both, both, Settings())))
+    await comparison.look()
+    for name, renewed in (("a", []), ("b", ["a", "b"])):
+        running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
+        await comparison.look()
+        assert both.renewed == renewed
+    both.documents["c"] = Document(id="c", state=DOCUMENT_STATE_INDEXED, revision=1, indexed_revision=1)
+    await comparison.look()
+    assert both.renewed == ["a", "b"], "the next comparison is due in an hour"

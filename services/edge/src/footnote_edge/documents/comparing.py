@@ -14,7 +14,12 @@ from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_u
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
-from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote.types.v1.document_pb2 import (
+    DOCUMENT_STATE_ERROR,
+    DOCUMENT_STATE_INDEXED,
+    DOCUMENT_STATE_PROCESSING,
+    DOCUMENT_STATE_UPLOADED,
+)
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
@@ -30,13 +35,18 @@ PAGE = 500
 MOST_TRIES = 3
 """Repair attempts of this process per document: repeating does not help a document that differs each time."""
 _FINAL = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
+_IN_PROGRESS = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _MOST_REMEMBERED = 100_000
 
 _log = get_logger(__name__)
 
 
 class Comparison:
-    """Compares everything after a stage has restarted, possibly with another database, and periodically."""
+    """Compares everything after a stage has restarted, possibly with another database, and periodically.
+
+    After a restart it compares once more when the documents that were in progress then have ended: a resumed job may
+    record that a document is indexed whose chunks were deleted in commits that the other database has lost.
+    """
 
     def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
         self._ingestion = stages.ingestion
@@ -49,21 +59,45 @@ class Comparison:
         self._every = settings.compare_seconds
         self._due = 0.0
         self._known: set[str] = set()
+        self._in_progress: frozenset[str] = frozenset()
         self._tries: Counter[str] = Counter()
 
     async def look(self) -> None:
         """Compare if due, repair, and log the repairs; raises the errors of the stages."""
         instances = {(await self._indexed(size=1)).instance, (await self._there([])).instance}
-        if instances <= self._known and time.monotonic() < self._due:
+        restarted = not instances <= self._known
+        if not restarted and time.monotonic() < self._due and not await self._have_ended():
             return
+        in_progress = await self._unfinished() if restarted else frozenset()
         missing, orphans = await self._missing(), await self._orphans()
         # Set only now, so that an interrupted comparison starts over.
         self._due = time.monotonic() + self._every
         self._known = instances if len(self._known) > PAGE else self._known | instances
+        self._in_progress = in_progress
         if missing or orphans:
             counter("footnote.edge.repairs").add(missing, {"footnote.repair": "document_without_chunks"})
             counter("footnote.edge.repairs").add(orphans, {"footnote.repair": "chunks_without_document"})
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
+
+    async def _have_ended(self) -> bool:
+        """Return whether the last of the documents that were in progress at a restart has ended since."""
+        if not self._in_progress:
+            return False
+        self._in_progress &= await self._unfinished()
+        return not self._in_progress
+
+    async def _unfinished(self) -> frozenset[str]:
+        """Return the ids of the documents in progress."""
+        found, token = set[str](), ""
+        while True:
+            request = ingestion.ListDocumentsRequest(
+                scope=SYSTEM, states=_IN_PROGRESS, page_size=PAGE, page_token=token, all_tenants=True
+            )
+            page = await self._ingestion.ListDocuments(request, timeout=self._timeout, metadata=untraced())
+            found.update(one.id for one in page.documents)
+            token = page.next_page_token
+            if not token or len(found) >= _MOST_REMEMBERED:
+                return frozenset(found)
 
     async def _missing(self) -> int:
         """Begin a new revision of every document that is searched in another revision than recorded; return how many.
