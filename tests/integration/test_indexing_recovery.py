@@ -26,6 +26,7 @@ from footnote_indexing.upkeep.recovery import Findings, Recovery
 from footnote_indexing.writing.store_writer import StoreWriter
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app
+from footnote_store.compiler import quote
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
 from support.blocks import article
@@ -174,6 +175,36 @@ async def test_own_vectors_that_the_ledger_lost_are_listed_again_or_named(
             assert await texts() == ["New 0", "Old 1", "Old 2", "Old 3"]
         assert await recovery.check_all() == [Findings()]
         assert not parts.lacks(TRAITS.part), "what was lost is settled once"
+    await database.close()
+
+
+async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_the_store_holds_them(
+    uri: str, store: VectorStore, tmp_path: Path
+) -> None:
+    """The old rows are purged already, so that the store holds as many rows as the ledger lists."""
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        made = await client.create("changed", embedding={"provider": "none", "dimensions": 2})
+        for text in ("Old", "New"):
+            rows = [VectorRow(id=f"r{n}", text=f"{text} {n}", vector=[1.0, 2.0]) for n in range(3)]
+            await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="changed", rows=rows))
+        [item] = (await client.locate("changed")).collections
+        old = [f"{made.id}/r{n}:1" for n in range(3)]
+        gone = f"collection_key == {quote(item.collection_key)} and revision_key in [{', '.join(map(quote, old))}]"
+        await store.delete(item.space, gone)
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
+            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+        [found] = await recovery.check_all()
+        assert found == Findings(listed_again=tuple(f"{made.id}/r{n}:2" for n in range(3)))
+        listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="changed"))
+        assert [row.text for row in listed.rows] == ["New 0", "New 1", "New 2"]
+        assert await recovery.check_all() == [Findings()]
     await database.close()
 
 
