@@ -12,6 +12,8 @@ from footnote.edge.v1.documents_pb2 import (
     Document,
     GetDocumentRequest,
     ReindexDocumentsRequest,
+    ReplaceDocumentRequest,
+    ReplaceMetadata,
     UpdateDocumentRequest,
     UploadDocumentRequest,
     UploadMetadata,
@@ -98,6 +100,24 @@ async def test_what_is_cancelled_in_the_queue_is_never_begun(edge: EdgeStub, wor
     assert (await end(edge, last)).state == doc.DOCUMENT_STATE_INDEXED
     assert world.documents[queued].failure.reason == CANCELLED
     assert {one.header.document.id for one in world.requests("IndexDocument")} == {first, last}
+
+
+async def test_a_revision_that_is_searched_but_was_replaced_before_that_was_recorded_is_withdrawn(
+    edge: EdgeStub, world: World
+) -> None:
+    world.gates["ParseDocument"] = parsing = asyncio.Event()
+    document_id = await upload(edge)
+    await world.until(lambda: bool(world.requests("ParseDocument")))
+    world.gates["UpdateDocumentState"] = recording = asyncio.Event()
+    parsing.set()
+    await world.until(
+        lambda: any(one.state == doc.DOCUMENT_STATE_INDEXED for one in world.requests("UpdateDocumentState"))
+    )
+    metadata = ReplaceDocumentRequest(metadata=ReplaceMetadata(document_id=document_id))
+    await edge.ReplaceDocument(iter([metadata, ReplaceDocumentRequest(data=b"newer")]))
+    recording.set()
+    assert (await end(edge, document_id)).indexed_revision == 2
+    assert [one.revision for one in world.requests("DeleteDocumentChunks")] == [1]
 
 
 async def test_what_waits_for_a_stage_can_be_cancelled(edge: EdgeStub, world: World) -> None:

@@ -230,6 +230,25 @@ async def test_deleting_a_document_removes_its_chunks(client: Client, store: Vec
     assert (await client.get("delete")).document_count == 1
 
 
+@on_every_database
+async def test_when_a_revision_is_withdrawn_the_one_before_is_searched_again(
+    client: Client, store: VectorStore
+) -> None:
+    collection = await client.create("withdrawn")
+    first = await client.index(collection.id, "withdrawn-1", article(seed="First"))
+    before = await visible(client, store, "withdrawn")
+    await client.index(collection.id, "withdrawn-1", article(seed="Second"), revision=2)
+    request = pb.DeleteDocumentChunksRequest(
+        scope=client.scope, collection_id=collection.id, document_id="withdrawn-1", revision=2
+    )
+    await client.stub.DeleteDocumentChunks(request)
+    assert sorted(await visible(client, store, "withdrawn")) == sorted(before)
+    assert (await client.get("withdrawn")).chunk_count == first.chunks_stored
+    request.revision = 1
+    await client.stub.DeleteDocumentChunks(request)
+    assert not await visible(client, store, "withdrawn")
+
+
 async def test_chunks_take_over_what_their_document_says_and_keep_their_vectors(
     client: Client, store: VectorStore
 ) -> None:

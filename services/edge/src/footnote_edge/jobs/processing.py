@@ -196,11 +196,33 @@ class Processor:
         except (Aborted, FailedPrecondition):
             # A newer revision took over, or this end was recorded just before a crash.
             outcome = "SUPERSEDED"
+            if move is not None and move.state == DOCUMENT_STATE_INDEXED:
+                await self._withdraw(scope, document)
         except NotFound:
             await self.purge_chunks(scope, document)
             outcome = "DELETED"
         self._bus.finish(document.id, document.collection_id, ended if outcome in ("INDEXED", "ERROR") else None)
         return outcome
+
+    async def _withdraw(self, scope: Scope, document: Document) -> None:
+        """Remove the chunks of a revision that ingestion did not record as searched: its file is not kept.
+
+        Else searches would find it for good if the newer revision failed or were cancelled.
+        """
+        with suppress(NotFound):
+            now = await until_available(lambda: self._get(scope, document.id), self._ceiling)
+            if now.indexed_revision >= document.revision:
+                return
+        request = indexing.DeleteDocumentChunksRequest(
+            scope=scope,
+            collection_id=document.collection_id,
+            document_id=document.id,
+            revision=document.revision,
+        )
+        with suppress(NotFound):
+            await until_available(
+                lambda: self._stages.indexing.DeleteDocumentChunks(request, timeout=self._call_timeout), self._ceiling
+            )
 
     async def purge_chunks(self, scope: Scope, document: Document) -> None:
         """Remove all chunks of a deleted document."""

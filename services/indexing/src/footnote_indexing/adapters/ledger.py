@@ -245,6 +245,8 @@ class LedgerTable(LedgerReading):
     ) -> list[Entry]:
         """Hide a document's revisions (revision 0: all of them) for good; return their previous entries, for purging.
 
+        If a single revision was searched, the one that it replaced is searched again, while its rows are still there.
+
         The entries stay until the sweeper has purged once more: a writer may still be at work on one. A document that
         is not known yet gets an entry of revision 0 in `index_version`, so that a group under way does not begin it.
         """
@@ -268,6 +270,9 @@ class LedgerTable(LedgerReading):
                     .where(is_revision(entry.key))
                     .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
                 )
+            for row in rows if revision else ():
+                if row.state == CURRENT:
+                    await _restore_earlier(connection, entry_of(row).key)
             return [entry_of(row) for row in rows]
 
     @retry_on_conflict
@@ -349,3 +354,20 @@ def _gave_up(key: RevisionKey) -> sa.ColumnElement[bool]:
 async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:
     query = sa.select(revisions.c.revision).where(_gave_up(key)).limit(1)
     return (await connection.execute(query)).first() is not None
+
+
+async def _restore_earlier(connection: AsyncConnection, key: RevisionKey) -> None:
+    """Search a document's last complete revision before `key` again, unless its rows are due to be purged."""
+    earlier = sa.select(sa.func.max(revisions.c.revision)).where(
+        of_document(key),
+        revisions.c.revision < key.revision,
+        revisions.c.state == RETIRED,
+        revisions.c.cancelled.is_(False),
+        revisions.c.purge_at > now_ms(),
+        revisions.c.chunks_stored == revisions.c.chunks_expected,
+        revisions.c.chunks_stored > 0,
+    )
+    if (found := (await connection.execute(earlier)).scalar_one_or_none()) is None:
+        return
+    chosen = sa.and_(of_document(key), revisions.c.revision == found)
+    await connection.execute(sa.update(revisions).where(chosen).values(state=CURRENT, purge_at=None))
