@@ -2,6 +2,7 @@
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.locator_pb2 import LineLocator, Locator, TextSpan
 from footnote_generation.extractive.compose import draft
 
 MANUAL = (
@@ -23,3 +24,15 @@ def test_a_heading_is_no_answer() -> None:
 def test_a_sentence_is_quoted_whole(words: int) -> None:
     sentence = f"The deposit for the workshop covers {'racks and ' * words}benches up to 900 euros."
     assert quoted("What does the deposit for the workshop cover?", sentence) == sentence
+
+
+def test_a_sentence_ends_where_its_block_ends() -> None:
+    lines = ["Ladders", "3 metres is the longest that we lend.", "Wheelbarrows"]
+    source = Source(number=1, text="\n".join(lines), score=0.9)
+    begins = 0
+    for number, line in enumerate(lines, 1):
+        place = Locator(lines=LineLocator(first_line=number, last_line=number))
+        source.anchors.add(span=TextSpan(start=begins, end=begins + len(line)), locator=place)
+        begins += len(line) + 1
+    made = draft("How many metres is the longest ladder that we lend?", [source])
+    assert [sentence for sentence, _ in made.sentences] == [lines[1]]

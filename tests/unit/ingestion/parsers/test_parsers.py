@@ -69,6 +69,24 @@ def test_text_lines_are_joined_and_numbered(tmp_path: Path) -> None:
     assert blocks[-1].locator.lines.first_line == 10
 
 
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("Hotels\nHotels are booked by the office.\n", ["Hotels", "Hotels are booked by the office."]),
+        ("3. Lamps\nTwo are spare.\nThey hang in the loft.", ["3. Lamps", "Two are spare. They hang in the loft."]),
+        ("入住须知\n客人下午三点后入住，早上十点前退房。", ["入住须知", "客人下午三点后入住，早上十点前退房。"]),
+        # Where the next word did not fit, or the sentence goes on, the line is wrapped.
+        ("The ferry goes from Brest\nHarbour to Ouessant.", ["The ferry goes from Brest Harbour to Ouessant."]),
+        ("The ferry\ngoes from Brest Harbour.", ["The ferry goes from Brest Harbour."]),
+        ("Please note:\nLamps are dear.", ["Please note: Lamps are dear."]),
+    ],
+)
+def test_a_title_directly_above_a_text_is_a_block_of_its_own(tmp_path: Path, text: str, blocks: list[str]) -> None:
+    found, _ = read(tmp_path, "a.txt", text.encode())
+    assert [block.text for block in found] == blocks
+    assert found[-1].locator.lines.last_line == text.strip().count("\n") + 1
+
+
 CODECS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "cp1252"]
 
 

@@ -78,8 +78,16 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
     for rank, source in enumerate(sources):
         headings = " . ".join([source.title, source.filename, *source.locator.heading_path])
         rows = rows_of(source)
-        result.extend(Unit(source.number, rank, *piece) for piece in _pieces(source.text, headings, rows, language))
+        pieces = _pieces(source.text, headings, rows, _block_starts(source), language)
+        result.extend(Unit(source.number, rank, *piece) for piece in pieces)
     return result
+
+
+def _block_starts(source: Source) -> tuple[int, ...]:
+    """Return where blocks of the document certainly begin: a line with a place of its own, as in text files."""
+    text = source.text
+    starts = {one.span.start for one in source.anchors if not one.HasField("cell")}
+    return tuple(sorted(at for at in starts if 0 < at < len(text) and text[at - 1] == "\n"))
 
 
 def _bytes(pieces: tuple[_Piece, ...]) -> int:
@@ -87,12 +95,14 @@ def _bytes(pieces: tuple[_Piece, ...]) -> int:
 
 
 @memoised(_KEPT, _bytes)
-def _pieces(text: str, headings: str, rows: tuple[TableRow, ...], language: str) -> tuple[_Piece, ...]:
+def _pieces(
+    text: str, headings: str, rows: tuple[TableRow, ...], starts: tuple[int, ...], language: str
+) -> tuple[_Piece, ...]:
     """Return what a passage is made of, for questions in a language: the same ones serve question after question."""
     own = text_language.of_source(text, language) or language
     context = analyse(headings, own).stems
     lines = {span: row for row in rows if (span := line_of(text, row))}
-    spans = _with_rows(text, list(lines), own)[:_MAX_SENTENCES]
+    spans = _with_rows(text, list(lines), starts, own)[:_MAX_SENTENCES]
     spans = [span for span in spans if not is_order(text[span[0] : span[1]], own, language)]
     analysed = [_with_other_forms(text[start:end], own) for start, end in spans]
     around = context.union(*(one.stems for one in analysed))
@@ -178,22 +188,28 @@ def _counted_from(start: int, row: TableRow | None) -> tuple[CellSpan, ...]:
     return tuple(CellSpan(cell.header, cell.start - start, cell.end - start) for cell in row.cells)
 
 
-def _with_rows(text: str, rows: Sequence[tuple[int, int]], language: str) -> list[tuple[int, int]]:
+def _with_rows(
+    text: str, rows: Sequence[tuple[int, int]], starts: Sequence[int], language: str
+) -> list[tuple[int, int]]:
     """Return the rows, and the sentences of what stands between them."""
     found: list[tuple[int, int]] = []
     at = 0
     for start, end in [*rows, (len(text), len(text))]:
         if text[at:start].strip():
-            found.extend((at + first, at + last) for first, last in _spans(text[at:start], language))
+            cuts = [one - at for one in starts if at < one < start]
+            found.extend((at + first, at + last) for first, last in _spans(text[at:start], cuts, language))
         found.append((start, end))
         at = end
     return found[:-1]
 
 
-def _spans(text: str, language: str) -> list[tuple[int, int]]:
-    """Sentences; lines are kept whole only where they look like list items, rows or headings, since PDFs wrap lines."""
+def _spans(text: str, starts: Sequence[int], language: str) -> list[tuple[int, int]]:
+    """Return the sentences; none goes beyond the start of a block.
+
+    Other lines are kept whole only where they look like list items, rows or headings, since PDFs wrap lines.
+    """
     found: list[tuple[int, int]] = []
-    cuts = sorted({match.end() for pattern in (_HEADING, _BREAK) for match in pattern.finditer(text)} | {0, len(text)})
-    for begin, stop in pairwise(cuts):
+    cuts = {match.end() for pattern in (_HEADING, _BREAK) for match in pattern.finditer(text)}
+    for begin, stop in pairwise(sorted(cuts.union(starts, (0, len(text))))):
         found.extend((begin + start, begin + end) for start, end in sentences.split(text[begin:stop], language))
     return [(start, end) for start, end in found if any(char.isalnum() for char in text[start:end])]

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import Anchor, LineLocator
+from footnote_text.lexical import is_unspaced
 
 from footnote_ingestion.parsers.base import LIST_ITEM, PARAGRAPH, BlockWriter, Limits, Properties, anchor
 from footnote_ingestion.parsers.clean import counted_lines, inline, mend, words_of
@@ -15,6 +16,7 @@ _ITEM = re.compile(r"(?<!\s)\s*+(?:[-*•‣◦]|\(?\d{1,3}[.)]|\(?[a-z][.)])\s+
 _UNDERLINE = re.compile(r"(?<!\s)\s*+(={3,}+|-{3,}+|~{3,}+)\s*+")
 _CUT = re.compile(r"[^\W\d_]-\n")
 _CUT_WORD = re.compile(r"[^\W\d_]-$")
+_MARKS = tuple(".!?…:;,-。！？：；，、\"'”’»)")
 _LONG_LINE = 120
 _MAX_PARAGRAPH = 4_000
 
@@ -46,6 +48,8 @@ def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
             start += 2
             continue
         end = _paragraph_end(lines, start)
+        if _is_title(lines[start:end]):
+            end = start + 1
         _paragraph(lines, start, end, with_lines, out, vocabulary)
         start = end
 
@@ -70,6 +74,19 @@ def _paragraph_end(lines: list[str], start: int) -> int:
         size += len(line)
         end += 1
     return end
+
+
+def _is_title(lines: list[str]) -> bool:
+    """Return whether the first line of a paragraph is a title: it ended before it was full, and begins no sentence.
+
+    A wrapped line ends where the next word no longer fits, and the paragraph's longest line shows what fits.
+    """
+    if len(lines) < 2:
+        return False
+    first, below = lines[0].strip(), lines[1].strip()
+    word = 2 if is_unspaced(below[0]) else 1 + len(below.split(maxsplit=1)[0])
+    fits = len(first) + word <= max(len(line.strip()) for line in lines)
+    return fits and not first.endswith(_MARKS) and not below[0].islower()
 
 
 def _paragraph(
