@@ -12,9 +12,9 @@ from opentelemetry import trace
 from opentelemetry.trace import Span, SpanKind
 
 from footnote_kit import context as call_context
-from footnote_kit import names, status, telemetry
-from footnote_kit.credential import REASON, ServiceCredential, proof
-from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unauthenticated, Unavailable
+from footnote_kit import names, status, telemetry, wall_clock
+from footnote_kit.credential import ServiceCredential, is_refusal, proof
+from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
 from footnote_kit.final_status import FinalStatus, error_of
 from footnote_kit.interceptor import UNTRACED
 from footnote_kit.logs import get_logger
@@ -60,8 +60,8 @@ class _Call:
         remaining = call_context.time_remaining()
         if remaining == 0:
             raise DeadlineExceeded("The time given to the call ran out")
-        limits = [limit for limit in (options.pop("timeout", None) or default_timeout, remaining) if limit is not None]
-        self._deadline = time.monotonic() + min(limits)
+        wanted = options.pop("timeout", None) or default_timeout
+        self._deadline = time.monotonic() + (wanted if remaining is None else min(wanted, remaining))
         self._metadata = list(options.pop("metadata", None) or ())
         if request_id := call_context.request_id():
             self._metadata.append((REQUEST_ID_KEY, request_id))
@@ -69,6 +69,8 @@ class _Call:
         self._start, self._options = start, options
         self._streams_requests = streams_requests
         self._rpc: Any = None
+        self._request = None if streams_requests else request  # for a second launch
+        self._signed_at = 0.0  # offset of the wall clock
         self._ending: FinalStatus | None = None
         self._launched = asyncio.Event()
         self._beginning: asyncio.Task[None] | None = None
@@ -88,21 +90,37 @@ class _Call:
 
     def _launch(self, first: Any, requests: Any) -> None:
         """Start the RPC; `first` is the request with the scope, `requests` what grpc.aio is to send."""
-        timeout = self._deadline - time.monotonic()
+        timeout, metadata = self._deadline - time.monotonic(), self._metadata
         if self._signs:
             assert self._wiring.credential is not None
             try:
+                self._signed_at = wall_clock.offset()
                 header = proof(self._wiring.credential, self._wiring.peer, self._method, first, timeout)
             except BaseException as error:
                 self._end(grpc.StatusCode.CANCELLED, error)
                 raise
-            self._metadata.append(header)
+            metadata = [*metadata, header]
         arguments = (requests,) if requests is not None or not self._streams_requests else ()
-        self._rpc = self._start(*arguments, timeout=timeout, metadata=self._metadata, **self._options)
+        self._rpc = self._start(*arguments, timeout=timeout, metadata=metadata, **self._options)
         self._ending = FinalStatus(self._rpc) if self._streams_requests else None
         for callback in self._callbacks:
             self.add_done_callback(callback)
         self._launched.set()
+
+    def _launched_again(self, error: BaseException) -> bool:
+        """Start the RPC once more, if the clock was set between the signing of its proof and the check of it.
+
+        The stage refused it before any handler ran. Streamed requests are consumed, so that such a call fails.
+        """
+        request, self._request = self._request, None
+        if request is None or not isinstance(error, grpc.aio.AioRpcError) or not self._clock_was_set():
+            return False
+        if again := is_refusal(status.from_rpc_error(error, self._wiring.peer)):
+            self._launch(request, request)
+        return again
+
+    def _clock_was_set(self) -> bool:
+        return self._signs and wall_clock.was_set_since(self._signed_at)
 
     async def _begun(self) -> Any:
         """Return the RPC; if it has not started, wait for the first request."""
@@ -186,9 +204,11 @@ class _Call:
 
     def _of_ours(self, error: FootnoteError) -> FootnoteError:
         """Return the error to show: a stage that distrusts this service is not the caller's fault, and may recover."""
-        if not (isinstance(error, Unauthenticated) and error.reason == REASON and call_context.current_service()):
+        if not (is_refusal(error) and call_context.current_service()):
             return error
         peer = self._wiring.peer
+        if self._clock_was_set():
+            return Unavailable(f"The clock was set during a call of the {peer} service", metadata={"stage": peer})
         _log.error("service_not_believed", stage=peer, method=self._method, message=error.message)
         return Unavailable(
             f"The {peer} service does not believe this one: all need the same service token", metadata={"stage": peer}
@@ -241,12 +261,9 @@ class _Call:
         """Return whether the call has ended."""
         return self._ended if self._rpc is None else bool(self._rpc.done())
 
-    def time_remaining(self) -> float | None:
-        """Return the seconds left until the deadline."""
-        if self._rpc is None:
-            return max(0.0, self._deadline - time.monotonic())
-        remaining: float | None = self._rpc.time_remaining()
-        return remaining
+    def time_remaining(self) -> float:
+        """Return the seconds left until the deadline; grpc.aio's own figure follows the wall clock."""
+        return max(0.0, self._deadline - time.monotonic())
 
     def add_done_callback(self, callback: Any) -> None:
         """Call `callback` with this call when it has ended."""
@@ -330,11 +347,14 @@ class UnaryCall(_Call):
         return self._finish().__await__()
 
     async def _finish(self) -> Any:
-        rpc = await self._begun()
-        try:
-            response = await rpc
-        except BaseException as error:
-            raise await self._failure(error) from None
+        while True:
+            rpc = await self._begun()
+            try:
+                response = await rpc
+                break
+            except BaseException as error:
+                if not self._launched_again(error):
+                    raise await self._failure(error) from None
         self._end(grpc.StatusCode.OK)
         return response
 
@@ -364,11 +384,15 @@ class StreamCall(_Call):
 
     async def read(self) -> Any:
         """Return the next response, or grpc.aio.EOF."""
-        rpc = await self._begun()
-        try:
-            response = await rpc.read()
-        except BaseException as error:
-            raise await self._failure(error) from None
+        while True:
+            rpc = await self._begun()
+            try:
+                response = await rpc.read()
+                break
+            except BaseException as error:
+                if not self._launched_again(error):
+                    raise await self._failure(error) from None
+        self._request = None
         if response is grpc.aio.EOF:
             self._end(grpc.StatusCode.OK)
         return response

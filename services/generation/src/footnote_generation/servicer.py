@@ -27,6 +27,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote.types.v1.provider_pb2 import PROVIDER_KIND_MODEL
 from footnote_kit import epoch_metadata, names, provider_calls, telemetry
 from footnote_kit.collection_settings import resolve
+from footnote_kit.context import time_remaining
 from footnote_kit.degradations import degradation
 from footnote_kit.epoch_metadata import Epochs
 from footnote_kit.errors import InvalidArgument
@@ -104,7 +105,7 @@ class Servicer(GenerationServiceServicer):
                 provider,
                 wanted,
                 settings.strict,
-                context.time_remaining(),
+                time_remaining(),
                 self._readers.choose(settings, provider, model, request.scope, bounds),
             )
             with self._windows.asking(provider, model):
@@ -150,7 +151,7 @@ class Servicer(GenerationServiceServicer):
         chosen = self._readers.choose(settings, provider, model, request.scope, bounds)
         locale = request.locale or "en"
         found = await verify.verify(
-            request.statements, request.answer, request.sources, locale, chosen, context.time_remaining()
+            request.statements, request.answer, request.sources, locale, chosen, time_remaining()
         )
         response = pb.VerifyStatementsResponse(
             claims=found.claims, citations=found.citations, usage=found.usage, text=found.text
