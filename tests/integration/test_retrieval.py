@@ -464,6 +464,12 @@ async def test_a_text_is_not_embedded_for_a_collection_that_brings_its_own_vecto
                 collections=["plain", "handbook"],
             )  # fmt: skip
         assert caught.value.reason == "OWN_VECTORS"
+    listed = await retrieve(
+        library, "How large is the safety stock of bolts in Lyon?", collections=["plain", "handbook"],
+        every_collection=True,
+    )  # fmt: skip
+    assert [word(one) for one in listed.degradations] == ["OWN_VECTORS"]
+    assert HANDBOOK[0] in [one.chunk.text for one in listed.chunks]
     by_words = await retrieve(library, "safety stock", settings=RetrievalSettings(strategy=FULLTEXT))
     assert by_words.chunks[0].chunk.text == HANDBOOK[0]
     assert not by_words.degradations

@@ -37,6 +37,8 @@ class SearchRequest:
     explain: bool = False
     bounds: TextBounds = field(default_factory=TextBounds)
     """Bounds on the query text besides those of the collections searched."""
+    every_collection: bool = False
+    """Whether `collections` lists every visible collection of some time, none chosen by name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,14 @@ class RetrievalServicer(RetrievalServiceServicer):
 
     async def Retrieve(self, request: pb.RetrieveRequest, context: Call) -> pb.RetrieveResponse:
         """Search."""
+        # Every visible collection may be more than a caller can name.
+        most_collections = len(request.collections) if request.every_collection else _MAX_COLLECTIONS
         result = await self._searcher.search(
             SearchRequest(
                 scope=request.scope,
                 query=_query(request.query),
-                collections=_bounded(request.collections, _MAX_COLLECTIONS, "collections"),
+                collections=_bounded(request.collections, most_collections, "collections"),
+                every_collection=request.every_collection,
                 settings=request.settings,
                 offset=_shown(request),
                 where=parse_filter(request),

@@ -67,6 +67,8 @@ class EarlierAnswer:
     plan: PlanQueryResponse
     memory_message_ids: Sequence[str]
     local_only: bool
+    every_collection: bool
+    """Whether the answer came of every visible collection, none named."""
 
 
 class SideTasks:

@@ -65,7 +65,9 @@ async def replay(
         question=then.full_question,
         table_words=then.table_words,
     )
-    earlier_answer = EarlierAnswer(plan, then.memory_message_ids, then.local_only)
+    earlier_answer = EarlierAnswer(
+        plan, then.memory_message_ids, then.local_only, every_collection=not then.collections
+    )
     async with aclosing(asker.ask(scope, request, seconds, earlier_answer)) as events:
         async for event in events:
             if event.HasField("completed"):
@@ -130,5 +132,4 @@ async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[s
     left = [one for one in then.collection_ids if one in visible]
     if not left:
         raise FailedPrecondition("None of the collections that this answer came of can be searched any more.")
-    # Named, a collection that brings its own vectors is refused; among all, it is searched by words.
-    return left if then.collections or len(left) < len(visible) else []
+    return left

@@ -49,6 +49,7 @@ async def _retrieve(question: Question, draft: Draft) -> Found:
         explain=True,
         query_vector=asked.query_vector,
         bounds=await _bounds_of_query(question, draft),
+        every_collection=question.replayed is not None and question.replayed.every_collection,
     )
     began = timings.elapsed()
     try:

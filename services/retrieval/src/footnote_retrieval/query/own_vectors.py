@@ -52,7 +52,8 @@ def needing(request: SearchRequest, groups: Sequence[Group]) -> list[Group]:
 def check_named(request: SearchRequest, strategy: SearchStrategy.ValueType, groups: Sequence[Group]) -> None:
     """Raise InvalidArgument(OWN_VECTORS) if a named collection has no embedder for a text."""
     lacking = needing(request, groups)
-    if lacking and request.collections and strategy != _FULLTEXT:
+    named = request.collections and not request.every_collection
+    if lacking and named and strategy != _FULLTEXT:
         raise no_query(lacking[0].members[0].collection.name)
 
 
