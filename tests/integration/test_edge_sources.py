@@ -57,6 +57,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_RETRY_CEILING_SECONDS", "0.3")
     monkeypatch.setenv("FOOTNOTE_EDGE_WATCH_POLL_SECONDS", "0.2")
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_LOOK_SECONDS", "0.2")
+    monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_WATCHES", "0")  # a watch begins a run before the test's own
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_ITEM_BYTES", "100000")
     monkeypatch.setenv("FOOTNOTE_EDGE_SOURCE_FOLDERS", str(folder))
 
@@ -296,6 +297,27 @@ async def test_a_source_that_runs_is_not_begun_twice(edge: EdgeStub, world: Worl
     gate.set()
     await kept.settled(edge, source)
     assert len(world.requests("UploadDocument")) == 1
+
+
+async def test_a_sync_asked_for_during_retries_is_made_after_them(
+    edge: EdgeStub, world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from footnote_edge.sources import transfer
+    from footnote_kit.backoff import Backoff
+
+    monkeypatch.setattr(transfer, "RETRIES", Backoff(0.1, 0.1))
+    write(folder, "a.txt", "first")
+    world.failures["UploadDocument"] = FailedPrecondition("Not now")
+    source = await begin(edge, folder)
+    world.gates["UploadDocument"] = gate = asyncio.Event()
+    before = len(world.requests("UploadDocument"))
+    world.failures.clear()
+    await world.until(lambda: len(world.requests("UploadDocument")) > before)
+    write(folder, "b.txt", "second")
+    retrying = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation
+    assert retrying.id == (await kept.get(edge, source)).operation_id
+    gate.set()
+    await world.until(lambda: len(world.documents) == 2)
 
 
 async def test_a_cancelled_run_deletes_nothing_more(edge: EdgeStub, world: World, folder: Path) -> None:

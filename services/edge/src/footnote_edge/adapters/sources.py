@@ -214,6 +214,10 @@ class SourceTable:
             await self.fence(session, source_id, token, **values)
         self._bus.moved(source_id)
 
+    async def make_due(self, source_id: str) -> None:
+        """Make a source due now, and so begin a run as soon as the one in progress has ended."""
+        await self._set(source_id, {"next_time": datetime.now(UTC)})
+
     async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
         """Record the end of a run's listing and the next due time."""
         now = datetime.now(UTC)

@@ -183,16 +183,22 @@ class Sources:
         return await self._operations.get(scope, operation.id)
 
     async def sync(self, scope: Scope, source_id: str) -> Operation:
-        """Begin to synchronise a source; return the operation, or the one already in progress."""
+        """Begin to synchronise a source; return the operation, or the one already in progress.
+
+        One that only retries failed items, and lists nothing, is followed by another.
+        """
         row = await self._seen(scope, source_id)
         if row.deleting:
             raise FailedPrecondition(
                 "The source is being deleted.", metadata={"state": "DELETING", "requested": "SYNC_SOURCE"}
             )
-        begun = await self._schedule.begin(row, user_id=scope.user_id)
-        found = begun or await self._book.active(row.id)
-        if found is None:  # it ended in between
-            return await self.sync(scope, source_id)
+        found = await self._schedule.begin(row, user_id=scope.user_id)
+        if found is None:
+            found = await self._book.active(row.id)
+            if found is None:  # it ended in between
+                return await self.sync(scope, source_id)
+            if found.failed_only:
+                await self._book.make_due(row.id)
         return self._operations.shown(found, {row.collection_id: await self._name_of(scope, row)})
 
     async def items(self, scope: Scope, request: pb.ListSourceItemsRequest) -> pb.ListSourceItemsResponse:

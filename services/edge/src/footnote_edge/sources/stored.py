@@ -182,6 +182,9 @@ class SourceStore(Protocol):
     async def note(self, source_id: str, token: str, **values: Any) -> None:
         """Write a run's findings about its source; raises Superseded."""
 
+    async def make_due(self, source_id: str) -> None:
+        """Make a source due now, and so begin a run as soon as the one in progress has ended."""
+
     async def listed(self, source: StoredSource, token: str, outcome: Outcome) -> None:
         """Record the end of a run's listing and the next due time."""
 
