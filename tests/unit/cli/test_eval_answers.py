@@ -7,13 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from footnote.edge.v1.evaluations_pb2 import EVALUATION_GRADE_RIGHT, CreateEvaluationRunRequest, EvaluationGrade
+from footnote.edge.v1.evaluations_pb2 import (
+    EVALUATION_GRADE_RIGHT,
+    CreateEvaluationRunRequest,
+    CreateEvaluationRunResponse,
+    EvaluationGrade,
+)
 from footnote.types.v1 import answer_pb2
 from footnote.types.v1.locator_pb2 import LineLocator, Locator, PageLocator, SheetLocator
 from footnote_cli.evaluation.dataset import DatasetError
 from footnote_cli.evaluation.golden import Question, load, matches, plain
 from footnote_cli.evaluation.grading import Outcome, by_tag, compare, grade, is_at, sign_test
 from footnote_cli.main import app
+from footnote_kit.errors import PermissionDenied
 from support.scripted_edge import ScriptedEdge, served
 from typer.testing import CliRunner, Result
 
@@ -158,6 +164,22 @@ def test_runs_thresholds_and_comparison(tmp_path: Path, address: str) -> None:
     result = json.loads(second.stdout)
     assert result["missed"] == ["default: wrong_share is 0.5, at most 0.1 was wanted"]
     assert (result["compared"][0]["shared"], result["compared"][0]["p"]) == (2, 1.0)
+
+
+def test_grades_are_shown_although_they_cannot_be_kept(tmp_path: Path) -> None:
+    class Refusing(ScriptedEdge):
+        async def CreateEvaluationRun(self, request: Any, context: Any) -> CreateEvaluationRunResponse:
+            raise PermissionDenied("You may not write to the collection 'hr'")
+
+    path, nowhere = tmp_path / "golden.jsonl", tmp_path / "none" / "run.json"
+    path.write_text(json.dumps(LEAVE))
+    with served(Refusing()) as address:
+        arguments = ["eval", "answers", str(path), "-c", "hr", "--json", "--address", address]
+        for more, why in ((["--save"], "You may not write"), (["--out", str(nowhere)], "cannot be written")):
+            result = CliRunner().invoke(app, [*arguments, *more])
+            assert result.exit_code == 1
+            assert json.loads(result.stdout)["runs"][0]["answers"]["leave"]["outcome"] == "right"
+            assert why in result.stderr
 
 
 def test_a_run_is_kept_listed_and_deleted(tmp_path: Path) -> None:

@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from footnote.client import Retry
 from footnote.edge.v1.documents_pb2 import Document, ListDocumentsResponse, UploadDocumentsResponse
 from footnote.types.v1.document_pb2 import Progress
-from footnote_cli import group_ingestion
+from footnote_cli import group_ingestion, ingestion
 from footnote_cli.ingestion import Outcome
 from footnote_cli.render.progress import BarReport, fraction, outcome_line, step, vectors
 from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, shorten, size
 from footnote_kit import errors
+from footnote_kit.status import to_proto
 from rich.console import Console
 from support.scripted_edge import ScriptedEdge, document
 from typer.testing import Result
@@ -108,10 +110,17 @@ class GroupEdge(ScriptedEdge):
         self.pages: list[int] = []
         self.looks_until_end = 0
         self.refusals: list[errors.FootnoteError] = []
+        self.failures: dict[str, list[errors.FootnoteError]] = {}
+        self.uploads: list[dict[str, str]] = []
 
     async def UploadDocuments(self, requests: Any, context: Any) -> UploadDocumentsResponse:
         response = UploadDocumentsResponse()
+        self.uploads.append({})
         async for request in requests:
+            self.uploads[-1][request.metadata.filename] = request.metadata.request_id
+            if failures := self.failures.get(request.metadata.filename):
+                response.files.add().error.CopyFrom(to_proto(failures.pop(0)))
+                continue
             made = document(request.metadata.filename, "UPLOADED")
             made.create_time.FromSeconds(1)
             made.update_time.FromSeconds(1000)
@@ -180,3 +189,38 @@ class TestGroups:
         for name in ("a.txt", "b.txt"):
             (tmp_path / name).write_text(name)
         assert footnote("ingest", str(tmp_path)).exit_code == 0
+
+    def test_a_file_that_fails_for_a_while_is_repeated_without_the_others(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ingestion, "_RETRY", Retry(attempts=8, first=0.01, longest=0.01))
+        for name in ("a.txt", "b.txt", "c.txt", "d.txt"):
+            (tmp_path / name).write_text(name)
+        edge.failures = {
+            "b.txt": [
+                errors.Unavailable("Its parser was killed"),
+                errors.ResourceExhausted("Too many files wait to be read", reason="RATE_LIMITED", retry_after=0.01),
+                errors.Unavailable("Its parser was killed"),
+            ],
+            "d.txt": [errors.ResourceExhausted("The tenant is full", reason="QUOTA_EXCEEDED")],
+            "c.txt": [errors.InvalidArgument("It is damaged")],
+        }
+        result = footnote("ingest", str(tmp_path), "--no-wait")
+        assert result.exit_code == 1
+        assert "It is damaged" in result.output
+        assert "The tenant is full" in result.output
+        assert "parser" not in result.output
+        assert [sorted(one) for one in edge.uploads] == [["a.txt", "b.txt", "c.txt", "d.txt"], *[["b.txt"]] * 3]
+        assert len({one["b.txt"] for one in edge.uploads}) == 1, "one request id for all attempts"
+
+    def test_it_is_not_repeated_for_ever(
+        self, footnote: Callable[..., Result], edge: GroupEdge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(ingestion, "_RETRY", Retry(attempts=8, first=0.01, longest=0.01))
+        for name in ("a.txt", "b.txt"):
+            (tmp_path / name).write_text(name)
+        edge.failures = {"b.txt": [errors.Unavailable("Its parser was killed")] * 100}
+        result = footnote("ingest", str(tmp_path), "--no-wait")
+        assert result.exit_code == 1
+        assert "Its parser was killed" in result.output
+        assert len(edge.uploads) == 8

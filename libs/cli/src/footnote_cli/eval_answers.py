@@ -128,16 +128,27 @@ async def answers(
     result["missed"] = [miss for run in runs for miss in _missed(run, limits)]
     if fail_if_worse:
         result["missed"] += [f"{name}: worse than {other}" for name, other, one in changes if one.is_worse]
-    if out is not None:
-        await asyncio.to_thread(out.write_text, json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
+    unsaved: CommandError | None = None  # the grades may have cost hours: they are shown first
+    try:
+        if out is not None:
+            await asyncio.to_thread(out.write_text, json.dumps(result, indent=1, ensure_ascii=False), encoding="utf-8")
+    except OSError as error:
+        unsaved = CommandError(f"{out} cannot be written: {error.strerror}.", "Write to another file by --out.")
     if save:
-        result["saved"] = [await _save(session, (collection or [""])[0], questions.name, run) for run in runs]
+        result["saved"] = []
+        try:
+            for run in runs:
+                result["saved"].append(await _save(session, (collection or [""])[0], questions.name, run))
+        except CommandError as error:
+            unsaved = error
     if session.as_json:
         print_json(result)
     else:
         answer_grades.show(session.out, result, answers=show)
         for saved in result.get("saved", ()):
             session.out.print(f"Kept as {saved}.")
+    if unsaved is not None:
+        raise unsaved
     if result["missed"]:
         raise typer.Exit(1)
 

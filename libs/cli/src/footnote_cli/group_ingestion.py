@@ -13,11 +13,13 @@ from footnote.edge.v1.documents_pb2 import (
     GetDocumentRequest,
     ListDocumentsRequest,
     ListDocumentsResponse,
+    UploadDocumentResponse,
     UploadDocumentsRequest,
     UploadDocumentsResponse,
     UploadMetadata,
 )
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
+from footnote_kit.errors import FootnoteError
 from footnote_kit.status import from_proto
 
 from footnote_cli.errors import CommandError, explain_failure
@@ -55,13 +57,17 @@ class _Group:
 
 
 class GroupIngestor:
-    """Uploads small files, `jobs` groups at a time but at most 8; `retried` repeats a call while the server is down."""
+    """Uploads small files, `jobs` groups at a time but at most 8.
+
+    `retried` repeats a step that fails with an error that `passes`, and gives up after some attempts.
+    """
 
     def __init__(
         self,
         session: Session,
         metadata: UploadMetadata,
-        retried: Callable[[Path, Callable[[], Awaitable[UploadDocumentsResponse]]], Awaitable[UploadDocumentsResponse]],
+        retried: Callable[[Path, Callable[[], Awaitable[None]]], Awaitable[None]],
+        passes: Callable[[FootnoteError], bool],
         *,
         jobs: int,
         wait: bool,
@@ -70,6 +76,7 @@ class GroupIngestor:
         self._session = session
         self._metadata = metadata
         self._retried = retried
+        self._passes = passes
         self._turns = asyncio.Semaphore(min(jobs, _MOST_GROUPS))
         self._wait = wait
         self._flags = os.O_RDONLY | (0 if follow_symlinks else getattr(os, "O_NOFOLLOW", 0))
@@ -123,34 +130,58 @@ class GroupIngestor:
         return [one for one in groups if one.paths], unreadable
 
     async def _one(self, group: _Group) -> AsyncIterator[Ended]:
-        async def upload() -> UploadDocumentsResponse:
-            stub = self._session.stub
-            response: UploadDocumentsResponse = await self._session.call(
-                stub.UploadDocuments, iter(group.requests), timeout=_TIMEOUT
-            )
-            return response
-
+        uploads = _Uploads(self._session, group, self._passes)
+        failure: CommandError | None = None
         try:
-            response = await self._retried(group.paths[0], upload)
+            await self._retried(group.paths[0], uploads.attempt)
         except CommandError as error:
-            for path in group.paths:
-                yield Ended(path, alone=True) if error.code == "UNIMPLEMENTED" else Ended(path, error=error)
-            return
-        waiting: dict[Path, tuple[Document, bool]] = {}
-        for path, file in zip(group.paths, response.files, strict=True):
-            document, duplicate = file.stored.document, file.stored.duplicate
-            if file.HasField("error"):
-                yield Ended(path, error=explain_failure(from_proto(file.error)))
-            elif self._wait and document.state not in FINAL:
-                waiting[path] = (document, duplicate)
+            failure = error
+        waiting: list[tuple[Path, asyncio.Future[Document], bool]] = []
+        for path, outcome in zip(group.paths, uploads.outcomes, strict=True):
+            if outcome is None and failure is not None and failure.code == "UNIMPLEMENTED":
+                yield Ended(path, alone=True)
+            elif outcome is None or isinstance(outcome, CommandError):
+                yield Ended(path, error=outcome or failure)
+            elif self._wait and outcome.document.state not in FINAL:
+                waiting.append((path, self._ends.of(outcome.document), outcome.duplicate))
             else:
-                yield Ended(path, document, duplicate)
-        ends = [self._ends.of(document) for document, _ in waiting.values()]
-        for (path, (_, duplicate)), end in zip(waiting.items(), ends, strict=True):
+                yield Ended(path, outcome.document, outcome.duplicate)
+        for path, end, duplicate in waiting:
             try:
                 yield Ended(path, await end, duplicate)
             except CommandError as error:
                 yield Ended(path, error=error)
+
+
+class _Uploads:
+    """A group's uploads; `outcomes` has an error, or what was stored, for each file that was answered for."""
+
+    def __init__(self, session: Session, group: _Group, passes: Callable[[FootnoteError], bool]) -> None:
+        self._session = session
+        self._passes = passes
+        self._requests = group.requests
+        self._left = list(range(len(group.requests)))
+        self.outcomes: list[UploadDocumentResponse | CommandError | None] = [None] * len(group.requests)
+
+    async def attempt(self) -> None:
+        """Upload the files that are not stored or refused yet; raises the error of one that may pass by itself."""
+        requests = [self._requests[index] for index in self._left]
+        response: UploadDocumentsResponse = await self._session.call(
+            self._session.stub.UploadDocuments, iter(requests), timeout=_TIMEOUT
+        )
+        passing: dict[int, FootnoteError] = {}
+        for index, file in zip(self._left, response.files, strict=True):
+            if not file.HasField("error"):
+                self.outcomes[index] = file.stored
+                continue
+            failure = from_proto(file.error)
+            self.outcomes[index] = explain_failure(failure)
+            if self._passes(failure):
+                passing[index] = failure
+        self._left = list(passing)
+        if passing:
+            longest = max(passing.values(), key=lambda failure: failure.retry_after or 0.0)
+            raise explain_failure(longest) from longest
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 from uuid import uuid4
 
+from footnote.client.repeating import Attempts, Retry
 from footnote.client.uploads import PART_SIZE
 from footnote.edge.v1.documents_pb2 import (
     Document,
@@ -17,7 +18,7 @@ from footnote.edge.v1.documents_pb2 import (
 )
 from footnote.types.v1 import document_pb2
 from footnote.types.v1.document_pb2 import Progress
-from footnote_kit.backoff import Backoff
+from footnote_kit.errors import FootnoteError
 
 from footnote_cli.errors import CommandError
 from footnote_cli.group_ingestion import Ended, GroupIngestor
@@ -32,9 +33,7 @@ MAX_FOLLOWED = 64
 # Limit on watches; a user may have 32 by default, and may use some elsewhere.
 MAX_WATCHED = 16
 _UPLOAD_TIMEOUT = 600.0
-_RECONNECT_ATTEMPTS = 8
-_RECONNECT_BACKOFF = Backoff(first=0.5, longest=8.0)
-_TRANSIENT = frozenset({"UNAVAILABLE"})
+_RETRY = Retry(attempts=8, first=0.5, longest=15.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,7 @@ class Ingestor:
                 self._session,
                 self._metadata,
                 self._retried,
+                _RETRY.covers,
                 jobs=self._jobs,
                 wait=self._wait,
                 follow_symlinks=self._follow_symlinks,
@@ -190,16 +190,18 @@ class Ingestor:
         return document
 
     async def _retried(self, path: Path, action: Callable[[], Awaitable[T]]) -> T:
-        """Retry an action while the server is down; repeating is safe: an upload is recognised by its bytes."""
-        for attempt in range(1, _RECONNECT_ATTEMPTS + 1):
+        """Retry an action while the server is down or overloaded; an upload has one request id for all attempts."""
+        attempts = Attempts(_RETRY, repeatable=True, timeout=inf)
+        while True:
             try:
                 return await action()
             except CommandError as error:
-                if error.code not in _TRANSIENT or attempt == _RECONNECT_ATTEMPTS:
+                failure = error.__cause__
+                pause = attempts.pause(failure) if isinstance(failure, FootnoteError) else None
+                if pause is None:
                     raise
-                self._observer.waiting(path, "the server is away; trying again")
-                await asyncio.sleep(_RECONNECT_BACKOFF.pause(attempt))
-        raise AssertionError("unreachable")
+            self._observer.waiting(path, "the server is away or overloaded; trying again")
+            await asyncio.sleep(pause)
 
 
 def _small(paths: Sequence[Path]) -> frozenset[Path]:

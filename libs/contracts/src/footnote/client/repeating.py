@@ -39,6 +39,13 @@ class Retry:
         if self.attempts < 1 or not 0 < self.first <= self.longest:
             raise ValueError("Retry needs attempts of 1 or more, and 0 < first <= longest")
 
+    def covers(self, failure: FootnoteError) -> bool:
+        """Return whether a failure may pass by itself, and soon enough to be retried."""
+        asked = failure.retry_after
+        if isinstance(failure, ResourceExhausted):
+            return asked is not None and asked <= self.longest
+        return isinstance(failure, Unavailable) and (asked is None or asked <= self.longest)
+
 
 def prepared(path: str, request: Request, retry: Retry) -> tuple[Request, bool]:
     """Return the request to send, with a request id if it takes one, and whether it may be retried."""
@@ -83,10 +90,7 @@ class Attempts:
         self._left -= 1
         self._made += 1
         asked = failure.retry_after
-        passes = isinstance(failure, Unavailable) or (isinstance(failure, ResourceExhausted) and asked is not None)
-        if self._left < 1 or not passes:
-            return None
-        if asked is not None and asked > self._retry.longest:
+        if self._left < 1 or not self._retry.covers(failure):
             return None
         pause = no_sooner(asked) if asked else self._backoff.pause(self._made)
         return pause if time.monotonic() + pause < self._end else None
