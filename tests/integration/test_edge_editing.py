@@ -17,6 +17,8 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.stages.v1.stored_document_pb2 import Document as StoredDocument
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote_edge.app import build
+from footnote_edge.documents import mending
+from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app
@@ -227,6 +229,27 @@ async def test_a_document_that_a_kill_cost_its_chunks_is_indexed_again_within_se
         await world.until(
             lambda: len(world.requests("ListDamagedDocuments")) > before and bool(world.chunks[document.id])
         )
+
+
+async def test_a_document_that_is_damaged_each_time_is_not_indexed_without_pause(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where the store loses rows: each time may cost a provider's tokens."""
+
+    class Always(dict[str, int]):
+        def items(self) -> Any:
+            return [(one.id, one.revision) for one in world.documents.values()]
+
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "3600")
+    monkeypatch.setenv("FOOTNOTE_EDGE_LEFTOVERS_SECONDS", "0.05")
+    monkeypatch.setattr(mending, "PAUSES", Backoff(3600.0, 3600.0))
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
+        document = await uploaded(EdgeStub(served.channel), world)
+        world.damaged = Always()
+        await world.until(lambda: world.documents[document.id].indexed_revision == 2)
+        before = len(world.requests("ListDamagedDocuments"))
+        await world.until(lambda: len(world.requests("ListDamagedDocuments")) > before + 20)
+        assert world.documents[document.id].revision == 2
 
 
 async def test_documents_beyond_repair_do_not_hide_a_damaged_one(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,6 +122,22 @@ async def test_a_group_that_breaks_off_goes_one_by_one(error: Exception) -> None
         assert groups.takes(document("c")) is not isinstance(error, NotOffered)
 
 
+async def test_what_waits_behind_broken_groups_is_not_forgotten() -> None:
+    processor = Processor()
+
+    def fail(documents: list[Document]) -> list[Document]:
+        raise asyncio.CancelledError  # as a connection that breaks off may, although nothing cancelled the group
+
+    async with running(processor) as (groups, _):
+        for number in range(3 * module.MOST_DOCUMENTS):
+            groups.add(document(f"d{number}"), "")
+        await settled(lambda: len(processor.groups) == module.AT_ONCE)
+        processor.left = fail
+        processor.ends.set()
+        await settled(lambda: not groups.holds(f"d{3 * module.MOST_DOCUMENTS - 1}:1"))
+    assert sum(map(len, processor.groups)) == 3 * module.MOST_DOCUMENTS
+
+
 async def test_a_document_is_taken_once() -> None:
     processor = Processor()
     async with running(processor) as (groups, _):

@@ -1,9 +1,13 @@
 """Finds documents whose chunks in the store are not those that were written, and has them indexed again."""
 
+import time
+
+from cachetools import LRUCache
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from footnote_kit.backoff import Backoff
 from footnote_kit.errors import NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
@@ -13,6 +17,10 @@ from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
+
+PAUSES = Backoff(2.0, 3600.0)
+"""Seconds until a document that is damaged again is indexed again: each time may cost a provider's tokens."""
+_MOST_REMEMBERED = 100_000
 
 _log = get_logger(__name__)
 
@@ -27,6 +35,8 @@ class Mending:
         self._chores = chores
         self._timeout = settings.call_timeout_seconds
         self._page_token = ""
+        self._tries: LRUCache[str, tuple[int, float]] = LRUCache(_MOST_REMEMBERED)
+        """How often a document was taken up by this process, and the time before which it is not taken up again."""
 
     async def look(self) -> None:
         """Mend what there is; a third-party stage keeps itself consistent and need not offer the call."""
@@ -59,8 +69,12 @@ class Mending:
             document = response.document
             if document.state != DOCUMENT_STATE_INDEXED or document.revision != one.revision:
                 continue  # a newer revision is in progress
+            tries, due = self._tries.get(one.document_id, (0, 0.0))
+            if time.monotonic() < due:
+                continue
             again = await self._chores.renew(scope, document)
             if again is not None:
+                self._tries[one.document_id] = tries + 1, time.monotonic() + PAUSES.pause(tries + 1)
                 await self._jobs.process(again)
                 mended += 1
         return mended

@@ -61,7 +61,8 @@ class Reconciler:
             )
             now = datetime.now(UTC).timestamp()
             for document in page.documents:
-                if now - document.update_time.ToNanoseconds() / 1e9 >= settled:
+                # A time ahead of now is from before the clock was set back: of that document nothing is known.
+                if not 0 <= now - document.update_time.ToNanoseconds() / 1e9 < settled:
                     taken += await self._jobs.process_if_idle(document)
             token = page.next_page_token
             if not token:

@@ -114,8 +114,8 @@ class Groups:
                     self._running[key] -= 1
                     for document, _ in group:
                         self._held.pop(job_of(document), None)
+                    self._want(key)
             await self._leave(left)
-        self._want(key)
 
     async def _leave(self, documents: list[Document]) -> None:
         """Give documents jobs of their own."""

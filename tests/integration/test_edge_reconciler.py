@@ -1,0 +1,31 @@
+"""Documents without a job are taken up when edge starts, whatever clock their times come from."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from footnote.edge.v1.documents_pb2 import UploadDocumentRequest, UploadMetadata
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_UPLOADED
+from footnote_edge.app import build
+from footnote_kit.edge import EdgeStub
+from footnote_kit.testing import serve_app
+from support.stage_doubles import World, serve_doubles
+
+
+@pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1), timedelta(days=400)])
+async def test_a_document_without_a_job_is_taken_up_although_the_clock_was_set_back(
+    world: World, tmp_path: Path, ahead: timedelta
+) -> None:
+    world.gates["ParseDocument"] = asyncio.Event()
+    async with serve_doubles(world) as addresses:
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path / "lost") as served:
+            parts = [UploadDocumentRequest(metadata=UploadMetadata(filename="a.txt")), UploadDocumentRequest(data=b"a")]
+            document_id = (await EdgeStub(served.channel).UploadDocument(iter(parts))).document.id
+            await world.until(lambda: bool(world.requests("ParseDocument")))
+        world.gates.clear()
+        document = world.documents[document_id]
+        document.state = DOCUMENT_STATE_UPLOADED
+        document.update_time.FromDatetime(datetime.now(UTC) + ahead)
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path / "fresh"):
+            await world.until(lambda: world.documents[document_id].state == DOCUMENT_STATE_INDEXED)
