@@ -24,6 +24,7 @@ from footnote.types.v1.document_pb2 import WAITING_REASON_INDEXING_UNAVAILABLE a
 from footnote.types.v1.document_pb2 import DocumentState, Failure, FailureReason
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote_ingestion.app import build
+from footnote_ingestion.documents import changes as changes_module
 from footnote_ingestion.settings import Settings
 from footnote_kit.errors import (
     Aborted,
@@ -350,6 +351,20 @@ async def test_changes_of_a_forgotten_time_are_refused(client: Client) -> None:
     with pytest.raises(FailedPrecondition) as caught:
         await changes(client, Timestamp(seconds=1))
     assert caught.value.reason == "WATCH_EXPIRED"
+
+
+async def test_changes_since_before_the_clock_was_set_back_are_refused_and_not_missed(
+    client: Client,
+) -> None:
+    true = changes_module.now_micros
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(changes_module, "now_micros", lambda: true() + 3_600_000_000)
+        last = await changes(client)
+    await client.upload(b"It is dated before the last answer.")
+    with pytest.raises(FailedPrecondition, match="set back") as caught:
+        await changes(client, last.until)
+    assert caught.value.reason == "WATCH_EXPIRED"
+    assert len((await changes(client)).documents) == 1
 
 
 async def test_parsing_says_how_many_pages_are_read_of_how_many(client: Client) -> None:

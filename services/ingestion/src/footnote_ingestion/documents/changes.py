@@ -39,9 +39,17 @@ class Changes:
         self._kept_micros = int(kept_seconds * 1_000_000)
 
     async def since(self, scope: Scope, collection_id: str, since: int | None) -> AsyncGenerator[Batch, None]:
-        """Yield the changes since a time, everything for None; raises FailedPrecondition for a time too long ago."""
+        """Yield the changes since a time, everything for None; raises FailedPrecondition for a time too long ago.
+
+        So it does for a time still to come: the clock was set back since, and changes after that have earlier times.
+        """
         await self._permissions.to_list(scope, [collection_id])
-        until = now_micros() - OVERLAP_MICROS
+        now = now_micros()
+        until = now - OVERLAP_MICROS
+        if since is not None and since > now:
+            raise FailedPrecondition(
+                "The clock was set back since then; begin again without the token", reason="WATCH_EXPIRED"
+            )
         if since is not None and since < until - self._kept_micros:
             raise FailedPrecondition(
                 "What was deleted since then is forgotten; begin again without the token", reason="WATCH_EXPIRED"
