@@ -70,7 +70,7 @@ def test_the_command_says_where_each_rule_stands() -> None:
     done = CliRunner().invoke(app, ["conformance", "retrieval", "--list", "--json"])
     assert done.exit_code == 0, done.output
     listed = {one["check"]: one for one in json.loads(done.stdout)["checks"]}
-    rule = "Bytes are never written again to check them, whatever the order of their fields."
+    rule = "The MAC is checked over the received bytes, never over a reserialised message."
     assert listed["a-scope-counts-as-it-travels"] == {
         "check": "a-scope-counts-as-it-travels",
         "says": rule,

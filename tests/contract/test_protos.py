@@ -166,7 +166,7 @@ BREAKS = {
     "another name": (ANSWER, "string quote = 7", "string words = 7"),
     "a field removed": (
         ANSWER,
-        "  // The words of the source that bear the sentence out.\n"
+        "  // The words of the source that support the sentence.\n"
         "  string quote = 7 [(google.api.field_behavior) = OUTPUT_ONLY];\n",
         "",
     ),

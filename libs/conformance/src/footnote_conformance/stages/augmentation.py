@@ -75,7 +75,7 @@ async def _built(target: Target, hits: list[ScoredChunk], budget: int = 0, **fie
 
 @SUITE.check(
     "Number in the prompt, from 1; what `[n]` in the answer refers to.",
-    "Sources are numbered from 1 without gaps, also where candidates were dropped.",
+    "Sources are numbered from 1 without gaps, even if candidates were dropped.",
 )
 async def sources_are_numbered_from_1_without_gaps(target: Target) -> None:
     """Also where some were dropped in between."""
@@ -85,9 +85,9 @@ async def sources_are_numbered_from_1_without_gaps(target: Target) -> None:
 
 
 @SUITE.check(
-    "The passage as the model saw it, possibly cut at a sentence.",
-    "Every source's text stands in the prompt and is a piece of its chunk's; its document, file name and revision "
-    "are the chunk's, and it has a label.",
+    "The passage in the prompt, possibly cut at a sentence.",
+    "Every source's text is in the prompt and is a part of its chunk's text; its document, file name and revision are"
+    " the chunk's, and it has a label.",
 )
 async def the_prompt_holds_what_the_sources_say(target: Target) -> None:
     """Each source is of the candidate that it names."""
@@ -106,9 +106,9 @@ async def the_prompt_holds_what_the_sources_say(target: Target) -> None:
 
 
 @SUITE.check(
-    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 where nobody says.",
-    "The sources take no more tokens than the budget: by `used`, by the plan's entries, and by their words, each "
-    "of which is a token at least.",
+    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 by default.",
+    "The sources take no more tokens than the budget: by `used`, by the plan's entries, and by their words, each of "
+    "which is at least one token.",
     'Vocabulary counted with, "cl100k_base" or "estimate".',
 )
 async def the_budget_is_kept(target: Target) -> None:
@@ -128,7 +128,7 @@ async def the_budget_is_kept(target: Target) -> None:
 
 @SUITE.check(
     "Every candidate, in the order considered.",
-    "Number it got as a source; 0 when dropped.",
+    "Its number as a source; 0 if dropped.",
     "A candidate that is dropped has a reason: GIVEN_TWICE for a chunk that came before, EMPTY for one without words.",
 )
 async def what_is_dropped_is_named_with_a_reason(target: Target) -> None:
@@ -179,7 +179,7 @@ async def instructions_history_and_question_stand_in_order(target: Target) -> No
 
 
 @SUITE.check(
-    "Most recent messages of the conversation to include, 0 to 1000; 8 where nobody says.",
+    "Most recent messages of the conversation to include, 0 to 1000; 8 by default.",
 )
 async def history_is_limited(target: Target) -> None:
     """The most recent ones stay; none where none are wanted."""
@@ -237,8 +237,8 @@ async def named_documents_keep_a_source(target: Target) -> None:
 
 
 @SUITE.check(
-    "The prompt's settings that counted, everything filled in.",
-    "Returns settings with what counts where they say nothing: the deployment's, else what is built in.",
+    "The prompt settings that were used, complete.",
+    "Returns complete settings: an absent field gets the deployment's value, else the built-in default.",
 )
 async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts; one not given is filled in, as ResolveSettings says."""
@@ -256,7 +256,7 @@ async def settings_that_counted_are_told(target: Target) -> None:
     "The message as asked. Required.",
     "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
     "field's name.",
-    "A locale that the stage does not have is INVALID_ARGUMENT with INVALID_FIELD.",
+    "An unknown locale is INVALID_ARGUMENT with INVALID_FIELD.",
 )
 async def required_fields_are_asked_for(target: Target) -> None:
     """Blanks are as good as nothing."""
@@ -268,8 +268,8 @@ async def required_fields_are_asked_for(target: Target) -> None:
 
 @SUITE.check(
     "No provider of that name is registered, or its settings are wrong. INVALID_ARGUMENT.",
-    "Refuses what BuildPrompt would refuse for them: an unknown reranker or locale, one that lacks its address or "
-    "folder, a budget beyond the limit.",
+    "Refuses what BuildPrompt would refuse: an unknown reranker or locale, a reranker without its address or folder, "
+    "a budget beyond the limit.",
 )
 async def unknown_rerankers_are_refused(target: Target) -> None:
     """BuildPrompt and ResolveSettings refuse the same."""
@@ -279,8 +279,8 @@ async def unknown_rerankers_are_refused(target: Target) -> None:
 
 
 @SUITE.check(
-    "Decides whether a message wants retrieval at all, and what to search with.",
-    "A question is searched for, by the words that it has, and the plan says what it was to its conversation.",
+    "Decides whether a message needs a search, and what to search for.",
+    "A question is searched for by its own words, and the plan says how it relates to its conversation.",
 )
 async def queries_are_planned(target: Target) -> None:
     """A question is searched for, by the words that it has."""
@@ -292,7 +292,7 @@ async def queries_are_planned(target: Target) -> None:
 
 @SUITE.check(
     "Nothing of one tenant is ever visible to another.",
-    "A prompt holds what its own request gave, and nothing of another request.",
+    "A prompt contains only what its own request gave, nothing of another request.",
 )
 async def nothing_of_another_tenant_is_in_a_prompt(target: Target) -> None:
     """Asked right after, and beside, another tenant's request of the same words."""
@@ -314,8 +314,8 @@ async def nothing_of_another_tenant_is_in_a_prompt(target: Target) -> None:
 
 
 @SUITE.check(
-    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 where nobody says.",
-    "What a field may hold, checked for every call before its handler runs: a violation is INVALID_ARGUMENT with "
+    "Tokens for the sources, 100 to the deployment's limit (32000); 3000 by default.",
+    "Allowed values of a field, checked for every call before its handler runs: a violation is INVALID_ARGUMENT with "
     "reason INVALID_FIELD and the field's path in google.rpc.BadRequest.",
 )
 async def budgets_out_of_range_are_refused(target: Target) -> None:

@@ -50,7 +50,7 @@ def _of_the_server(suite: Suite) -> None:
             answer = await _plain(stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=SECONDS))
             expect(answer.status == health_pb2.HealthCheckResponse.SERVING, f"'{name}' has status {answer.status}")
 
-    @suite.check("It serves reflection, grpc.reflection.v1, which lists its service and finds the file of it.")
+    @suite.check("It serves reflection, grpc.reflection.v1, which lists its service and finds its file.")
     async def reflection_is_served(target: Target) -> None:
         wanted = target.stage.contract.full_name
         listed = await _reflected(target, reflection_pb2.ServerReflectionRequest(list_services=""))
@@ -63,8 +63,8 @@ def _of_the_server(suite: Suite) -> None:
         "A failed call carries a google.rpc.ErrorInfo (in the trailer `grpc-status-details-bin`, a google.rpc.Status; "
         'over HTTP in the problem document) whose `domain` is "footnote.types.v1", this package, and whose `reason` is '
         'one of these names without the prefix, for example "COLLECTION_NOT_FOUND".',
-        "A request with nothing but a scope is answered, or refused with INVALID_ARGUMENT, NOT_FOUND, "
-        "PERMISSION_DENIED, FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED or ABORTED.",
+        "A request with only a scope is answered, or refused with INVALID_ARGUMENT, NOT_FOUND, PERMISSION_DENIED, "
+        "FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED or ABORTED.",
     )
     async def empty_requests_end_with_a_reason(target: Target) -> None:
         for method in target.stage.contract.methods:
@@ -102,7 +102,7 @@ def _of_the_scope(suite: Suite) -> None:
 
 def _of_the_fields(suite: Suite) -> None:
     @suite.check(
-        "A number that an enum does not have is such a violation too.",
+        "An unknown enum number is a violation too.",
         "The path has the names of the fields with dots between them, and the index of an element of a list in "
         "brackets.",
     )
@@ -112,8 +112,8 @@ def _of_the_fields(suite: Suite) -> None:
     if any(any(violations.broken_bounds(GetMessageClass(method.input_type)())) for method in _methods(suite)):
 
         @suite.check(
-            "What a field may hold, checked for every call before its handler runs: a violation is INVALID_ARGUMENT "
-            "with reason INVALID_FIELD and the field's path in google.rpc.BadRequest."
+            "Allowed values of a field, checked for every call before its handler runs: a violation is "
+            "INVALID_ARGUMENT with reason INVALID_FIELD and the field's path in google.rpc.BadRequest."
         )
         async def bounds_are_kept(target: Target) -> None:
             await _all_refused(target, violations.broken_bounds)
@@ -148,7 +148,7 @@ def _required_values(target: Target, method: str) -> dict[str, str | int]:
 
 def _of_time(suite: Suite) -> None:
     @suite.check(
-        "A call whose time is over ends with DEADLINE_EXCEEDED within five seconds, and the stage goes on with others."
+        "A call past its deadline ends with DEADLINE_EXCEEDED within five seconds, and does not affect other calls."
     )
     async def deadlines_end_calls(target: Target) -> None:
         request = target.request(suite.probe)
@@ -167,7 +167,7 @@ def _of_time(suite: Suite) -> None:
             expect(over < _AFTER_DEADLINE, f"{seconds} s were given, it took {took:.1f} s")
         await target.call(suite.probe)
 
-    @suite.check("A call that its caller cancels ends and takes nothing from those that come after it.")
+    @suite.check("A call that its caller cancels ends and does not affect later calls.")
     async def cancelled_calls_leave_nothing(target: Target) -> None:
         request = target.request(suite.probe)
         for moment in range(_SIDE_BY_SIDE):  # before it is sent, on its way, and while it is worked on
@@ -176,7 +176,7 @@ def _of_time(suite: Suite) -> None:
             call.cancel()
         await target.call(suite.probe)
 
-    @suite.check("Calls side by side are answered as one alone is.")
+    @suite.check("Concurrent calls are answered as single ones are.")
     async def calls_run_side_by_side(target: Target) -> None:
         first = await target.call(suite.probe)
         answers = await at_once([target.call(suite.probe) for _ in range(_SIDE_BY_SIDE)])

@@ -88,8 +88,8 @@ async def _answered(target: Target, **fields: Any) -> tuple[list[Any], Any]:
 
 @SUITE.check(
     "One of these; text and citations interleave, `completed` is last.",
-    "Words come before the end; `completed` comes once and says why the answer ended, which provider and model "
-    "wrote it, and what it has cost.",
+    "Words come before the end; `completed` comes once and says why the answer ended, which provider and model wrote "
+    "it, and what it cost.",
     "The end; its text is what counts.",
 )
 async def the_stream_ends_with_completed(target: Target) -> None:
@@ -115,9 +115,8 @@ async def markers_are_never_split(target: Target) -> None:
 
 
 @SUITE.check(
-    "An answer that the sources hold ends with ANSWERED and cites one of them at least.",
-    "A citation has the number of a source that was given, which need not be 1, 2, 3, and that source's chunk and "
-    "document.",
+    "An answer that the sources contain ends with ANSWERED and cites at least one of them.",
+    "A citation has the number of a given source (numbers may have gaps), and that source's chunk and document.",
     "Citations of sources that were not given; removed from the answer.",
 )
 async def citations_name_given_sources_only(target: Target) -> None:
@@ -140,8 +139,8 @@ async def citations_name_given_sources_only(target: Target) -> None:
 
 
 @SUITE.check(
-    "Where the quote stands in the source's text.",
-    "The words of the source that bear the sentence out.",
+    "Place of the quote in the source's text.",
+    "The words of the source that support the sentence.",
     "The sentence of the answer, without its markers.",
     "The marker in the answer, `[2]`.",
     "A stretch of text in Unicode code points, end exclusive.",
@@ -165,7 +164,7 @@ async def citation_spans_are_exact(target: Target) -> None:
     "The verdict on each sentence.",
     "A claim's verdict is never UNSPECIFIED, and its sources are given ones.",
     "Sources cited divided by sources given, 0..1.",
-    "Supported claims divided by all claims, 0..1; 1 when there are none.",
+    "Supported claims divided by all claims, 0..1; 1 if there are none.",
 )
 async def sentences_have_verdicts(target: Target) -> None:
     """A verdict is never left out, and a claim names given sources only."""
@@ -180,7 +179,7 @@ async def sentences_have_verdicts(target: Target) -> None:
 
 
 @SUITE.check(
-    "Answer without sources: the message needs none (a greeting), or they could not be had.",
+    "Answer without sources: the message needs none (a greeting), or the search failed.",
     "With `without_sources` an answer ends with ANSWERED_WITHOUT_SOURCES and cites nothing.",
 )
 async def a_greeting_needs_no_sources(target: Target) -> None:
@@ -193,8 +192,8 @@ async def a_greeting_needs_no_sources(target: Target) -> None:
 
 
 @SUITE.check(
-    "The settings that counted, everything filled in.",
-    "Returns settings with what counts where they say nothing: the deployment's, else what is built in.",
+    "The settings that were used, complete.",
+    "Returns complete settings: an absent field gets the deployment's value, else the built-in default.",
 )
 async def settings_that_counted_are_told(target: Target) -> None:
     """As ResolveSettings fills them in."""
@@ -228,8 +227,8 @@ async def required_fields_are_asked_for(target: Target) -> None:
 
 @SUITE.check(
     "No provider of that name is registered, or its settings are wrong. INVALID_ARGUMENT.",
-    "Refuses what Generate would refuse for them: an unknown provider, one that lacks its key, an answer longer "
-    "than the limit.",
+    "Refuses what Generate would refuse: an unknown provider, a provider without its key, an answer longer than the "
+    "limit.",
 )
 async def unknown_providers_are_refused(target: Target) -> None:
     """Generate, GenerateTitle and ResolveSettings refuse the same."""
@@ -273,7 +272,7 @@ async def _first(call: Any) -> Any:
 
 
 @SUITE.check(
-    "A call that its caller cancels ends and takes nothing from those that come after it.",
+    "A call that its caller cancels ends and does not affect later calls.",
 )
 async def a_cancelled_answer_ends(target: Target) -> None:
     """Cancelled before it is sent, on its way, and after its first event."""
@@ -289,7 +288,7 @@ async def a_cancelled_answer_ends(target: Target) -> None:
 
 @SUITE.check(
     "Nothing of one tenant is ever visible to another.",
-    "An answer rests on what its own request gave, and on nothing of another request.",
+    "An answer uses only what its own request gave, nothing of another request.",
 )
 async def nothing_of_another_tenant_is_in_an_answer(target: Target) -> None:
     """Asked beside another tenant's request of the same question."""

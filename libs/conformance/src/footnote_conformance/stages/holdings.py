@@ -79,7 +79,8 @@ def _of_collections(suite: Suite) -> None:
             await target.call("GetCollection", collection=made.id)
 
     @suite.check(
-        "The collections of these names or ids, or all that the caller can see, as a search of them finds them.",
+        "Returns the collections with these names or ids, or all visible ones, with the settings that a search of "
+        "them uses.",
         "ResolveCollectionsResponse.collections: In the order asked for.",
     )
     async def collections_are_resolved_in_order(target: Target) -> None:
@@ -96,8 +97,8 @@ def _of_collections(suite: Suite) -> None:
             expect(not others, f"another tenant sees {len(others)} collections")
 
     @suite.check(
-        "Those that the caller may read, in no particular order; what is absent or hidden is left out.",
-        "It may also change, share and delete it.",
+        "The collections that the caller may read, in no particular order; absent and hidden ones are left out.",
+        "The caller may also change, share and delete it.",
     )
     async def access_is_told(target: Target) -> None:
         """Of one's own everything, of another tenant's nothing."""
@@ -110,10 +111,10 @@ def _of_collections(suite: Suite) -> None:
             expect(not held, f"another tenant is told of {len(held)}")
 
     @suite.check(
-        "Takes a collection that is about to be deleted out of sight: it does not exist any more except for services, "
-        "and its name is free.",
-        "For who may delete it; to restore one is for services, to all others it does not exist.",
-        "Repeated by a service, it changes nothing more.",
+        "Hides a collection that is about to be deleted: it exists for services only, and its name is free.",
+        "For callers that may delete it; only services can restore it: to other callers a hidden collection does not "
+        "exist.",
+        "A service may repeat the call without effect.",
     )
     async def hidden_collections_are_out_of_sight(target: Target) -> None:
         """Until a service restores them."""
@@ -134,10 +135,11 @@ def _of_collections(suite: Suite) -> None:
 
 def _of_documents(suite: Suite) -> None:
     @suite.check(
-        "Gives up a revision that is being written, or will be: it never becomes searchable, its chunks are removed, "
-        "and what is at work on it ends with ABORTED, whose metadata say `cancelled`.",
-        "The revision that is searched stays so.",
-        "FAILED_PRECONDITION with ILLEGAL_STATE when the revision itself is searched already; repeating it succeeds.",
+        "Cancels a revision that is being written, or will be: it never becomes searchable, its chunks are removed, "
+        "and calls that are writing it end with ABORTED and the metadata `cancelled`.",
+        "The searched revision stays.",
+        "FAILED_PRECONDITION with ILLEGAL_STATE if the revision itself is already searched; repeating the call "
+        "succeeds.",
     )
     async def cancelled_revisions_never_become_searchable(target: Target) -> None:
         """Cancelled before they come, they are refused."""
@@ -157,7 +159,7 @@ def _of_documents(suite: Suite) -> None:
             await refused(target.call("CancelDocument", **one, revision=1), _ILLEGAL, "what is searched already")
 
     @suite.check(
-        "Gives the searched chunks of a document the tags, metadata and time of expiry that it has now; vectors stay.",
+        "Copies a document's current tags, metadata and expiry time to its searched chunks; vectors stay.",
         "Chunks changed, in the generation that is searched.",
     )
     async def chunks_take_their_documents_labels(target: Target) -> None:
@@ -176,7 +178,7 @@ def _of_documents(suite: Suite) -> None:
 def _of_vectors(suite: Suite) -> None:
     @suite.check(
         "Adds texts with vectors that the caller made, replacing those of the same ids.",
-        "Returns one text with its vector; NOT_FOUND with VECTOR_NOT_FOUND when there is none of that id.",
+        "Returns one text with its vector; NOT_FOUND with VECTOR_NOT_FOUND if there is no such row.",
         "Lists the texts with own vectors of a collection in the order of their ids.",
         "Deletes texts with their vectors, all or none of those named.",
     )

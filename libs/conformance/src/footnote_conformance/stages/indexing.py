@@ -27,8 +27,8 @@ def _library(target: Target) -> Library:
 
 @SUITE.check(
     "Returns one collection by name or id.",
-    "CreateCollection answers with the collection as it was given, with an id, its tenant and the caller as its "
-    "owner; GetCollection returns the same.",
+    "CreateCollection returns the collection as given, with an id, its tenant and the caller as its owner; "
+    "GetCollection returns the same.",
 )
 async def a_collection_is_made_and_found(target: Target) -> None:
     """It belongs to the caller."""
@@ -44,8 +44,8 @@ async def a_collection_is_made_and_found(target: Target) -> None:
 
 @SUITE.check(
     "A collection of that name exists already. ALREADY_EXISTS.",
-    "Unique among the shared collections of the tenant, and among the private ones of its owner, so that a name "
-    "never tells of a hidden one.",
+    "Unique among the shared collections of the tenant, and among the private ones of its owner, so that a name never"
+    " reveals a hidden one.",
 )
 async def names_are_taken_once(target: Target) -> None:
     """In one tenant; another one may have the same name."""
@@ -57,7 +57,7 @@ async def names_are_taken_once(target: Target) -> None:
 
 
 @SUITE.check(
-    "Check everything and return the collection as it would be, but make none.",
+    "Validate the request and return the collection that it would create, but create none.",
 )
 async def validating_makes_nothing(target: Target) -> None:
     """The collection is returned as it would be."""
@@ -68,7 +68,8 @@ async def validating_makes_nothing(target: Target) -> None:
 
 @SUITE.check(
     "The collection does not exist or is not visible to the caller. NOT_FOUND.",
-    "A method that names a collection refuses one that the caller cannot see with NOT_FOUND and COLLECTION_NOT_FOUND.",
+    "For a collection that the caller cannot see, every method that names one returns NOT_FOUND with "
+    "COLLECTION_NOT_FOUND.",
 )
 async def absent_collections_are_not_found(target: Target) -> None:
     """By every method that names one."""
@@ -87,8 +88,9 @@ async def absent_collections_are_not_found(target: Target) -> None:
 
 @SUITE.check(
     "Nothing of one tenant is ever visible to another.",
-    "A method that names a collection refuses one that the caller cannot see with NOT_FOUND and COLLECTION_NOT_FOUND.",
-    "Returns one chunk that is searched; NOT_FOUND with CHUNK_NOT_FOUND when there is none of that id for the caller.",
+    "For a collection that the caller cannot see, every method that names one returns NOT_FOUND with "
+    "COLLECTION_NOT_FOUND.",
+    "Returns one searched chunk; NOT_FOUND with CHUNK_NOT_FOUND if the caller can see no such chunk.",
 )
 async def nothing_of_another_tenant_is_visible(target: Target) -> None:
     """Neither by id nor by name nor in a list, to read or to delete."""
@@ -119,13 +121,12 @@ async def readers_make_no_collections(target: Target) -> None:
 
 
 @SUITE.check(
-    "Answers with progress and at last with the result; at that moment the new revision replaces the old one in "
-    "searches.",
-    "The result's chunks_stored equals its chunks_expected and is not 0 where there is text; ListChunks returns so "
-    "many, and together they hold the document's text.",
-    "Lists the chunks of a document in reading order: of the revision that is searched.",
+    "Streams progress and at last the result; then the new revision has replaced the old one in searches.",
+    "The result's chunks_stored equals its chunks_expected and is not 0 if there is text; ListChunks returns that "
+    "many, and together they contain the document's text.",
+    "Lists the chunks of a document's searched revision in reading order.",
     "The document's extracted text at `locator.span` is exactly this.",
-    "Revision that they are of; 0 when none is searched.",
+    "Their revision; 0 if none is searched.",
     "Documents searchable now.",
     "Chunk.tenant_id: Tenant it belongs to.",
 )
@@ -152,9 +153,8 @@ async def a_document_becomes_searchable(target: Target) -> None:
 
 
 @SUITE.check(
-    "Repeating it after a break stores nothing twice.",
-    "Answers with progress and at last with the result; at that moment the new revision replaces the old one in "
-    "searches.",
+    "Repeating an interrupted call stores nothing twice.",
+    "Streams progress and at last the result; then the new revision has replaced the old one in searches.",
 )
 async def revisions_replace_one_another(target: Target) -> None:
     """Of a document there is one revision to be seen."""
@@ -171,8 +171,8 @@ async def revisions_replace_one_another(target: Target) -> None:
 
 
 @SUITE.check(
-    "Last message; without it the document counts as broken off and nothing becomes visible.",
-    "IndexDocument that is broken off ends without a result, or with a typed error.",
+    "Last message; without it the call counts as interrupted and nothing becomes visible.",
+    "An interrupted IndexDocument ends without a result, or with a typed error.",
 )
 async def a_broken_off_document_is_not_visible(target: Target) -> None:
     """However the stage ends such a call."""
@@ -192,7 +192,7 @@ async def a_broken_off_document_is_not_visible(target: Target) -> None:
 
 @SUITE.check(
     "Removes the chunks of a document, of all revisions or of one.",
-    "Removing what is gone already succeeds.",
+    "Removing chunks that are already gone succeeds.",
     "DeleteDocumentChunksResponse.chunks_deleted: Chunks removed.",
     "DeleteDocumentChunks leaves the chunks of other documents.",
 )
@@ -213,7 +213,7 @@ async def removed_chunks_are_gone(target: Target) -> None:
 
 @SUITE.check(
     "Deletes a collection with all its chunks.",
-    "Id of what was deleted.",
+    "Id of the deleted collection.",
     "After DeleteCollection the collection is not found, and its name is free.",
 )
 async def a_deleted_collection_is_gone(target: Target) -> None:
@@ -259,8 +259,8 @@ async def collections_come_in_pages(target: Target) -> None:
 
 @SUITE.check(
     "An etag, if given, must be the current one.",
-    "Changes with every change; send it back to change only what you have seen.",
-    "Somebody changed the resource in between; read it again. ABORTED.",
+    "Changes with every change; send it back to change only the version that you have read.",
+    "Another call changed the resource; read it again. ABORTED.",
 )
 async def stale_etags_change_nothing(target: Target) -> None:
     """What was changed is read back."""

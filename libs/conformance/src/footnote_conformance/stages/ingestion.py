@@ -63,9 +63,8 @@ async def _replaced(target: Target, document_id: str, data: str) -> Document:
 
 @SUITE.check(
     "Checks and stores a file.",
-    "UploadDocument answers with the document in state UPLOADED, with revision 1 and indexed revision 0, with the "
-    "size and the SHA-256 of its bytes, its tenant, its collection and the caller as the one who uploaded it; "
-    "GetDocument returns the same.",
+    "UploadDocument returns the document in state UPLOADED, with revision 1 and indexed revision 0, with the size and"
+    " the SHA-256 of its bytes, its tenant, its collection and the caller as its owner; GetDocument returns the same.",
     "Required; only its last path segment is kept.",
 )
 async def an_upload_is_a_document(target: Target) -> None:
@@ -84,7 +83,7 @@ async def an_upload_is_a_document(target: Target) -> None:
 
 
 @SUITE.check(
-    "Streams a file back as it was uploaded: that of the revision that searches see, or of the one that is named.",
+    "Streams a file back as it was uploaded: that of the searched revision, or of a named one.",
     "The document; first message only.",
     "DownloadDocumentResponse.data: The next part of the file, at most 256 KiB.",
 )
@@ -100,10 +99,10 @@ async def downloads_are_what_was_uploaded(target: Target) -> None:
 
 
 @SUITE.check(
-    "While an earlier revision is searched, its file is kept and the new one is the document's `replacement`, until "
-    "that is INDEXED.",
-    "The revision whose file is wanted; unset means `indexed_revision`, or the newest while that is 0.",
-    "Kept are the files of these two; any other revision is NOT_FOUND with REVISION_NOT_FOUND.",
+    "While an earlier revision is searched, its file is kept, and the new file is the document's `replacement` until "
+    "it is INDEXED.",
+    "The revision whose file to return; unset means `indexed_revision`, or the newest if that is 0.",
+    "Only the files of these two are kept; any other revision is NOT_FOUND with REVISION_NOT_FOUND.",
     "The file that follows, and the revisions that have it; first message only.",
 )
 async def the_searched_file_is_kept(target: Target) -> None:
@@ -137,13 +136,13 @@ async def the_searched_file_is_kept(target: Target) -> None:
 
 
 @SUITE.check(
-    "Reads the newest revision's file into blocks, in reading order, batched, and says how far it has come; the last "
-    "message holds the metadata.",
+    "Parses the newest revision's file into batches of blocks in reading order, with progress; the last message has "
+    "the metadata.",
     "`locator.span` is exact: the document's text at the span is `text`.",
     "The extracted text of a revision is its blocks' texts, in order, each followed by one line feed.",
     "A stretch of text in Unicode code points, end exclusive.",
     "Its text, cleaned; never empty.",
-    "A heading of Markdown is a block of kind HEADING, and the blocks below it name it in their heading path.",
+    "A Markdown heading is a block of kind HEADING, and the blocks below it have it in their heading path.",
     "Number of blocks.",
 )
 async def blocks_have_exact_places(target: Target) -> None:
@@ -172,8 +171,8 @@ async def blocks_have_exact_places(target: Target) -> None:
     "Life cycle of a document: UPLOADED -> PROCESSING -> INDEXED or ERROR; ERROR -> PROCESSING is a retry of the "
     "same revision.",
     "Every other move is refused with ILLEGAL_STATE.",
-    "The document or operation may not go from its state to the one asked for. FAILED_PRECONDITION.",
-    "Chunks the store confirmed; state INDEXED is refused unless it equals the number expected.",
+    "The document or operation cannot change from its state to the requested one. FAILED_PRECONDITION.",
+    "Chunks the store confirmed; state INDEXED is refused unless this equals `chunks_expected`.",
     "The revision that searches see; 0 before the first one is INDEXED.",
 )
 async def documents_go_through_their_states(target: Target) -> None:
@@ -199,7 +198,7 @@ async def documents_go_through_their_states(target: Target) -> None:
 @SUITE.check(
     "True when the collection had these bytes already; no file was stored.",
     "The document, new or the one that has the same bytes.",
-    "Store it again although the collection has the same bytes.",
+    "Store it even if the collection has a document with the same bytes.",
 )
 async def the_same_bytes_are_one_document(target: Target) -> None:
     """Unless `allow_duplicate` asks for another."""
@@ -216,8 +215,7 @@ async def the_same_bytes_are_one_document(target: Target) -> None:
     "Nothing is kept when it fails: empty, too large, unknown format, password-protected, quota used up.",
     "The file has no bytes. INVALID_ARGUMENT.",
     "The bytes are of no format that we read. INVALID_ARGUMENT.",
-    "The bytes received are not those that were announced by `size_bytes` or `sha256`; send them again. "
-    "INVALID_ARGUMENT.",
+    "The bytes received do not match `size_bytes` or `sha256`; send them again. INVALID_ARGUMENT.",
 )
 async def bad_files_are_refused(target: Target) -> None:
     """And the collection holds no document afterwards."""
@@ -256,7 +254,7 @@ async def uploads_say_where_they_go(target: Target) -> None:
 @SUITE.check(
     "Nothing of one tenant is ever visible to another.",
     "The document does not exist or is not visible to the caller. NOT_FOUND.",
-    "Deleting what is gone already, or what the caller cannot see, succeeds and does nothing.",
+    "Succeeds, with nothing deleted, if the document does not exist or the caller cannot see it.",
 )
 async def nothing_of_another_tenant_is_visible(target: Target) -> None:
     """To get, download, parse or change; deleting what cannot be seen succeeds and does nothing."""
@@ -274,7 +272,7 @@ async def nothing_of_another_tenant_is_visible(target: Target) -> None:
 
 
 @SUITE.check(
-    "Lists documents, newest first unless asked otherwise.",
+    "Lists documents, newest first by default.",
     "The pages have every element once, in one order, and at most `page_size` of them each; the last has no "
     "`next_page_token`.",
     "Documents on all pages.",
@@ -301,8 +299,8 @@ async def documents_come_in_pages(target: Target) -> None:
 
 @SUITE.check(
     "Changes tags, metadata or time of expiry of a document.",
-    "Changes with every change of this record; send it back to change only what you have seen.",
-    "Somebody changed the resource in between; read it again. ABORTED.",
+    "Changes with every change of this record; send it back to change only the version that you have read.",
+    "Another call changed the resource; read it again. ABORTED.",
 )
 async def changes_need_the_current_etag(target: Target) -> None:
     """Tags are changed and read back."""
@@ -321,7 +319,7 @@ async def changes_need_the_current_etag(target: Target) -> None:
 
 @SUITE.check(
     "Deletes the record and the file.",
-    "Deleting what is gone already, or what the caller cannot see, succeeds and does nothing.",
+    "Succeeds, with nothing deleted, if the document does not exist or the caller cannot see it.",
     "The document does not exist or is not visible to the caller. NOT_FOUND.",
 )
 async def deleted_documents_are_gone(target: Target) -> None:
@@ -334,9 +332,9 @@ async def deleted_documents_are_gone(target: Target) -> None:
 
 
 @SUITE.check(
-    "Replaces the file by a new one, as a new revision in state UPLOADED.",
-    "Bytes that the newest revision has already change nothing.",
-    "True when the bytes are the same as before; nothing changed.",
+    "Replaces the file, as a new revision in state UPLOADED.",
+    "If the newest revision has the same bytes, nothing changes.",
+    "True if the bytes are the same as before; nothing changed.",
 )
 async def replacements_are_revisions(target: Target) -> None:
     """Of the same bytes there is no second revision."""
@@ -354,9 +352,9 @@ async def replacements_are_revisions(target: Target) -> None:
 
 
 @SUITE.check(
-    "Streams what has changed in a collection since a moment, documents first, then what was deleted; the last message "
-    "says from when to ask on.",
-    "The moment from which to ask on, so that nothing is missed; last message only.",
+    "Streams the changes in a collection since a time, changed documents first, then deletions; the last message has "
+    "the time for the next call.",
+    "The `since` of the next call, a little in the past so that nothing is missed; last message only.",
 )
 async def changes_are_told_from_a_moment_on(target: Target) -> None:
     """Without a moment every document; from it on what came, and what was deleted."""

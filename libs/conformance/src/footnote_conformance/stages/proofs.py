@@ -111,11 +111,11 @@ def add_to(suite: Suite) -> None:
 
 def _of_forgeries(suite: Suite) -> None:
     @suite.check(
-        "A stage believes a scope only when the calling service proves it: by a proof in the header "
-        "`x-footnote-proof`, by a client certificate with a listed name, or by both, as the deployment has it.",
+        "A stage trusts a scope only if the calling service authenticates: by a proof in the header "
+        "`x-footnote-proof`, by a client certificate with a listed name, or by both, as the deployment requires.",
         "Otherwise it refuses the call with UNAUTHENTICATED and reason SCOPE_INVALID before any handler runs.",
-        "The header is there exactly once and reads v1.KEYID.ISSUED.EXPIRES.METHODS.SCOPE.MAC, all ASCII:",
-        "A header is good when its MAC is right for the stage and the method called, ISSUED is at most 30 seconds "
+        "The header occurs exactly once and has the form v1.KEYID.ISSUED.EXPIRES.METHODS.SCOPE.MAC, all ASCII:",
+        "A header is valid if its MAC is right for the stage and the method called, ISSUED is at most 30 seconds "
         "ahead of the stage's clock, EXPIRES is not past, not before ISSUED, and at most 3660 seconds after it.",
     )
     async def scope_is_proven(target: Target) -> None:
@@ -126,8 +126,8 @@ def _of_forgeries(suite: Suite) -> None:
                 await refused(call, _INVALID, f"{signer.method.name} {name}")
 
     @suite.check(
-        "The stage acts for the scope in the header.",
-        "The request's own must say the same in every field that the stage knows.",
+        "The stage uses the scope in the header.",
+        "The request's own scope must equal it in every field that the stage knows.",
     )
     async def the_message_says_the_scope_that_is_proven(target: Target) -> None:
         scope = target.scope
@@ -154,7 +154,7 @@ def _of_forgeries(suite: Suite) -> None:
 def _of_good_ones(suite: Suite) -> None:
     @suite.check(
         "METHODS: `m` for one method, `*` for every method of the stage.",
-        "A proof may be sent again until it expires, with the same scope to the same method.",
+        "A proof may be reused until it expires, with the same scope and the same method.",
     )
     async def good_proofs_are_taken(target: Target) -> None:
         signer = _probing(target)
@@ -170,8 +170,8 @@ def _of_good_ones(suite: Suite) -> None:
             await _taken(target, target.scope, proof, f"a proof {name}")
 
     @suite.check(
-        "Fields that it does not know, of a later version, are no reason to refuse a call: a stage does not compare "
-        "them, and sends the header's on to other stages."
+        "Unknown fields, of a later version, do not refuse a call: the stage does not compare them, and forwards the "
+        "header's scope to other stages."
     )
     async def fields_of_a_later_scope_are_no_obstacle(target: Target) -> None:
         signer = _probing(target)
@@ -180,7 +180,7 @@ def _of_good_ones(suite: Suite) -> None:
         await _taken(target, target.scope, signer.proof(later), "field 2015 in the proof's scope alone")
         await _taken(target, Scope.FromString(later), signer.proof(), "field 2015 in the message's scope alone")
 
-    @suite.check("Bytes are never written again to check them, whatever the order of their fields.")
+    @suite.check("The MAC is checked over the received bytes, never over a reserialised message.")
     async def a_scope_counts_as_it_travels(target: Target) -> None:
         signer = _probing(target)
         tenant = Scope(tenant_id=target.scope.tenant_id).SerializeToString()
@@ -188,7 +188,7 @@ def _of_good_ones(suite: Suite) -> None:
         await _taken(target, target.scope, signer.proof(rest + tenant), "a proof with the scope's fields turned round")
 
     @suite.check(
-        "A scope of 200 groups, each of 128 characters, is taken: a stage accepts 64 kB of metadata.",
+        "A scope of 200 groups of 128 characters each is accepted: a stage accepts 64 kB of metadata.",
     )
     async def the_largest_scope_is_taken(target: Target) -> None:
         groups = [f"{at:0{_CHARACTERS}}" for at in range(_GROUPS)]

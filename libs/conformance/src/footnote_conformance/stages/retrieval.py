@@ -49,7 +49,7 @@ def _documents(response: Any) -> list[str]:
 @SUITE.check(
     "Finds the chunks that best match a query.",
     "RetrieveResponse.chunks: Best first.",
-    "A passage that has the words of the query and answers it is first by every strategy: by meaning, by words, "
+    "A passage that has the words of the query and answers it is first with every strategy: by meaning, by words, "
     "and by both.",
     "How well it matches by words and meaning, 0..1, higher is better.",
     "Strategy used; never AUTO.",
@@ -82,11 +82,11 @@ async def the_best_passage_comes_first(target: Target) -> None:
 
 
 @SUITE.check(
-    "A condition on what is known of passages, in messages or as JSON text; both have the same fields and the same "
-    "meaning, and can be mixed.",
+    "A condition on the properties of passages, as messages or as JSON text; both have the same fields and meaning, "
+    "and can be mixed.",
     "Only of these documents; empty means all.",
-    "Only passages that fulfil this.",
-    "Where `filter` and `document_ids` are both given, both hold.",
+    "Only passages that match this filter.",
+    "If `filter` and `document_ids` are both given, both apply.",
 )
 async def filters_are_respected(target: Target) -> None:
     """On tags, on metadata, on the file; typed and as JSON find the same."""
@@ -111,7 +111,7 @@ async def filters_are_respected(target: Target) -> None:
 
 
 @SUITE.check(
-    "What it cannot be is INVALID_ARGUMENT with INVALID_FILTER, and google.rpc.BadRequest names the place: "
+    "An invalid filter is INVALID_ARGUMENT with INVALID_FILTER, and google.rpc.BadRequest names the place: "
     '"filter.and.filters[1].comparison.field".',
 )
 async def wrong_filters_are_refused(target: Target) -> None:
@@ -123,8 +123,8 @@ async def wrong_filters_are_refused(target: Target) -> None:
 
 
 @SUITE.check(
-    "Chunks to return, 1 to 100; 5 where nobody says.",
-    "The pages of a search are pieces of one list: two of one chunk have what one of two has.",
+    "Chunks to return, 1 to 100; 5 by default.",
+    "The pages of a search are parts of one list: two pages of one chunk have the chunks of one page of two.",
     "RetrieveRequest.page_token: `next_page_token` of the previous page, of the same request by the same caller.",
 )
 async def limits_and_pages_are_kept(target: Target) -> None:
@@ -143,10 +143,10 @@ async def limits_and_pages_are_kept(target: Target) -> None:
 
 
 @SUITE.check(
-    "Fill in what made each score.",
-    "What each channel thought of it; a channel that did not find it is absent.",
+    "Fill in how each score was computed.",
+    "Its score in each channel; a channel that did not find it is absent.",
     "Rank in the channel's list, from 1.",
-    "The engine's score brought to 0..1, higher is better, over this query's candidates.",
+    "The engine's score normalised to 0..1 over this query's candidates, higher is better.",
 )
 async def scores_are_explained(target: Target) -> None:
     """A channel that found a chunk says its rank and its score."""
@@ -191,10 +191,10 @@ async def nothing_of_another_tenant_is_found(target: Target) -> None:
 
 @SUITE.check(
     "Returns chunks by their metadata, without a query, in reading order.",
-    "How many there are on all pages, those skipped among them.",
+    "How many there are on all pages, skipped ones included.",
     "Chunks to skip before the first page.",
     "QueryChunksResponse.next_page_token: Token of the next page; empty on the last.",
-    "Only chunks that fulfil this.",
+    "Only chunks that match this filter.",
     "Pages of QueryChunks, and an offset, cut the list and not the total.",
 )
 async def chunks_are_queried_by_metadata(target: Target) -> None:
@@ -221,7 +221,7 @@ async def chunks_are_queried_by_metadata(target: Target) -> None:
     "What to look for, at most 8000 characters. Required, unless a `query_vector` is given.",
     "A text that is required is missing when it is empty or blank: INVALID_ARGUMENT with INVALID_FIELD and the "
     "field's name.",
-    "So is a field out of the range that its comment says, and a number below 0 of things to skip.",
+    "So is a field out of the range in its comment, and a negative number of things to skip.",
     "In a list that comes in pages, a `page_size` below 0 and a `page_token` that is no `next_page_token` of the same "
     "request by the same caller are INVALID_ARGUMENT with INVALID_FIELD.",
 )
@@ -235,7 +235,7 @@ async def queries_are_required(target: Target) -> None:
 
 
 @SUITE.check(
-    "As long as the vectors of every collection searched, else INVALID_ARGUMENT with DIMENSION_MISMATCH.",
+    "It must be as long as the vectors of every collection searched, else INVALID_ARGUMENT with DIMENSION_MISMATCH.",
 )
 async def vectors_of_another_length_are_refused(target: Target) -> None:
     """Whatever the collection's length is."""
@@ -247,7 +247,7 @@ async def vectors_of_another_length_are_refused(target: Target) -> None:
 
 
 @SUITE.check(
-    "The settings that counted, everything filled in.",
+    "The settings that were used, complete.",
 )
 async def settings_that_counted_are_told(target: Target) -> None:
     """A value given counts."""
@@ -260,7 +260,7 @@ async def settings_that_counted_are_told(target: Target) -> None:
 
 
 @SUITE.check(
-    "Never fails for want of memory: it answers with an empty context.",
+    "If memory cannot be searched, it returns an empty context instead of an error.",
     "False when memory was switched off or could not be searched.",
 )
 async def an_empty_memory_is_no_failure(target: Target) -> None:
@@ -273,7 +273,7 @@ async def an_empty_memory_is_no_failure(target: Target) -> None:
 
 @SUITE.check(
     "Finds past messages of the same user.",
-    "The messages behind it, most similar first.",
+    "The messages in `context`, most similar first.",
     "Conversation whose messages are left out, because the prompt has them already.",
 )
 async def memory_is_of_the_same_user(target: Target) -> None:
