@@ -17,8 +17,8 @@ from footnote_kit.testing import serve_app
 from rich.console import Console
 from rich.table import Table
 from support.deployment import Deployment
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient, edge_client
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = [pytest.mark.bench, pytest.mark.slow]
 

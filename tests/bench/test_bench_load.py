@@ -17,8 +17,8 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, serve_app
 from rich.console import Console
 from rich.table import Table
+from support.doubles.stages import World, double_app, serve_doubles
 from support.edge_client import EdgeClient, edge_client
-from support.stage_doubles import World, double_app, serve_doubles
 
 pytestmark = [pytest.mark.bench, pytest.mark.slow, pytest.mark.timeout(300)]
 

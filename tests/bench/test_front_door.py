@@ -15,7 +15,7 @@ from footnote_kit.front.limits import FrontLimits
 from footnote_kit.testing import serve_app
 from rich.console import Console
 from rich.table import Table
-from support.partial_edge import PartialEdge, servicers
+from support.doubles.partial_edge import PartialEdge, servicers
 
 ROUNDS, CALLS = 20, 100
 UPLOAD_MIB = 64

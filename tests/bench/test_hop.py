@@ -9,7 +9,7 @@ import pytest
 from footnote_kit.testing import SCOPE, proof_of, serve_app
 from rich.console import Console
 from rich.table import Table
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 CALLS = 2000
 ASK = Ask(scope=SCOPE, trace_id="a" * 100)
@@ -21,7 +21,7 @@ async def fine(_: Any, __: Any) -> Answer:
 
 async def measure(channel: Any, *metadata: tuple[str, str]) -> tuple[float, float]:
     """Return median and 95th percentile of unary calls, one at a time, in milliseconds."""
-    stub = GuineaStub(channel)
+    stub = SampleStub(channel)
     for _ in range(200):
         await stub.unary(ASK, metadata=metadata)
     times = []
@@ -34,20 +34,20 @@ async def measure(channel: Any, *metadata: tuple[str, str]) -> tuple[float, floa
 
 @pytest.mark.bench
 async def test_hop_cost() -> None:
-    guinea = Guinea(unary=fine)
+    service = SampleService(unary=fine)
     bare = grpc.aio.server()
-    guinea._add(None, bare)
+    service._add(None, bare)
     port = bare.add_insecure_port("127.0.0.1:0")
     await bare.start()
     rows: dict[str, tuple[float, float]] = {}
     try:
         async with (
             grpc.aio.insecure_channel(f"127.0.0.1:{port}") as plain,
-            serve_app(guinea.app()) as served,
+            serve_app(service.app()) as served,
             grpc.aio.insecure_channel(served.address) as plain_to_kit,
         ):
             rows["bare grpc.aio"] = await measure(plain)
-            rows["kit server: proof, scope, errors, span, metrics"] = await measure(plain_to_kit, proof_of("guinea"))
+            rows["kit server: proof, scope, errors, span, metrics"] = await measure(plain_to_kit, proof_of("sample"))
             rows["kit on both sides"] = await measure(served.channel)
     finally:
         await bare.stop(0)

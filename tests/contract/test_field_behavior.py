@@ -17,8 +17,8 @@ from footnote_kit.validation import REFUSED_ELSEWHERE
 from google.protobuf.descriptor import Descriptor, FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 from support.complete_requests import call, complete, is_head
+from support.doubles.services import STAGES, contracts, empty_stage, message_class
 from support.filled_messages import filled
-from support.guinea_pigs import STAGES, contracts, message_class, stand_in
 
 RESOURCES = {
     f"footnote.edge.v1.{name}"
@@ -73,7 +73,7 @@ def paths(descriptor: Descriptor, before: tuple[FieldDescriptor, ...] = ()) -> I
 async def test_what_is_required_is_refused_where_it_is_absent(stage: str) -> None:
     reached: list[str] = []
     tried = 0
-    async with serve_app(stand_in(stage, reached)) as served:
+    async with serve_app(empty_stage(stage, reached)) as served:
         for _, service in contracts(stage):
             for method in service.methods:
                 for path in paths(method.input_type):

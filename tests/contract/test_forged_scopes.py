@@ -22,7 +22,7 @@ from footnote_kit.telemetry_service import TelemetryServicer
 from footnote_kit.testing import CREDENTIAL, Served, serve_app
 from google.protobuf.descriptor import MethodDescriptor
 from support.complete_requests import complete
-from support.guinea_pigs import STAGES, contract, message_class, upkeep
+from support.doubles.services import STAGES, contract, message_class, upkeep
 
 pytestmark = pytest.mark.slow
 

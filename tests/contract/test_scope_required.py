@@ -10,7 +10,7 @@ from footnote_kit.errors import InvalidArgument, Unauthenticated
 from footnote_kit.testing import SCOPE, serve_app
 from google.protobuf.message import Message
 from support.complete_requests import call, complete
-from support.guinea_pigs import STAGES, contract, contracts, stand_in, upkeep
+from support.doubles.services import STAGES, contract, contracts, empty_stage, upkeep
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +20,7 @@ async def test_every_rpc_needs_a_scope(stage: str) -> None:
     _, service = contract(stage)
     reached: list[str] = []
     half = [None, Scope(user_id="u"), Scope(tenant_id="t")]
-    async with serve_app(stand_in(stage, reached)) as served:
+    async with serve_app(empty_stage(stage, reached)) as served:
         for method in service.methods:
             for scope in half:
                 with pytest.raises(Unauthenticated) as caught:
@@ -62,7 +62,7 @@ async def test_a_stream_without_any_message_is_refused_in_the_right_words() -> N
 
     for stage in (*STAGES, "edge"):
         reached: list[str] = []
-        async with serve_app(stand_in(stage, reached)) as served:
+        async with serve_app(empty_stage(stage, reached)) as served:
             for _, service in contracts(stage):
                 for method in (method for method in service.methods if method.client_streaming):
                     kind = Unauthenticated if stage != "edge" else InvalidArgument

@@ -18,7 +18,7 @@ from footnote_kit.status import from_rpc_error
 from footnote_kit.testing import CREDENTIAL, serve_app
 from google.protobuf.unknown_fields import UnknownFieldSet
 from support import proof_vectors
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 from support.proof_vectors import UNKNOWN, Vector
 
 PAGE = proof_vectors.FILE.with_name("service-proof.md")
@@ -89,7 +89,7 @@ async def stage(seen: list[Scope]) -> AsyncIterator[grpc.aio.Channel]:
         raise AssertionError
 
     async with (
-        serve_app(Guinea(unary=note, collect=notes).app()) as served,
+        serve_app(SampleService(unary=note, collect=notes).app()) as served,
         grpc.aio.insecure_channel(served.address) as channel,
     ):
         yield channel
@@ -97,7 +97,7 @@ async def stage(seen: list[Scope]) -> AsyncIterator[grpc.aio.Channel]:
 
 async def call(channel: grpc.aio.Channel, scope: Scope, proof: str, streams: bool = False) -> str:
     """Return OK or the reason of the refusal."""
-    stub, request = GuineaStub(channel), Ask(scope=scope)
+    stub, request = SampleStub(channel), Ask(scope=scope)
     metadata = ((HEADER, proof),)
     try:
         if streams:
@@ -110,7 +110,7 @@ async def call(channel: grpc.aio.Channel, scope: Scope, proof: str, streams: boo
 
 
 def sign(scope: Scope | bytes) -> str:
-    return CREDENTIAL.sign("guinea", "*", scope, 60)
+    return CREDENTIAL.sign("sample", "*", scope, 60)
 
 
 def unknown(scope: Scope) -> list[bytes]:
@@ -172,7 +172,7 @@ async def test_bytes_that_are_no_scope_are_refused() -> None:
 
 async def test_neither_a_proof_nor_a_message_with_a_scope_is_told_what_is_missing() -> None:
     async with stage([]) as channel:
-        assert await call(channel, Scope(), CREDENTIAL.sign("guinea", "*", None, 60)) == "SCOPE_MISSING"
+        assert await call(channel, Scope(), CREDENTIAL.sign("sample", "*", None, 60)) == "SCOPE_MISSING"
 
 
 async def test_the_largest_scope_travels() -> None:

@@ -17,8 +17,8 @@ from footnote.edge.v1 import answers_pb2 as pb
 from footnote.types.v1 import answer_pb2 as ans
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from support.deployment import Deployment, deployment
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 from support.edge_client import EdgeClient, edge_client
-from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from support.base_environment import inherited
 from support.deployment import deployment
 from support.edge_client import EdgeClient, edge_client
-from support.surroundings import inherited
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 

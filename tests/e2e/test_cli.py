@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from footnote_kit.settings import STAGES
+from support.base_environment import inherited
 from support.deployment import Deployment
-from support.guinea_pigs import contracts
-from support.surroundings import inherited
+from support.doubles.services import contracts
 
 HANDBOOK = Path(__file__).resolve().parents[2] / "deploy" / "samples" / "handbook"
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import surroundings
+from support import base_environment
 from support.deployment import ROOT, deployment
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
@@ -20,7 +20,7 @@ def test_the_guides_python_runs_as_it_stands(tmp_path: Path) -> None:
         assert example.count('"127.0.0.1:7100"') == 1
         done = subprocess.run(
             [sys.executable, "-c", example.replace("127.0.0.1:7100", running.address())], cwd=ROOT, timeout=120,
-            env={**surroundings.inherited(), "PYTHONPATH": os.pathsep.join(sys.path)},
+            env={**base_environment.inherited(), "PYTHONPATH": os.pathsep.join(sys.path)},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr

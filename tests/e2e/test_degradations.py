@@ -25,9 +25,9 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.degradations import word
 from footnote_kit.errors import Unavailable
 from support.deployment import Deployment
+from support.doubles.model_server import ModelServer, broken, serve_routes, stalled
 from support.edge_client import EdgeClient, edge_client
 from support.frozen import freeze, thaw
-from support.model_server import ModelServer, broken, serve_routes, stalled
 
 QUESTION = "How many weeks is parental leave?"
 TEXT = b"Parental leave lasts sixteen weeks. It is asked for in writing."

@@ -42,8 +42,8 @@ from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgume
 from google.protobuf.field_mask_pb2 import FieldMask
 from google.protobuf.json_format import ParseDict
 from support.deployment import Deployment
+from support.doubles.remote_provider import RemoteProvider, remote_provider
 from support.edge_client import EdgeClient, Keyed
-from support.elsewhere import Elsewhere, elsewhere
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -68,7 +68,7 @@ class World:
     """The deployment, its callers and what they have put into it."""
 
     running: Deployment
-    outside: Elsewhere
+    outside: RemoteProvider
     reader: Caller
     writer: Caller
     admin: Caller
@@ -103,7 +103,7 @@ async def world(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[World
     """All services before a provider elsewhere that notes what it receives."""
     folder = tmp_path_factory.mktemp("egress")
     keys = await _keys(folder)
-    async with elsewhere() as outside, AsyncExitStack() as stack:
+    async with remote_provider() as outside, AsyncExitStack() as stack:
         env = {
             "FOOTNOTE_EDGE_AUTH": "keys",
             "FOOTNOTE_GENERATION_PROVIDER": "openai",
@@ -178,7 +178,7 @@ async def test_who_may_choose_a_provider_in_a_question(
         with pytest.raises(PermissionDenied, match="administrator") as caught:
             await asked
         assert caught.value.reason == NOT_ALLOWED
-        assert not world.outside.said("dear", since=before)
+        assert not world.outside.received("dear", since=before)
     else:
         with suppress(FootnoteError):  # no such model is there; but it is no question of who asks
             await asked
@@ -205,7 +205,7 @@ async def test_the_other_doors_are_no_way_around(world: World, door: str) -> Non
         else:
             answer = await client.post("/v1/ask", json=body, headers={"accept": "application/json"})
         assert NOT_ALLOWED in answer.text
-    assert not world.outside.said("dear-1", SECRET, since=before)
+    assert not world.outside.received("dear-1", SECRET, since=before)
 
 
 async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: World) -> None:
@@ -234,10 +234,10 @@ async def test_a_collection_that_keeps_its_texts_gives_them_to_nobody(world: Wor
     assert answered.manifest.local_only
     # The second opinion is elsewhere: the rules judge alone, and the answer says so.
     assert "VERIFIER_UNAVAILABLE" in {word(one) for one in answered.degradations}
-    assert world.outside.said(SECRET, "4200") == []
+    assert world.outside.received(SECRET, "4200") == []
     # The same deployment gives the texts of others away as before, the second opinion included.
     await world.reader.answer("When does the canteen open?", collections=["free"])
-    assert {"chat/completions", "rerank", "embeddings"} <= set(world.outside.said("canteen"))
+    assert {"chat/completions", "rerank", "embeddings"} <= set(world.outside.received("canteen"))
 
 
 async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> None:
@@ -267,7 +267,7 @@ async def test_nothing_of_a_conversation_over_it_leaves_either(world: World) -> 
         use_memory=True,
     )
     assert "MEMORY_KEPT_HERE" in {word(one) for one in answered.degradations}
-    assert world.outside.said(SECRET, "4200") == []
+    assert world.outside.received(SECRET, "4200") == []
 
 
 async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: World) -> None:
@@ -277,7 +277,7 @@ async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: W
     assert caught.value.reason == NOT_ALLOWED
     made = await create(world.admin, "away", embedding=away)
     assert (await world.admin.put(b"Penguins march south in April.", "a.txt", "away")).state == DOCUMENT_STATE_INDEXED
-    assert world.outside.said("Penguins") == ["embeddings"]
+    assert world.outside.received("Penguins") == ["embeddings"]
     change = Collection(id=made.id, settings=CollectionSettings(local_only=True))
     mask = FieldMask(paths=["settings.local_only"])
     with pytest.raises(FailedPrecondition) as caught:
@@ -292,7 +292,7 @@ async def test_embedding_elsewhere_and_keeping_texts_exclude_each_other(world: W
     for name in ("away", "kept"):
         alone = SearchRequest(query="penguins", collections=[name])
         assert (await world.reader.stub.Search(alone)).strategy
-    assert world.outside.said(SECRET) == []
+    assert world.outside.received(SECRET) == []
     await world.admin.stub.DeleteCollection(DeleteCollectionRequest(collection="away"))
 
 
@@ -383,7 +383,7 @@ async def test_the_operators_file_rules_by_tenant_and_role(tmp_path: Path) -> No
         for name, role in (("reader", ROLE_READER), ("admin", ROLE_ADMIN)):
             _, made[tenant, name] = await keys.create(name, tenant, name, role)
     await database.close()
-    async with elsewhere() as outside:
+    async with remote_provider() as outside:
         env = {
             "FOOTNOTE_EDGE_AUTH": "keys",
             "FOOTNOTE_PROVIDER_POLICY_FILE": str(tmp_path / "policy.toml"),

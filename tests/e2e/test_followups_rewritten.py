@@ -17,8 +17,8 @@ from footnote.edge.v1 import collections_pb2 as col
 from footnote.edge.v1.conversations_pb2 import CreateConversationRequest
 from footnote.types.v1.collection_pb2 import Collection
 from support.deployment import Deployment, deployment
+from support.doubles.model_chat import Finish, Hold, ModelServer, Say, Step, model_aside
 from support.edge_client import EdgeClient, edge_client
-from support.model_chat import Finish, Hold, ModelServer, Say, Step, model_aside
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

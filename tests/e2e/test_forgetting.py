@@ -16,8 +16,8 @@ from footnote.types.v1.collection_pb2 import Collection, GenerationSettings
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import FootnoteError
 from support.deployment import Deployment
+from support.doubles.model_chat import Fail, Finish, Say, Step, serve_model
 from support.edge_client import EdgeClient, edge_client
-from support.model_chat import Fail, Finish, Say, Step, serve_model
 from support.operations import ended
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]

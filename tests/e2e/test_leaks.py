@@ -20,9 +20,9 @@ from footnote.types.v1.provider_pb2 import PROVIDER_KIND_EMBEDDING, PROVIDER_KIN
 from footnote_kit import status
 from footnote_kit.errors import FootnoteError
 from support.deployment import PART, Deployment
+from support.doubles.model_server import HostileServer, ModelServer, hostile_server
 from support.edge_client import EdgeClient, edge_client
 from support.leaks import FORMS, KEY, leaks
-from support.model_server import HostileServer, ModelServer, hostile_server
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 

@@ -24,10 +24,10 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from google.protobuf.json_format import MessageToDict
 from support import postgres
+from support.base_environment import inherited
 from support.conditions import until
 from support.deployment import deployment
 from support.edge_client import EdgeClient
-from support.surroundings import inherited
 
 pytestmark = [pytest.mark.slow, pytest.mark.full]
 SUBJECTS = {

@@ -18,8 +18,8 @@ from footnote_kit.settings import STAGES
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from support.answer_parts import EVERY_PART
 from support.deployment import Deployment
+from support.doubles.services import contracts
 from support.edge_client import EdgeClient
-from support.guinea_pigs import contracts
 from support.operations import ended
 
 pytestmark = pytest.mark.slow

@@ -27,8 +27,8 @@ from footnote_kit.errors import FootnoteError
 from google.protobuf.json_format import MessageToDict, ParseDict
 from support.answer_parts import EVERY_PART
 from support.deployment import Deployment
+from support.doubles.remote_provider import RemoteProvider, remote_provider
 from support.edge_client import EdgeClient, Keyed
-from support.elsewhere import Elsewhere, elsewhere
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
 
@@ -104,7 +104,9 @@ def cells() -> Iterator[Cell]:
 class Place:
     """The deployment, the provider elsewhere, and what the tenants have put into it."""
 
-    def __init__(self, running: Deployment, outside: Elsewhere, channel: Any, keys: dict[tuple[str, str], str]) -> None:
+    def __init__(
+        self, running: Deployment, outside: RemoteProvider, channel: Any, keys: dict[tuple[str, str], str]
+    ) -> None:
         self.running, self.outside, self.keys = running, outside, keys
         self.channel = channel
         self.documents: dict[tuple[str, str], str] = {}
@@ -225,7 +227,7 @@ async def place(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Place
         for name, role in (("reader", ROLE_READER), ("admin", ROLE_ADMIN)):
             _, made[tenant, name] = await keys.create(name, tenant, name, role)
     await database.close()
-    async with elsewhere() as outside, AsyncExitStack() as stack:
+    async with remote_provider() as outside, AsyncExitStack() as stack:
         env = {
             "FOOTNOTE_EDGE_AUTH": "keys",
             "FOOTNOTE_OPENAI_BASE_URL": outside.base_url,
@@ -250,7 +252,7 @@ async def judged(place: Place, chosen: list[Cell]) -> tuple[dict[Cell, str], int
         before = len(place.outside.bodies)
         told = await place.run(cell)
         given += len(place.outside.bodies) > before
-        leaked = [name for name, mark in MARKS.items() if place.outside.said(mark, since=before)]
+        leaked = [name for name, mark in MARKS.items() if place.outside.received(mark, since=before)]
         problems = [f"{name}'s text was sent" for name in leaked if not cell.allows(name)]
         expected = NOT_ALLOWED if cell.refused else "answered"
         if told != expected:

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import pytest
 from anyio.from_thread import start_blocking_portal
-from support.model_chat import Finish, Say, serve_model
+from support.base_environment import NAMED
+from support.doubles.model_chat import Finish, Say, serve_model
 from support.readme import commands
-from support.surroundings import NAMED
 
 ROOT = Path(__file__).resolve().parents[2]
 PORTS = (7100, 7101, 7102, 7103, 7104, 7105, 7180)

@@ -12,8 +12,8 @@ from footnote.edge.v1.tables_pb2 import ListTablesRequest, QueryTablesRequest
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED
 from footnote.types.v1.collection_pb2 import Collection
 from support.deployment import Deployment, deployment
+from support.doubles.model_chat import Finish, ModelServer, Say, Step, serve_model
 from support.edge_client import EdgeClient, edge_client
-from support.model_chat import Finish, ModelServer, Say, Step, serve_model
 
 pytestmark = [pytest.mark.slow, pytest.mark.full, pytest.mark.asyncio(loop_scope="module")]
 

@@ -7,8 +7,8 @@ import pytest
 from footnote_kit import context, telemetry
 from footnote_kit.settings import STAGES
 from support.deployment import Deployment, deployment
+from support.doubles.otlp import Receiver, receiver
 from support.edge_client import edge_client
-from support.otlp import Receiver, receiver
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 

@@ -1,4 +1,4 @@
-"""Chunks that vanish from the store are written again from their bytes; damaged databases are told at the start."""
+"""Chunks that vanish from the store are written again from the file; damaged databases are reported at start."""
 
 import asyncio
 import json

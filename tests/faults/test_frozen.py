@@ -103,7 +103,7 @@ async def outcomes(running: Deployment, victim: str, fault: str) -> dict[str, li
 
 
 def is_well(outcome: Outcome) -> bool:
-    """Return whether a call brought all that it should."""
+    """Return whether a call returned everything that it should."""
     return outcome[0].startswith(WELL) and not outcome[0].startswith(DEGRADED)
 
 
@@ -142,7 +142,7 @@ def test_searches_go_on_where_indexing_stops_amid_uploads(tmp_path: Path) -> Non
                 await client.put(b"Fact 3 is 21.", "facts.txt")
                 await ask(client)
                 before = epoch.current()
-                while epoch.current() == before:  # what the search is told is of an epoch that nobody has asked in
+                while epoch.current() == before:  # the search gets a response of an epoch that is not cached yet
                     await client.stub.Search(SearchRequest(query="fact 3"), timeout=DEADLINE)
                     before = epoch.current()
                     await client.upload(b"Fact %d." % time.time_ns(), "more.txt")

@@ -1,4 +1,4 @@
-"""An engine that stands still (SIGSTOP): what waits for it says so long before its own time limits."""
+"""A frozen engine (SIGSTOP): callers get an error long before their own deadlines."""
 
 import asyncio
 import os

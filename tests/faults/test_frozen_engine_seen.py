@@ -1,4 +1,4 @@
-"""The vector engine of a whole deployment stands still (SIGSTOP): callers of the public API are told within 20 s."""
+"""The vector engine of a whole deployment is frozen (SIGSTOP): callers of the public API get an error within 20 s."""
 
 import asyncio
 import time
@@ -33,7 +33,7 @@ async def state_of(client: EdgeClient, document_id: str) -> Document:
 
 
 async def look(running: Deployment) -> float:
-    """Upload while the engine stands still, and return after how many seconds the document says what it waits for."""
+    """Upload while the engine is frozen, and return after how many seconds the document has its waiting reason."""
     async with edge_client(running.address()) as client:
         await client.put(b"The first fact is 7.", "before.txt")
         with frozen(engine_of(running)):

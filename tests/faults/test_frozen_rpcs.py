@@ -31,7 +31,7 @@ USUALLY = {
     "GetSharedConversation": "CONVERSATION_NOT_FOUND",
     **dict.fromkeys(("GetEvaluationRun", "DeleteEvaluationRun"), "EVALUATION_RUN_NOT_FOUND"),
 }
-"""What is refused when nothing is wrong: no keys, runs or shares are here, and what is there has ended."""
+"""RPCs that are refused even when nothing is wrong: there are no keys, runs or shares, and operations have ended."""
 WORDS = {"UNAVAILABLE", "RESOURCE_EXHAUSTED"}
 
 

@@ -82,7 +82,7 @@ async def begin(client: EdgeClient, number: int, collection: str) -> Things:
 
 
 async def changes(client: EdgeClient, things: Things) -> None:
-    """Make the three calls at once; whatever comes of them."""
+    """Make the three calls at once, and ignore their results."""
     tags = documents.UpdateDocumentRequest(document_id=things.kept, resource=documents.Document(tags=["new"]))
     rows = [VectorRow(id=f"n{things.number}-{row}", text=f"Row {row}", vector=[1.0, row + 1.0]) for row in range(ROWS)]
     calls = (

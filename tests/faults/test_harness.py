@@ -28,7 +28,7 @@ USUAL = [name for name, one in MODES.items() if not one.servers]
 """PostgreSQL and Redis have to be asked for: `FOOTNOTE_FAULTS_MODE=postgres`."""
 FULL = pytest.mark.full
 TOGETHER = 5
-"""Rounds of one deployment: what was told in the earlier ones is audited in the later."""
+"""Rounds of one deployment: later audits include what earlier rounds acknowledged."""
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 120 * MINUTES + 600 * ROUNDS)]
 

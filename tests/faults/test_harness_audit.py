@@ -13,10 +13,10 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import InvalidArgument, Unavailable
-from support.harness import audit, beneath, said, vectors, world
+from support.harness import audit, message_audit, reference_model, storage_audit, vector_steps
 from support.harness.caller import Caller
 from support.harness.plan import Step
-from support.harness.world import Possible, Presence, World, sha256, text
+from support.harness.reference_model import Possible, Presence, ReferenceModel, sha256, text
 
 CONTENT = 5
 
@@ -31,10 +31,10 @@ class Listing(Caller):
         return self._lists[items]
 
 
-def told() -> World:
+def told() -> ReferenceModel:
     """One collection with one document."""
-    home = world.Collection("c", "c1", Possible(""), Possible(0), Possible(0))
-    return World([home], [world.Document("d", home, Possible(CONTENT), "d1")])
+    home = reference_model.Collection("c", "c1", Possible(""), Possible(0), Possible(0))
+    return ReferenceModel([home], [reference_model.Document("d", home, Possible(CONTENT), "d1")])
 
 
 def listed(**changed: Any) -> Document:
@@ -42,7 +42,7 @@ def listed(**changed: Any) -> Document:
     return Document(**{**fields, "indexed_revision": 1, "state": DOCUMENT_STATE_INDEXED, "chunk_count": 1, **changed})
 
 
-async def catalogue(model: World, documents: list[Document]) -> list[str]:
+async def catalogue(model: ReferenceModel, documents: list[Document]) -> list[str]:
     return await audit.catalogue(Listing(documents, [Collection(id="c1", name="c")]), model)
 
 
@@ -78,10 +78,10 @@ async def test_a_wrong_catalogue_is_found(documents: list[Document], finding: st
     ],
 )
 async def test_wrong_rows_of_own_vectors_are_found(rows: dict[str, str], finding: str) -> None:
-    model = World()
+    model = ReferenceModel()
     model.rows["v"] = {"s-0": Possible("New"), "s-1": Possible("New"), "gone-0": Possible(None)}
     listed_rows = [VectorRow(id=name, text=text) for name, text in rows.items()]
-    found = {one.partition(":")[0] for one in await vectors.audit(Listing([], [], rows=listed_rows), model)}
+    found = {one.partition(":")[0] for one in await vector_steps.audit(Listing([], [], rows=listed_rows), model)}
     assert (finding in found) if finding else not found
 
 
@@ -95,14 +95,14 @@ async def test_wrong_rows_of_own_vectors_are_found(rows: dict[str, str], finding
     ],
 )
 async def test_a_wrong_rating_is_found(presence: Presence, listed_rating: Any, finding: str) -> None:
-    model, question = World(), world.Question("Why?", "q", "a")
+    model, question = ReferenceModel(), reference_model.Question("Why?", "q", "a")
     question.rating.acknowledged(RATING_UP, 0)
-    model.conversations.append(world.Conversation("c", Possible("Talk"), [question], presence))
+    model.conversations.append(reference_model.Conversation("c", Possible("Talk"), [question], presence))
     feedback = [Feedback(answer_id="a", rating=listed_rating)] if listed_rating else []
-    found = [one.partition(":")[0] for one in await said.ratings(Listing([], [], feedback=feedback), model)]
+    found = [one.partition(":")[0] for one in await message_audit.ratings(Listing([], [], feedback=feedback), model)]
     assert found == ([finding] if finding else [])
     unknown = Feedback(answer_id="b", rating=RATING_UP)
-    assert "ghost" in " ".join(await said.ratings(Listing([], [], feedback=[*feedback, unknown]), model))
+    assert "ghost" in " ".join(await message_audit.ratings(Listing([], [], feedback=[*feedback, unknown]), model))
 
 
 async def test_a_deleted_document_that_is_listed_is_a_ghost() -> None:
@@ -147,13 +147,13 @@ def test_files_that_nobody_knows_or_that_are_missing_are_found(
     (tmp_path / "blobs" / "uploads" / "one").touch()
     rows = [("d1", "uploads/one", "")]
     spoil(tmp_path)
-    assert [one.partition(":")[0] for one in beneath._files(tmp_path, rows, set(), World())] == (
+    assert [one.partition(":")[0] for one in storage_audit._files(tmp_path, rows, set(), ReferenceModel())] == (
         [finding] if finding else []
     )
 
 
 async def test_a_lost_answer_is_tried_again_and_a_refusal_is_not() -> None:
-    model = World()
+    model = ReferenceModel()
     channel = open_channel("127.0.0.1:1", peer="edge")  # nobody is called
     caller = Caller(channel, model, "")
     answers = [Unavailable("down"), Unavailable("down"), "done"]
@@ -164,13 +164,13 @@ async def test_a_lost_answer_is_tried_again_and_a_refusal_is_not() -> None:
             raise answer
         return answer
 
-    kept_at = await caller.tell(Step(0, 0, "upload"), call)
+    kept_at = await caller.retry(Step(0, 0, "upload"), call)
     assert (kept_at.result, kept_at.lost) == ("done", 2)
     answers[:] = [InvalidArgument("no")]
-    refused = await caller.tell(Step(0, 1, "upload"), call)
+    refused = await caller.retry(Step(0, 1, "upload"), call)
     assert isinstance(refused.error, InvalidArgument)
     answers[:] = [Unavailable("down"), "done"]
-    assert (await caller.tell(Step(0, 2, "upload"), call, abandon=True)).result is None
+    assert (await caller.retry(Step(0, 2, "upload"), call, abandon=True)).result is None
     await channel.close()
 
 

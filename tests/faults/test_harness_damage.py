@@ -11,11 +11,11 @@ import pytest
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
-from support.harness import audit, beneath, damage, earlier, said, vectors, world
+from support.harness import audit, damage, earlier, message_audit, reference_model, storage_audit, vector_steps
 from support.harness.damage import Lost, spoil, undo, wrong_refusal
 from support.harness.modes import MODES
 from support.harness.plan import SHORT, plan, upgrade
-from support.harness.world import Possible, Presence, World, sha256
+from support.harness.reference_model import Possible, Presence, ReferenceModel, sha256
 from support.states import STATES
 
 DOCUMENTS = """
@@ -49,12 +49,12 @@ def killed(tmp_path: Path) -> Path:
     return tmp_path / "killed" / "documents.db"
 
 
-def model() -> World:
-    home = world.Collection("c", "c1", Possible(""), Possible(0), Possible(0))
-    made = World([home])
+def model() -> ReferenceModel:
+    home = reference_model.Collection("c", "c1", Possible(""), Possible(0), Possible(0))
+    made = ReferenceModel([home])
     for number, one in enumerate(IDS):
         presence = Presence.GONE if one == "deleted" else Presence.THERE
-        made.documents.append(world.Document(one, home, Possible(number), one, Possible("a"), presence))
+        made.documents.append(reference_model.Document(one, home, Possible(number), one, Possible("a"), presence))
     made.documents[1].tag.acknowledged("b", 0)
     return made
 
@@ -132,12 +132,12 @@ def test_files_of_lost_commits_alone_may_be_loose(tmp_path: Path) -> None:
     (tmp_path / "spool").mkdir()
     for name in ("new", "other"):
         (tmp_path / "blobs" / "k" / name).touch()
-    made = World(loose_files={"k/new", "k/deleted"})
+    made = ReferenceModel(loose_files={"k/new", "k/deleted"})
     rows = [("deleted", "k/deleted", "")]
-    assert categories(beneath._files(tmp_path, rows, set(), made)) == ["ghost"]
+    assert categories(storage_audit._files(tmp_path, rows, set(), made)) == ["ghost"]
     (tmp_path / "blobs" / "k" / "other").unlink()
-    assert not beneath._files(tmp_path, rows, set(), made)
-    assert categories(beneath._files(tmp_path, [*rows, ("old", "k/old", "")], set(), made)) == ["lost"]
+    assert not storage_audit._files(tmp_path, rows, set(), made)
+    assert categories(storage_audit._files(tmp_path, [*rows, ("old", "k/old", "")], set(), made)) == ["lost"]
 
 
 REFUSED = (
@@ -170,7 +170,7 @@ def test_a_wrong_refusal_is_found(text: str, commits: int | None, found: list[st
 async def test_what_an_earlier_release_stored_and_is_missing_is_found(tmp_path: Path, state: str) -> None:
     folder = tmp_path / "data"
     folder.mkdir()
-    made = World()
+    made = ReferenceModel()
     earlier.begin(folder, state, made)
     shown = [
         Document(
@@ -183,20 +183,20 @@ async def test_what_an_earlier_release_stored_and_is_missing_is_found(tmp_path: 
     assert not await audit.catalogue(Listing(documents=shown), made)  # type: ignore[arg-type]
     assert categories(await audit.catalogue(Listing(documents=shown[1:]), made)) == ["lost"]  # type: ignore[arg-type]
     [(_, rows)] = made.rows.items()
-    kept = [vectors.VectorRow(id=name, text=of.certain) for name, of in rows.items()]
+    kept = [vector_steps.VectorRow(id=name, text=of.certain) for name, of in rows.items()]
     assert len(kept) == earlier.OWN_ROWS
-    assert not await vectors.audit(Listing(rows=kept), made)  # type: ignore[arg-type]
-    assert categories(await vectors.audit(Listing(rows=kept[1:]), made)) == ["lost"]  # type: ignore[arg-type]
+    assert not await vector_steps.audit(Listing(rows=kept), made)  # type: ignore[arg-type]
+    assert categories(await vector_steps.audit(Listing(rows=kept[1:]), made)) == ["lost"]  # type: ignore[arg-type]
     [talk, _] = made.conversations
     messages = [
-        said.talk.ConversationMessage(id=one, question_id=question.question_id, text=question.text, role=role)
+        message_audit.talk.ConversationMessage(id=one, question_id=question.question_id, text=question.text, role=role)
         for question in talk.questions
         for one, role in ((question.question_id, MESSAGE_ROLE_USER), (question.answer_id, MESSAGE_ROLE_ASSISTANT))
     ]
-    assert not await said._messages(Listing(messages=messages), talk)  # type: ignore[arg-type]
-    assert categories(await said._messages(Listing(messages=messages[:-1]), talk)) == ["lost"]  # type: ignore[arg-type]
+    assert not await message_audit._messages(Listing(messages=messages), talk)  # type: ignore[arg-type]
+    assert categories(await message_audit._messages(Listing(messages=messages[:-1]), talk)) == ["lost"]  # type: ignore[arg-type]
     talk.questions[-1].certain = False
-    assert not await said._messages(Listing(messages=messages[:-1]), talk)  # type: ignore[arg-type]
+    assert not await message_audit._messages(Listing(messages=messages[:-1]), talk)  # type: ignore[arg-type]
     assert made.keys
 
 

@@ -12,8 +12,8 @@ from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
 from footnote_store.filters import RowScope
 from footnote_store.store import VectorStore
-from support import model_server as ms
 from support.blocks import article
+from support.doubles import model_server as ms
 from support.indexing import Client
 
 pytestmark = pytest.mark.full

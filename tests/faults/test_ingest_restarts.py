@@ -12,9 +12,9 @@ import pytest
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import Unavailable
+from support.base_environment import inherited
 from support.deployment import deployment
 from support.edge_client import edge_client
-from support.surroundings import inherited
 
 FILES = 600
 

@@ -1,4 +1,4 @@
-"""The service goes on whatever a file, a worker, a client or the disk does."""
+"""The service keeps running whatever a file, a worker, a client or the disk does."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def client(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for what no event of ours tells: the state of the disk."""
+    """Poll the state of the disk, for which there is no event."""
     async with asyncio.timeout(60):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Jobs of a replica that is gone for good are done by another within half a minute, on PostgreSQL."""
+"""Jobs of a dead replica are taken over by another within half a minute, on PostgreSQL."""
 
 import asyncio
 import time

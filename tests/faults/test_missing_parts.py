@@ -1,4 +1,4 @@
-"""Parts that are gone are refused at the start, said alike by the doctor, and begun again only on purpose."""
+"""A start with missing parts is refused, the doctor says the same, and they are created again only on purpose."""
 
 import asyncio
 import json

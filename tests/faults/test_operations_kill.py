@@ -1,4 +1,4 @@
-"""kill -9 in the middle of an operation: once the service is up again, the operation goes on to its end."""
+"""kill -9 in the middle of an operation: after a restart, the operation continues to its end."""
 
 import asyncio
 from collections.abc import Iterator

@@ -41,7 +41,7 @@ def text(number: int) -> bytes:
 
 
 async def ended(edge: EdgeClient, document_id: str) -> Document:
-    """Watch a document to its end, however often the watch is broken off because nobody is there to ask."""
+    """Watch a document to its end, and retry whenever the service is down."""
     for _ in range(200):
         try:
             return await edge.settle(document_id, timeout=200)

@@ -1,4 +1,4 @@
-"""Documents that make their provider fail for ever hold no place in work: others are indexed beside them."""
+"""Documents whose provider always fails do not occupy slots: others are indexed meanwhile."""
 
 import asyncio
 from pathlib import Path
@@ -7,8 +7,8 @@ import pytest
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, EmbeddingSettings
-from support import model_server as ms
 from support.deployment import Deployment
+from support.doubles import model_server as ms
 from support.edge_client import edge_client
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(300)]

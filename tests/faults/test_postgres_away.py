@@ -1,4 +1,4 @@
-"""PostgreSQL that is away, or stands still, beneath each service: what starts waits for it, and calls end in words."""
+"""PostgreSQL that is down or frozen, for each service: starts wait for it, and calls end with a typed error."""
 
 import asyncio
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ async def test_each_rpc_ends_in_words_while_the_database_stands_still_and_works_
 
 
 def in_words(ended: Ended, usual: Ended) -> bool:
-    """Tell whether a call ended in time, as it usually does or with a reason to come back."""
+    """Return whether a call ended in time, as usual or with a retryable error."""
     return ended.seconds <= IN_TIME and (
         ended.code in ("OK", usual.code) or (ended.code in WORDS and bool(ended.reason))
     )

@@ -1,4 +1,4 @@
-"""Searches and questions while indexing's PostgreSQL stands still or is killed: answered by what was told just now."""
+"""Searches and questions while indexing's PostgreSQL is frozen or killed: answered from caches."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""kill -9 at seeded moments while a folder is brought into step: in the end there is what the folder holds, once.
+"""kill -9 at seeded moments while a folder is synchronised: in the end each of its files is a document, once.
 
 Everything is killed, or edge alone, which synchronises: the other services then keep what it began.
 """

@@ -32,7 +32,7 @@ async def said(client: EdgeClient, conversation: str) -> list[Any]:
 
 
 async def read(client: EdgeClient, kept: dict[str, Any]) -> None:
-    """Read all that is there."""
+    """Read everything."""
     stub = client.stub
     assert {one.name for one in (await stub.ListCollections(collections.ListCollectionsRequest())).collections} >= {
         "river",
@@ -76,7 +76,7 @@ async def read(client: EdgeClient, kept: dict[str, Any]) -> None:
 
 
 async def change(client: EdgeClient, kept: dict[str, Any]) -> None:
-    """Go on with what is there, and delete of it what it was made of."""
+    """Continue with the existing data, and delete its sources."""
     stub = client.stub
     again = await client.answer("What does the heron eat?", conversation_id=kept["conversation"])
     assert "frogs" in again.answer.text

@@ -1,4 +1,4 @@
-"""Callers that are gone before they are answered, by the hundred: whoever comes after them is served at once.
+"""Hundreds of callers that disconnect before they are answered: later callers are served at once.
 
 `FOOTNOTE_VANISHING=5000` asks for that many calls.
 """
@@ -24,7 +24,7 @@ CALLS = int(os.environ.get("FOOTNOTE_VANISHING", "400"))
 AT_ONCE = 20
 DEADLINE = 0.05
 PATIENCE = 10.0
-"""Seconds for a call after them, far more than any takes and far less than a lock was held that nobody let go."""
+"""Seconds for a later call: far more than any takes, far less than a leaked lock was held."""
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 

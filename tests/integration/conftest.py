@@ -1,7 +1,7 @@
 """What many tests of single services begin with."""
 
 import pytest
-from support.stage_doubles import World
+from support.doubles.stages import World
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The attack corpus through both services, with a model that obeys whatever stands outside the blocks of data."""
+"""The attack corpus through both services, with a model that obeys everything outside the blocks of data."""
 
 import re
 from typing import Any
@@ -16,7 +16,7 @@ from footnote_generation.app import build as build_generation
 from footnote_kit.testing import SCOPE, serve_app
 from footnote_text.locales import choose
 from support.attack_corpus import ATTACKS, CANARY, HARMLESS
-from support.model_chat import Finish, Say, Step, serve_model
+from support.doubles.model_chat import Finish, Say, Step, serve_model
 
 pytestmark = pytest.mark.full
 

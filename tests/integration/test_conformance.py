@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from footnote_conformance.stages import STAGES, suite_of
+from support.base_environment import inherited
 from support.deployment import Deployment, deployment
-from support.surroundings import inherited
 
 
 @pytest.fixture(scope="module")

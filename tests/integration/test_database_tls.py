@@ -1,4 +1,4 @@
-"""TLS to a real PostgreSQL: whose certificates are taken, and what is said where one is not."""
+"""TLS to a real PostgreSQL: which certificates are accepted, and the errors for others."""
 
 import asyncio
 import shutil

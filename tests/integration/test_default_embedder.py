@@ -1,4 +1,4 @@
-"""What new collections begin with where nobody names an embedder, and that all keep what they began with."""
+"""The default embedder of new collections, and that each collection keeps the one it was created with."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ async def create(client: Client, name: str) -> Collection:
 
 
 async def embedder(client: Client, name: str) -> str:
-    """What a collection's texts are embedded by, as those who search are told."""
+    """The embedder of a collection, as searches see it."""
     [found] = (await client.locate(name)).collections
     assert found.collection.settings.embedding.provider == (await client.get(name)).settings.embedding.provider
     return found.collection.settings.embedding.provider
 
 
 async def note(client: Client) -> tuple[str, str]:
-    """The one embedder that is marked as the default, and what is said of it."""
+    """The default embedder, and its note."""
     listed = (await client.stub.ListProviders(pb.ListProvidersRequest(scope=client.scope))).providers
     [default] = [one for one in listed if one.is_default]
     assert default.kind == PROVIDER_KIND_EMBEDDING

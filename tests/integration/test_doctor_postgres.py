@@ -83,7 +83,7 @@ async def test_a_user_without_rights(folder: Path, postgres_url: str, monkeypatc
     assert found.state == "broken"
     assert "looker may not make the schema ingestion" in found.found
     assert "GRANT CREATE ON DATABASE" in found.advice
-    # They are there, made by somebody else, and it may not write them.
+    # They exist, belong to another role, and it may not write them.
     monkeypatch.setenv(VARIABLE, one)
     await migrated(folder)
     await does(

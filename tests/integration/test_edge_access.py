@@ -60,7 +60,7 @@ from footnote_kit.errors import FootnoteError, NotFound, PermissionDenied, Unava
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support.answer_parts import EVERY_PART
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -70,7 +70,7 @@ GRANTS = [Grant(user_id="rita", access=ACCESS_READ), Grant(group="office", acces
 
 
 class Caller:
-    """Somebody at the public API."""
+    """A caller of the public API."""
 
     def __init__(self, served: Served, user: str, role: str, groups: str = "", tenant: str = "t") -> None:
         self.stub = EdgeStub(served.channel)
@@ -203,7 +203,7 @@ async def test_everything_done_for_every_caller(served: Served, world: World) ->
             cell = (rpc, who, went)
             if held == NONE:
                 assert went == absent, cell
-                # A reader is told by its role that it may not write at all, wherever.
+                # A reader may not write anywhere, by its role.
                 expected = "PermissionDenied" if needed > READ and "reader" in CALLERS[who][1] else "NotFound"
                 assert went[0] == expected, cell
             elif held < needed:

@@ -31,7 +31,7 @@ from footnote_edge.system.activity import Counted
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

@@ -1,4 +1,4 @@
-"""Questions answered anew and asked in other words, on SQLite and on PostgreSQL: all of it, or nothing."""
+"""Regenerated answers and edited questions, on SQLite and PostgreSQL: each takes effect as a whole or not at all."""
 
 import asyncio
 import itertools
@@ -31,9 +31,9 @@ from footnote_kit.errors import Aborted, FootnoteError, InvalidArgument, NotFoun
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
 from support.matrices import sqlite_alone
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -126,7 +126,7 @@ async def test_a_new_answer_stands_where_the_old_one_stood(edge: EdgeStub, world
     assert again == first == [one.text for one in before[: 2 * which]]
     plans = world.requests("PlanQuery")
     assert (plans[-1].topic, plans[-1].message) == (plans[which].topic, QUESTIONS[which])
-    # And the next question goes on from where the conversation stands.
+    # And the next question continues the conversation.
     await ask(edge, "bread ?", made)
     assert histories(world)[-1] == [one.text for one in after]
     assert world.requests("PlanQuery")[-1].topic == "tea ? sugar ? milk ?"
@@ -227,7 +227,7 @@ async def test_what_fails_or_is_cancelled_leaves_all_as_it_was(
 
 
 async def both(world: World, one: Awaitable[Any], other: Awaitable[Any]) -> tuple[list[Any], list[Any]]:
-    """Begin two calls, let them end together, and return what came of them: results, failures."""
+    """Begin two calls, let them end together, and return results and failures."""
     begun = len(world.requests("Generate"))
     gate = world.gates["Generate"] = asyncio.Event()
     tasks = [asyncio.ensure_future(one), asyncio.ensure_future(other)]
@@ -355,7 +355,7 @@ async def test_a_question_whose_answer_broke_off_is_answered_anew(edge: EdgeStub
     world.failures.clear()
     await ask(edge, "milk ?", made)
     shown = await messages(edge, made)
-    assert (shown[3].text, shown[3].question_id) == ("Tea", shown[2].id)  # what was said until then is kept
+    assert (shown[3].text, shown[3].question_id) == ("Tea", shown[2].id)  # the text until then is kept
     done = await regenerate(edge, shown[2].id)
     assert [one.id for one in await messages(edge, made)] == [
         *(one.id for one in shown[:3]), done.answer.id, *(one.id for one in shown[4:])

@@ -26,8 +26,8 @@ from footnote_kit.testing import Served, serve_app
 from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from support.answer_parts import EVERY_PART
-from support.model_chat import Finish, ModelServer, Say, serve_model
-from support.stage_doubles import World, serve_doubles
+from support.doubles.model_chat import Finish, ModelServer, Say, serve_model
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = [pytest.mark.full, pytest.mark.asyncio(loop_scope="module")]
 
@@ -165,7 +165,7 @@ async def bank(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Bank]:
 
 
 def refused(told: str, bound: int) -> bool:
-    """Tell whether a refusal names the field, the bound, and who can raise it."""
+    """Return whether a refusal names the field, the bound, and the setting that raises it."""
     return all(word in told for word in ("generation.max_tokens", f"from 1 to {bound}", "operator", "provider policy"))
 
 
@@ -178,7 +178,7 @@ async def test_nobody_asks_for_more_than_the_operator_lets_them(bank: Bank, door
     questions = len(bank.answers())
     told = await bank.ask(who, door, bound + 1, "plain")
     assert refused(told, bound), told
-    # Answered anew, the first answer was asked for without a wish.
+    # Regenerated; the first answer was asked for without settings.
     assert bank.answers()[questions:] in ([], [min(1024, bound)])
 
 
@@ -216,7 +216,7 @@ async def test_a_program_that_cannot_wish_is_within_the_bound(
 
 
 async def test_a_search_of_everything_is_bound_by_each_collection(bank: Bank) -> None:
-    # "dear" is among what an administrator sees; who names no collection asks it too.
+    # "dear" is visible to an administrator; a caller that names no collection searches it too.
     before = len(bank.answers())
     told = await bank.ask("admin", "grpc", 201)
     assert refused(told, 200), told

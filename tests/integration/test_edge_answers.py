@@ -38,10 +38,10 @@ from footnote_kit.testing import serve_app
 from sqlalchemy import Connection, text
 from support import postgres
 from support.answer_parts import EVERY_PART
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
 from support.matrices import sqlite_alone
 from support.operations import ended
-from support.stage_doubles import World, serve_doubles
 
 OTHER = (("x-footnote-user", "other"),)
 
@@ -193,7 +193,7 @@ async def test_a_database_that_is_away_for_a_moment_costs_no_answer(
     async def away(*given: Any, **more: Any) -> Any:
         nonlocal times
         times += 1
-        if comes_back and times == 2:  # what it wrote is there, and only that it is was lost
+        if comes_back and times == 2:  # its write took effect; only the response was lost
             await as_before(*given, **more)
         if times <= 2 or not comes_back:
             raise not_reached()

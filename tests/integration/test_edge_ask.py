@@ -23,7 +23,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Internal, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import serve_app
 from support.answer_parts import EVERY_PART
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 DOWN = Unavailable("The service does not answer")
 
@@ -219,7 +219,7 @@ async def test_settings_of_the_request_come_before_the_collections(edge: EdgeStu
     assert (sent.provider, sent.model, sent.max_tokens) == ("p", "m", 9)
     assert world.requests("BuildPrompt")[0].prompt == settings.prompt
     await ask(edge, collections=["tuned"], generation=col.GenerationSettings(provider="other"))
-    # Model and settings are the other provider's own; what is nobody's own is inherited.
+    # Model and settings are the other provider's own; unrelated settings are inherited.
     assert world.requests("Generate")[-1].settings == col.GenerationSettings(provider="other", max_tokens=5)
 
 

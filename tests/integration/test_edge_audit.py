@@ -26,7 +26,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, PermissionDenied
 from footnote_kit.testing import Served, serve_app
 from google.rpc.code_pb2 import Code
 from support.audited import ABSENT, SECRET_TEXT, Things, absent, call_grpc, call_http, until
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 PEOPLE = {
     "admin": ("acme", ROLE_ADMIN),
@@ -116,7 +116,7 @@ def test_what_changes_something_for_writers_or_administrators_is_audited() -> No
 
 
 def refusal(name: str) -> tuple[str, str, Any]:
-    """Return who is refused an RPC, the status, and the request; None for one that would succeed."""
+    """Return the caller that is refused an RPC, the status, and the request; None if all would succeed."""
     if ROLES[name] > ROLE_READER:
         return "reader", "PERMISSION_DENIED", None
     return "reader", "NOT_FOUND", absent(name)

@@ -1,4 +1,4 @@
-"""CancelDocument at the public API, deletions and changes that broke off: the edge with the doubles of its stages."""
+"""CancelDocument at the public API, and interrupted deletions and changes: the edge with doubles of its stages."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -27,8 +27,8 @@ from footnote_edge.jobs.interrupting import LOOK_SECONDS
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app
+from support.doubles.stages import World, serve_doubles
 from support.operations import ended
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

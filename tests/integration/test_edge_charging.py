@@ -1,4 +1,4 @@
-"""What an answer used is charged at every door: gRPC, HTTP, the OpenAI dialect and MCP; failed, broken off or left."""
+"""An answer is charged at every interface: gRPC, HTTP, OpenAI dialect and MCP; also if it fails or is cancelled."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -18,8 +18,8 @@ from footnote_generation.app import build as build_generation
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError
 from footnote_kit.testing import Served, serve_app
-from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
-from support.stage_doubles import World, serve_doubles
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -142,7 +142,7 @@ async def abandon(served: Served, model: ModelServer, door: str) -> None:
         async with asyncio.timeout(60):
             await model.arrived.wait()
             await model.seen[-1].started.wait()
-        # The words are on their way through two services, and nothing tells from outside when they are there.
+        # The words pass two services, and no event shows when they arrive.
         await asyncio.sleep(1)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)

@@ -10,7 +10,7 @@ import pytest
 from footnote_edge.app import build
 from footnote_edge.http.console.pages import BUILT, files
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 ASSETS = [path for path in files() if path != "/"]
 LARGEST_SCRIPT = 300_000

@@ -25,7 +25,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 USER, ASSISTANT = ans.MESSAGE_ROLE_USER, ans.MESSAGE_ROLE_ASSISTANT
 

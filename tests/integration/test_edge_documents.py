@@ -36,8 +36,8 @@ from footnote_kit.errors import (
     Unavailable,
 )
 from footnote_kit.testing import serve_app
+from support.doubles.stages import World, serve_doubles
 from support.operations import ended
-from support.stage_doubles import World, serve_doubles
 
 
 @pytest.fixture(autouse=True)
@@ -60,7 +60,7 @@ def upload(text: bytes, name: str = "a.txt", collection: str = "default", **more
 
 
 def document_of(event: WatchDocumentResponse | WatchDocumentsResponse) -> stored_document_pb2.Document:
-    """Return the document that a watch tells of."""
+    """Return the document of a watch's event."""
     return event.changed.document if isinstance(event, WatchDocumentsResponse) else event.document
 
 

@@ -25,7 +25,7 @@ from footnote_kit.errors import ResourceExhausted, Unauthenticated
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
 from support.conditions import until
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -76,7 +76,7 @@ async def raw(served: Served, *parts: bytes, pause: float = 0.0, limit: float = 
     received = bytearray()
 
     async def receive() -> None:
-        with contextlib.suppress(ConnectionError):  # what arrived before a reset was an answer all the same
+        with contextlib.suppress(ConnectionError):  # bytes before a reset are still an answer
             while part := await reader.read(65536):
                 received.extend(part)
 
@@ -123,7 +123,7 @@ async def test_every_path_decides_by_its_headers_alone(guarded: Served) -> None:
     for verb, path in operations():
         if path in OPEN:
             continue
-        # A body is declared and none of it is sent: whoever waits for it does not answer.
+        # A body is declared but not sent: a server that waits for it does not answer.
         sent = f"{verb} {path} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n"
         assert b" 401 " in await first_line(guarded, sent.encode()), (verb, path)
 

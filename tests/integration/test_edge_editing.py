@@ -23,7 +23,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

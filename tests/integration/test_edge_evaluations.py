@@ -27,8 +27,8 @@ from footnote_kit.errors import InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.testing import serve_app
 from sqlalchemy import select
 from support import postgres
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 READER = (("x-footnote-user", "rita"), ("x-footnote-role", "reader"))
 WRITER = (("x-footnote-user", "wim"), ("x-footnote-role", "writer"))

@@ -11,7 +11,7 @@ from footnote_edge.app import build
 from footnote_edge.jobs import workflows
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 PLACES = 2
 

@@ -15,7 +15,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import METHODS, EdgeStub
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 YEAR = Filter(comparison=Comparison(field="year", op=COMPARISON_OP_GTE, value=FilterValue(number_value=2024)))
 TAKERS = {

@@ -1,4 +1,4 @@
-"""Edge before stages of another make, which serve what is promised and nothing internal."""
+"""Edge with foreign stages, which serve the contracts but none of the internal services."""
 
 from collections.abc import AsyncIterator, Iterator
 
@@ -15,12 +15,12 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 
 @pytest.fixture(params=[(), ("ingestion", "indexing")], ids=["own", "foreign"])
 async def edge(request: pytest.FixtureRequest, world: World) -> AsyncIterator[EdgeStub]:
-    """A stub of edge before our stages, then before stages of another make."""
+    """A stub of edge with our stages, then with foreign stages."""
     doubles = serve_doubles(world, foreign=request.param)
     async with doubles as addresses, serve_app(build, addresses=addresses) as served:
         yield EdgeStub(served.channel)

@@ -63,7 +63,7 @@ def by_somebody_else(database: Database, statement: str) -> None:
 
 
 def amid_reading(database: Database, statement: str) -> list[str]:
-    """Have somebody else run a statement once, right after answers were read; return what was run so far."""
+    """Run a concurrent statement once, right after answers were read; return the statements so far."""
     done: list[str] = []
 
     def after(_connection: Any, _cursor: Any, said: str, *_more: Any) -> None:
@@ -130,7 +130,7 @@ async def test_documents_and_answers_go_at_once(database: Database) -> None:
 
 
 async def test_an_answer_that_is_stored_after_a_deletion_is_found(database: Database) -> None:
-    """A deletion that looked through the answers before this one was there, or a crash between the two."""
+    """A deletion that read the answers before this one existed, or a crash between the two."""
     forgetting = ForgettingTable(database)
     await forgetting.documents(["a"])
     await keep(database, "late", "whole")

@@ -1,4 +1,4 @@
-"""Every HTTP answer tells browsers what not to do with it, and health tells strangers whether it is up and no more."""
+"""Every HTTP response has the security headers, and health tells anonymous callers only whether it is up."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unauthenticated
 from footnote_kit.testing import Served, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

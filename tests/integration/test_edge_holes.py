@@ -24,7 +24,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, PermissionDenied, ResourceExhausted, Unavailable
 from footnote_kit.testing import Served, serve_app
 from support.answer_parts import EVERY_PART
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -103,7 +103,7 @@ async def test_a_misconfigured_reranker_is_left_out(edge: EdgeStub, world: World
     assert done.completed.answer.text.startswith("Tea is brewed")
     assert reasons(done) == ["RERANKER_FAILED"]
     assert error.message in done.completed.degradations[0].detail
-    with pytest.raises(type(error)):  # whoever names it is told what is wrong with it
+    with pytest.raises(type(error)):  # naming it returns an error that says what is wrong
         await ask(edge, collections=["kb"], rerank={"provider": "http"})
 
 

@@ -13,7 +13,7 @@ from footnote.stages.v1 import passage_pb2
 from footnote_edge.app import build
 from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 
 @pytest.fixture

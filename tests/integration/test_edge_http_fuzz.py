@@ -11,7 +11,7 @@ import pytest
 from footnote_edge.app import build
 from footnote_edge.http.openapi.document import document
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -105,7 +105,7 @@ async def test_no_request_makes_the_service_fail() -> None:
         base = f"http://{served.runtime.announced['http']}"
         async with httpx2.AsyncClient(base_url=base, timeout=10, headers={"x-footnote-timeout": "5"}) as http:
             for request in requests(chance):
-                # A watch of a collection goes on for ever; its status is all that matters here.
+                # A watch of a collection does not end; only its status matters here.
                 async with http.stream(**request) as answer:
                     seen[answer.status_code] = seen.get(answer.status_code, 0) + 1
                     assert answer.status_code < 500, (request, await answer.aread())

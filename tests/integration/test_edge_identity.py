@@ -1,4 +1,4 @@
-"""Who may do what: every RPC of the public API, taken from its descriptor, with every kind of bad credentials."""
+"""Authentication: every RPC of the public API, taken from its descriptor, with every kind of bad credentials."""
 
 import json
 import ssl
@@ -36,7 +36,7 @@ from footnote_kit.server import ListenError
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.message_factory import GetMessageClass
 from support.certificates import Authority
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 METHODS = [method for method in edge.METHODS if method.name not in PUBLIC]
 SECRET_WORDS = ("topsecret", "classified.txt")

@@ -22,7 +22,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.duration_pb2 import Duration
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 from typer.testing import CliRunner, Result
 
 Metadata = tuple[tuple[str, str], ...]

@@ -1,4 +1,4 @@
-"""What tenants may use a day holds: for answers broken off, failed, side by side, after a restart, over replicas."""
+"""Daily limits of tenants hold: for cancelled, failed and concurrent answers, after a restart, over replicas."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -24,9 +24,9 @@ from footnote_kit.errors import FootnoteError, ResourceExhausted
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.conditions import until
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.doubles.stages import World, serve_doubles
 from support.matrices import sqlite_alone
-from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

@@ -12,8 +12,8 @@ from footnote_kit.testing import Served, serve_app
 from mcp import StdioServerParameters
 from mcp.client import Client
 from mcp.client.stdio import stdio_client
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import edge_client
-from support.stage_doubles import World, serve_doubles
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What was said and is not in memory gets there after all, without another question."""
+"""Messages that are missing in memory are indexed later, without another question."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -12,8 +12,8 @@ from footnote_edge.conversations.messages import Messages
 from footnote_edge.jobs import memory_backlog
 from footnote_kit.errors import PermissionDenied
 from footnote_kit.testing import serve_app
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

@@ -10,8 +10,8 @@ from footnote.types.v1.answer_pb2 import FINISH_REASON_NO_RELEVANT_CONTENT
 from footnote_edge.app import build
 from footnote_kit.testing import Served, serve_app
 from mcp.client import Client
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import edge_client
-from support.stage_doubles import World, serve_doubles
 
 TEA = "Tea is brewed at 80 degrees."
 

@@ -33,8 +33,8 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.errors import Unavailable as Down
 from footnote_kit.testing import Served, serve_app
+from support.doubles.stages import World, serve_doubles
 from support.operations import ended, watched
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -415,7 +415,7 @@ async def test_operations_are_their_makers_and_the_administrators(
         assert said[:3] == said[3:]
     with pytest.raises(PermissionDenied):
         await edge.CancelOperation(CANCEL(operation_id=operation.id), metadata=meta("ann", "reader"))
-    # The private collection went to somebody else: its maker sees the operation, no more of what it was about.
+    # The private collection has another owner now: its creator sees the operation, but not what it concerned.
     world.collections[made.id].owner_id = "bob"
     await asyncio.sleep(1.2)
     found = (await edge.GetOperation(GET(operation_id=operation.id), metadata=meta("ann"))).operation

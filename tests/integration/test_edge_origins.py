@@ -47,8 +47,8 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
+from support.doubles.stages import World, serve_doubles
 from support.operations import ended
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -82,7 +82,7 @@ class Case:
         self.history: list[ChatMessage] = []
 
     async def prepare(self) -> None:
-        """Upload the document, and have the text said."""
+        """Upload the document, and create the text."""
         grants = [Grant(user_id="rita", access=ACCESS_READ)]
         collection = Collection(name=self.name, visibility=VISIBILITY_PRIVATE, grants=grants)
         await self.owner.call("CreateCollection", CreateCollectionRequest(collection=collection))

@@ -16,7 +16,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -86,7 +86,7 @@ async def test_pages_are_told_in_parsing_and_no_count_falls_when_a_stage_is_trie
 
 
 async def away(world: World) -> None:
-    """Refuse counts of missing vectors, and their repetitions: a watch goes on with what it knows."""
+    """Refuse counts of missing vectors, and their repetitions: a watch continues with the counts it has."""
     world.failures["CountMissingVectors"] = Unavailable("indexing rests", reason="STAGE_UNAVAILABLE")
     before = sum(method == "CountMissingVectors" for method, _ in world.calls)
     await world.until(lambda: sum(method == "CountMissingVectors" for method, _ in world.calls) >= before + 12)

@@ -10,7 +10,7 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED, DOCUMENT_STAT
 from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 
 @pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1), timedelta(days=400)])

@@ -38,7 +38,7 @@ async def test_each_replica_hears_how_many_there_are(tmp_path: Path, monkeypatch
         await second.look()
         await first.look()
         assert heard["first"] == 2
-        monkeypatch.setattr(leases, "LEASE_SECONDS", -1.0)  # nobody has said anything for longer than that
+        monkeypatch.setattr(leases, "LEASE_SECONDS", -1.0)  # no message has come for longer than that
         await first.look()
         assert heard["first"] <= 1
     finally:

@@ -15,8 +15,8 @@ from footnote_kit.errors import InvalidArgument, Unavailable
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -106,7 +106,7 @@ async def test_a_cancelled_question_is_stored_once_and_answered_when_asked_again
             break
     call.cancel()
     await world.until(lambda: bool(world.cancelled))
-    async with asyncio.timeout(20):  # what was said before the caller left is kept
+    async with asyncio.timeout(20):  # the text before the caller left is kept
         while (await said(edge, where["conversation_id"]))[2:] != ["tea ?", "Tea"]:  # noqa: ASYNC110
             await asyncio.sleep(0.02)
     world.gates.clear()

@@ -111,7 +111,7 @@ async def test_settings_are_shown_as_given_and_as_they_count(edge: EdgeStub) -> 
     assert (counting.retrieval.neighbors, counting.generation.strict) == (2, True)
     assert (counting.retrieval.limit, counting.prompt.token_budget) == (7, 1234), "the deployment's do not count"
     assert (counting.chunking.size, counting.generation.max_tokens, counting.rerank.provider) == (1000, 1024, "none")
-    # Cleared, it is inherited again; what is sent as effective is nobody's to set.
+    # Cleared, it is inherited again; `effective_settings` in a request is ignored.
     change = col.Collection(effective_settings=col.CollectionSettings(retrieval={"neighbors": 5}))
     mask = FieldMask(paths=["settings.retrieval.neighbors"])
     await edge.UpdateCollection(UpdateCollectionRequest(collection=made.id, resource=change, update_mask=mask))
@@ -119,7 +119,7 @@ async def test_settings_are_shown_as_given_and_as_they_count(edge: EdgeStub) -> 
     assert not after.settings.retrieval.HasField("neighbors")
     assert after.effective_settings.retrieval.neighbors == 0
     assert after.settings.generation.strict
-    # By a path a false counts as said.
+    # With a path, false counts as present.
     change.settings.generation.strict = False
     mask = FieldMask(paths=["settings.generation.strict"])
     await edge.UpdateCollection(UpdateCollectionRequest(collection=made.id, resource=change, update_mask=mask))

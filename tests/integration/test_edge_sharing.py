@@ -36,9 +36,9 @@ from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound, U
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
 from support.matrices import sqlite_alone
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

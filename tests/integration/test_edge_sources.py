@@ -36,7 +36,7 @@ from footnote_kit.errors import (
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import edge_sources as kept
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 OTHER = (("x-footnote-tenant", "default"), ("x-footnote-user", "other"), ("x-footnote-role", "writer"))
 READER = (("x-footnote-tenant", "default"), ("x-footnote-user", "reader"), ("x-footnote-role", "reader"))

@@ -8,9 +8,9 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
+from support.doubles.stages import World, serve_doubles
 from support.matrices import sampled
 from support.source_origins import missing, origin
-from support.stage_doubles import World, serve_doubles
 
 COUNT = 60
 

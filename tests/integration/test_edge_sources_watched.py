@@ -16,7 +16,7 @@ from footnote_edge.sources.watching import _Watched
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 from watchdog.events import FileSystemEvent
 
 PATIENCE = 60.0

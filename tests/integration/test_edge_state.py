@@ -36,8 +36,8 @@ from footnote_kit.errors import InvalidArgument, NotFound, Unauthenticated, Unav
 from footnote_kit.testing import serve_app
 from support import postgres
 from support.answer_parts import EVERY_PART
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 

@@ -1,4 +1,4 @@
-"""Limits of single tenants over the public API: who may see and change them, by gRPC, HTTP and command."""
+"""Limits of single tenants over the public API: permissions to see and change them, by gRPC, HTTP and command."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from footnote_edge.offline import keys as offline
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied
 from footnote_kit.testing import Served, serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 from typer.testing import CliRunner, Result
 
 pytestmark = pytest.mark.full

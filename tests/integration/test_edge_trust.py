@@ -25,7 +25,7 @@ from footnote_kit.edge import METHODS, PATHS, EdgeStub
 from footnote_kit.errors import NotFound, PermissionDenied, Unauthenticated
 from footnote_kit.testing import SCOPE, Served, proof_of, serve_app
 from google.protobuf.message_factory import GetMessageClass
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 
 @dataclass

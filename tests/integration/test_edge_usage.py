@@ -23,7 +23,7 @@ from footnote_edge.offline import keys as offline
 from footnote_kit.edge import METHODS, SERVICES, EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unauthenticated
 from footnote_kit.testing import serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 from typer.testing import CliRunner, Result
 
 pytestmark = pytest.mark.full

@@ -1,4 +1,4 @@
-"""Versions of a question that an edit put aside: brought back with all that came after, nested, deleted, forgotten."""
+"""Versions of a question that an edit replaced: restored with all later messages, nested, deleted, forgotten."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,8 +23,8 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, NotFound
 from footnote_kit.testing import serve_app
 from support import postgres
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -103,7 +103,7 @@ async def test_what_an_edit_kept_comes_back_and_goes_aside_again(edge: EdgeStub,
     now = await messages(edge, made)
     assert [one.id for one in now] == [one.id for one in before]
     assert list(now[2].versions) == versions
-    # What is asked now continues the version that stands there.
+    # A new question continues the current version.
     await ask(edge, "bread ?", made)
     assert [one.text for one in world.requests("BuildPrompt")[-1].history] == [one.text for one in before]
     assert (await restore(edge, done.question_id)).message_count == 4

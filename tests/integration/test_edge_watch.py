@@ -1,4 +1,4 @@
-"""What watches of documents tell: the snapshot and its end, changes, deletions, their own end, and how they go on."""
+"""Watches of documents: the snapshot and its end, changes, deletions, the end of the stream, and resuming."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ from footnote_edge.app import build
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, NotFound
 from footnote_kit.testing import Served, serve_app
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 pytestmark = pytest.mark.full
 
@@ -57,7 +57,7 @@ async def stored(edge: EdgeStub, world: World, text: bytes) -> str:
 
 
 class Reading:
-    """A watch and what it has told."""
+    """A watch and its events."""
 
     def __init__(self, call: Any) -> None:
         self.call = call
@@ -258,7 +258,7 @@ async def test_a_change_of_labels_here_is_told_at_once(edge: EdgeStub, world: Wo
     await reading.until("snapshot_done")
     took = []
     for tag in ("a", "b", "c"):  # the quickest counts: the machine may be busy
-        await asyncio.sleep(1.0)  # it looks seldom by now
+        await asyncio.sleep(1.0)  # it polls at a long interval by now
         before = time.monotonic()
         await edge.UpdateDocument(UpdateDocumentRequest(document_id=document, resource=Document(tags=[tag])))
         assert list((await reading.until("changed")).changed.document.tags) == [tag]

@@ -1,4 +1,4 @@
-"""Stages of another make need not offer what packages without a promise hold: edge does everything else."""
+"""Stages need not offer the internal packages: edge does without them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
 from footnote_kit.testing import serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
-from support import stage_doubles
-from support.stage_doubles import World, serve_doubles
+from support.doubles import stages
+from support.doubles.stages import World, serve_doubles
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def watched(look: Callable[[Any], Awaitable[None]], ended: list[BaseException | 
 @pytest.fixture
 async def edge(monkeypatch: pytest.MonkeyPatch, rounds: list[BaseException | None]) -> AsyncIterator[EdgeStub]:
     """A stub of edge before stages that offer no upkeep."""
-    monkeypatch.setattr(stage_doubles, "_UPKEEP", {})
+    monkeypatch.setattr(stages, "_UPKEEP", {})
     for name in ("RECONCILE", "LEFTOVERS"):
         monkeypatch.setenv(f"FOOTNOTE_EDGE_{name}_SECONDS", "0.2")
     async with serve_doubles(World()) as addresses, serve_app(build, addresses=addresses) as served:
@@ -72,6 +72,6 @@ async def test_documents_come_change_and_go_and_rounds_end_well(
         with pytest.raises(NotFound):
             await call(request(document_id=document.id))
     async with asyncio.timeout(20):
-        while len(rounds) < 4:  # noqa: ASYNC110 - rounds of the service, which nothing tells of
+        while len(rounds) < 4:  # noqa: ASYNC110 - no event reports the service's rounds
             await asyncio.sleep(0.05)
     assert set(rounds) == {None}

@@ -22,10 +22,10 @@ from footnote_generation.app import build as build_generation
 from footnote_kit.testing import SCOPE, serve_app
 from footnote_retrieval.servicer import MAX_QUERY
 from support.chunks import make_chunk
+from support.doubles.model_chat import Finish, Say, serve_model
 from support.engine import running_engine
 from support.library import Library, open_library
 from support.loop_probe import Held, loop_probe
-from support.model_chat import Finish, Say, serve_model
 
 pytestmark = pytest.mark.full
 

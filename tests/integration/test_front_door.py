@@ -32,8 +32,8 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import Served, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from support.certificates import Authority
+from support.doubles.partial_edge import PartialEdge, servicers
 from support.http2 import END_STREAM, GREETING, opened, rapid_reset, reset
-from support.partial_edge import PartialEdge, servicers
 
 pytestmark = pytest.mark.full
 
@@ -245,7 +245,7 @@ async def test_a_good_client_that_breaks_off_many_asks_goes_on() -> None:
 async def test_a_client_that_was_sent_away_comes_back_by_itself() -> None:
     async with serve() as (served, _), plain(served.address) as stub:
         await health(stub)
-        # More than anybody breaks off: its connection ends, with a word that gRPC's client understands.
+        # More resets than a normal client sends: the connection ends with an error that gRPC's client understands.
         for _ in range(20):
             calls = [stub.Ask(AskRequest(question="600"), metadata=KEY) for _ in range(100)]
             await asyncio.sleep(0.02)

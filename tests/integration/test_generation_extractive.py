@@ -82,7 +82,7 @@ def test_piaf_answers_and_refusals() -> None:
 
 
 def test_chinese_passages_that_answer_are_used() -> None:
-    """Search results all about what is asked: those that answer are used; those that do not are not told apart.
+    """Search results that are all on the subject: those that answer are used; others are not distinguished.
 
     Refusing there takes more than words shared. Lists of words made for these very questions did it for half of the
     noise, and cost a fifth of the answers on questions that they were not made for.

@@ -14,8 +14,8 @@ from footnote_kit.degradations import word
 from footnote_kit.epoch_metadata import received
 from footnote_kit.errors import DeadlineExceeded, ResourceExhausted
 from footnote_kit.testing import SCOPE, serve_app
-from support.model_chat import Fail, Finish, ModelServer, Say, Think, serve_model
-from support.model_families import FAMILIES, THOUGHT, WINDOW, Families, tokens
+from support.doubles.model_chat import Fail, Finish, ModelServer, Say, Think, serve_model
+from support.doubles.model_families import FAMILIES, THOUGHT, WINDOW, Families, tokens
 
 pytestmark = pytest.mark.full
 

@@ -18,7 +18,7 @@ from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
-from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, Step, serve_model
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, Step, serve_model
 
 pytestmark = pytest.mark.full
 
@@ -115,7 +115,7 @@ async def test_an_honest_reader_raises_a_paraphrase_after_the_rules_verdict_went
     assert completed.answer.citations[0].quote == QUOTE
     reading = model.seen[1].body
     assert reading["response_format"]["json_schema"]["schema"]["required"] == ["verdicts"]
-    # Both calls are paid for, and that was told before the end.
+    # Both calls are charged, and usage was reported before the end.
     assert completed.answer.usage.prompt_tokens == 200
     assert any(event.usage.prompt_tokens > 100 for event in events if event.HasField("usage"))
 
@@ -136,7 +136,7 @@ async def test_what_is_no_quotation_is_asked_in_one_call_and_the_others_in_none(
         "Visitors may smoke.",
         "People went home that spring.",
     ]
-    # What cites two sources is read beside both together.
+    # A statement that cites two sources is checked against both together.
     assert list(asked["passages"].values()) == [HANDBOOK, f"{HANDBOOK}\n\n{OTHER}"]
     assert len(model.seen) == 2
 
@@ -157,7 +157,7 @@ async def test_what_it_finds_contradicted_is_lowered(model: ModelServer, stub: G
 
 LONG = json.dumps({"verdicts": [{"statement": 1, "verdict": "supported", "quote": QUOTE}]})
 LIES: dict[str, tuple[str, Read, bool]] = {
-    # what is said, what the reader does, whether that is reported as a failure
+    # the statement, what the reader does, whether that is reported as a failure
     "a false quote": (PARAPHRASE, lambda _: verdicts((1, "supported", "The workers left the building.")), False),
     "no quote": (PARAPHRASE, lambda _: verdicts((1, "supported", "")), False),
     "a quote of a letter": (PARAPHRASE, lambda _: verdicts((1, "supported", "a")), False),

@@ -16,7 +16,7 @@ from footnote_kit import telemetry
 from footnote_kit.degradations import word
 from footnote_kit.errors import DeadlineExceeded, FailedPrecondition, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
-from support.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, serve_model
 
 SOURCES = [
     types.Source(
@@ -49,7 +49,7 @@ async def model() -> AsyncIterator[ModelServer]:
 async def stub(
     model: ModelServer, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[GenerationServiceStub]:
-    """The service, with the settings that a test asks for; by itself it waits long for a model."""
+    """The service with a test's settings; by default its model timeouts are long."""
     monkeypatch.setenv("FOOTNOTE_GENERATION_PROVIDER", "openai")
     monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", model.url)
     monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-test-key-of-no-value")

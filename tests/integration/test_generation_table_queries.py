@@ -12,7 +12,7 @@ from footnote.types.v1.table_pb2 import COLUMN_TYPE_NUMBER, ColumnDescription, T
 from footnote_generation.app import build
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
-from support.model_chat import Finish, ModelServer, Say, serve_model
+from support.doubles.model_chat import Finish, ModelServer, Say, serve_model
 
 TABLE = TableDescription(
     filename="stock.csv", view="t_1", rows=60,

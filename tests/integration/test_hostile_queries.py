@@ -1,4 +1,4 @@
-"""Hostile statements over gRPC: each ends typed, reads and leaves nothing, and the service goes on; and the bounds."""
+"""Hostile statements over gRPC: each ends with a typed error, without effect, and the service keeps running; limits."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Caller:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def caller(served: Served) -> Caller:
-    """A caller with two tables of its own, beside another tenant with one."""
+    """A caller with two tables, and another tenant with one."""
 
     async def put(client: Client, filename: str) -> tuple[str, str]:
         document = (await client.upload(OWN.encode(), filename)).document

@@ -337,7 +337,7 @@ async def test_only_what_a_document_writes_on_its_way_leaves_the_epoch_of_collec
     seen: list[Epochs] = []
 
     async def changed() -> tuple[bool, bool]:
-        """Tell whether the two epochs are others than they were the last time."""
+        """Return whether the two epochs have changed since the last time."""
         last, now = seen[-1] if seen else Epochs(), await client.epochs()
         for _ in range(50):  # what is written while it answers, as a round of the service's own, leaves it without one
             if now.epoch and now.collections:

@@ -1,4 +1,4 @@
-"""Who may do what at the indexing service: every RPC that names a collection, for everybody, on the real service."""
+"""Permissions at the indexing service: every RPC that names a collection, for every kind of caller."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def update(client: Client, collection: Collection, *paths: str) -> Any:
 
 
 async def chunk(client: Client, name: str) -> None:
-    """Ask for chunks of a revision that is not there: told so is who may read the collection."""
+    """Ask for chunks of a missing revision: only readers of the collection learn that it is missing."""
     request = pb.ListChunksRequest(scope=client.scope, collection_id=name, document_id="none", revision=1)
     with pytest.raises(NotFound) as caught:
         await client.stub.ListChunks(request)
@@ -92,7 +92,7 @@ async def chunk(client: Client, name: str) -> None:
 
 
 async def row(client: Client, name: str) -> None:
-    """Ask for a row that is not there: told so is who may read the collection."""
+    """Ask for a missing row: only readers of the collection learn that it is missing."""
     with pytest.raises(NotFound) as caught:
         await client.stub.GetVector(pb.GetVectorRequest(scope=client.scope, collection=name, vector_id="none"))
     if caught.value.reason != "VECTOR_NOT_FOUND":

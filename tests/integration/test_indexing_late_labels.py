@@ -39,7 +39,7 @@ async def client(uri: str, request: pytest.FixtureRequest, monkeypatch: pytest.M
 
 
 class Late:
-    """Holds back the rows that are written of a document with new labels, as an engine does that stands still."""
+    """Delays the writes of a document's rows with new labels, as a hanging engine does."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.holds, self.go_on = asyncio.Event(), asyncio.Event()

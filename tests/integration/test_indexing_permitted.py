@@ -1,4 +1,4 @@
-"""Indexing asks the policy itself, whoever calls it: when settings are given, and before texts are embedded."""
+"""Indexing checks the policy itself for every caller: when settings are given, and before texts are embedded."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -19,7 +19,7 @@ from footnote_indexing.app import build
 from footnote_kit.errors import FailedPrecondition, InvalidArgument, PermissionDenied
 from footnote_kit.testing import serve_app
 from google.protobuf.json_format import ParseDict
-from support.elsewhere import Elsewhere, elsewhere
+from support.doubles.remote_provider import RemoteProvider, remote_provider
 
 pytestmark = pytest.mark.full
 
@@ -27,9 +27,9 @@ AWAY = {"provider": "openai", "model": "away-embed", "dimensions": 64}
 
 
 @pytest.fixture
-async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Elsewhere]:
+async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RemoteProvider]:
     """A provider elsewhere that notes what it receives."""
-    async with elsewhere() as server:
+    async with remote_provider() as server:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-elsewhere-0123456789")
         yield server
@@ -67,7 +67,7 @@ CHOICES: list[tuple[dict[str, Any], bool]] = [
 
 
 async def test_a_writer_gives_its_collections_no_provider_that_is_not_in_use(
-    tmp_path: Path, outside: Elsewhere
+    tmp_path: Path, outside: RemoteProvider
 ) -> None:
     async with indexing(tmp_path) as stub:
         for number, (settings, free) in enumerate(CHOICES):
@@ -89,7 +89,7 @@ async def test_a_writer_gives_its_collections_no_provider_that_is_not_in_use(
             else:
                 with pytest.raises(PermissionDenied):
                     await stub.UpdateCollection(request)
-    assert outside.said("dimensions") == []  # known from the settings: no call was needed
+    assert outside.received("dimensions") == []  # known from the settings: no call was needed
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,16 @@ async def test_a_writer_gives_its_collections_no_provider_that_is_not_in_use(
         ),
     ],
 )
-async def test_settings_have_bounds(tmp_path: Path, outside: Elsewhere, settings: dict[str, Any], words: str) -> None:
+async def test_settings_have_bounds(
+    tmp_path: Path, outside: RemoteProvider, settings: dict[str, Any], words: str
+) -> None:
     async with indexing(tmp_path) as stub:
         with pytest.raises(InvalidArgument, match=words):
             await create(stub, ROLE_ADMIN, "endless", settings)
 
 
 async def test_a_policy_made_later_binds_what_is_there(
-    tmp_path: Path, outside: Elsewhere, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, outside: RemoteProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with indexing(tmp_path) as stub:
         made = await create(stub, ROLE_ADMIN, "away", {"embedding": AWAY})
@@ -159,7 +161,7 @@ async def test_a_policy_made_later_binds_what_is_there(
             request = pb.IndexMessagesRequest(scope=scope(ROLE_ADMIN), messages=[message], bounds=bounds)
             with pytest.raises(FailedPrecondition, match="where texts must stay"):
                 await stub.IndexMessages(request)
-    assert outside.said("Penguins") == []
+    assert outside.received("Penguins") == []
 
 
 async def _drained(events: Any) -> None:

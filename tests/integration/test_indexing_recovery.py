@@ -1,4 +1,4 @@
-"""Ledger and store compared and brought together again."""
+"""Ledger and store are compared and reconciled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store needs for a collection is there before the first document: made with it, and at a start if absent."""
+"""A collection's space exists before its first document: created with it, and at start if missing."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ async def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 @pytest.fixture
 def client(served: Served) -> Client:
-    """A client of a tenant that nobody else has."""
+    """A client of its own tenant."""
     return Client(served, Scope(tenant_id=uuid4().hex, user_id="u", roles=[ROLE_SYSTEM]))
 
 

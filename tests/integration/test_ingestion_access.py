@@ -1,4 +1,4 @@
-"""Who may do what with documents: every RPC of the ingestion service, for everybody, in every kind of collection."""
+"""Permissions for documents: every RPC of the ingestion service, for every caller, in every kind of collection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from footnote_kit.errors import FootnoteError, InvalidArgument, NotFound, Permis
 from footnote_kit.testing import Served, serve_app
 from google.protobuf.field_mask_pb2 import FieldMask
 from support import postgres
-from support.authority import Authority, serve_authority
+from support.doubles.collection_access import AccessDouble, serve_access
 from support.ingestion_client import Client
 from support.matrices import sqlite_alone
 
@@ -129,20 +129,20 @@ def test_every_rpc_is_looked_at() -> None:
 
 
 @pytest.fixture
-def authority() -> Authority:
-    """The double of indexing that says who may read which collection."""
-    return Authority(SHARED, PRIVATE, Collection(id="gone", tenant_id="t", owner_id="ann"))
+def authority() -> AccessDouble:
+    """The double of indexing that answers AuthorizeCollections."""
+    return AccessDouble(SHARED, PRIVATE, Collection(id="gone", tenant_id="t", owner_id="ann"))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 async def served(
-    authority: Authority, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    authority: AccessDouble, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Served]:
     """Ingestion on SQLite, then on PostgreSQL, before that double."""
     if request.param == "postgres":
         url = await postgres.new_database(request.getfixturevalue("postgres_url"))
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url)
-    async with serve_authority(authority) as indexing, serve_app(
+    async with serve_access(authority) as indexing, serve_app(
         build, addresses={"indexing": indexing.address}
     ) as running:  # fmt: skip
         yield running
@@ -165,7 +165,7 @@ async def exists(served: Served, document_id: str) -> bool:
     return (await outcome(RPCS["GetDocument"][1], Client(served, scope("svc", ROLE_SYSTEM)), document_id))[0] == "ok"
 
 
-async def test_every_rpc_for_every_caller(served: Served, authority: Authority) -> None:
+async def test_every_rpc_for_every_caller(served: Served, authority: AccessDouble) -> None:
     authority.collections.pop()
     cells = 0
     for rpc, (needed, call) in RPCS.items():
@@ -194,7 +194,7 @@ async def test_every_rpc_for_every_caller(served: Served, authority: Authority) 
     assert cells == len(RPCS) * len(CALLERS) * 3
 
 
-async def test_uploads_and_duplicates(served: Served, authority: Authority) -> None:
+async def test_uploads_and_duplicates(served: Served, authority: AccessDouble) -> None:
     authority.collections.pop()
     for name in ("shared", "private"):
         await put(served, name)
@@ -210,7 +210,7 @@ async def test_uploads_and_duplicates(served: Served, authority: Authority) -> N
                 assert went[0] == ("ok" if held >= WRITE else "PermissionDenied"), (who, name)
 
 
-async def test_changes_are_for_those_who_may_read(served: Served, authority: Authority) -> None:
+async def test_changes_are_for_those_who_may_read(served: Served, authority: AccessDouble) -> None:
     authority.collections.pop()
     for name in ("shared", "private"):
         await put(served, name)
@@ -233,7 +233,7 @@ async def test_changes_are_for_those_who_may_read(served: Served, authority: Aut
             told.clear()
 
 
-async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority: Authority) -> None:
+async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority: AccessDouble) -> None:
     authority.collections.pop()
     documents = {name: await put(served, name) for name in ("shared", "private", "gone")}
     for who, (caller, *held_in) in CALLERS.items():
@@ -263,7 +263,7 @@ async def test_lists_and_counts_hold_what_may_be_read(served: Served, authority:
 
 
 @sqlite_alone("served")
-async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: Authority) -> None:
+async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: AccessDouble) -> None:
     document_id = await put(served, "private")
     rita = Client(served, scope("rita"))
     assert (await rita.get(document_id)).id == document_id
@@ -279,7 +279,7 @@ async def test_access_withdrawn_ends_within_a_moment(served: Served, authority: 
 
 @sqlite_alone("served")
 async def test_while_indexing_is_down_what_was_known_serves_reading_and_uploads(
-    served: Served, authority: Authority
+    served: Served, authority: AccessDouble
 ) -> None:
     document_id = await put(served, "private")
     rita, gus, eve = (
@@ -310,8 +310,10 @@ async def test_while_indexing_is_down_what_was_known_serves_reading_and_uploads(
 
 
 async def test_a_list_over_thousands_of_collections(tmp_path: Path) -> None:
-    authority = Authority(*(Collection(id=f"{number:032x}", tenant_id="t", owner_id="adm") for number in range(10_000)))
-    async with serve_authority(authority) as indexing, serve_app(
+    authority = AccessDouble(
+        *(Collection(id=f"{number:032x}", tenant_id="t", owner_id="adm") for number in range(10_000))
+    )
+    async with serve_access(authority) as indexing, serve_app(
         build, addresses={"indexing": indexing.address}
     ) as running:  # fmt: skip
         await put(running, f"{7:032x}")
@@ -323,7 +325,7 @@ async def test_a_list_over_thousands_of_collections(tmp_path: Path) -> None:
         print(f"list over 10 000 collections: {time.perf_counter() - began:.3f} s")
 
 
-async def test_what_others_keep_is_counted_for_administrators_only(served: Served, authority: Authority) -> None:
+async def test_what_others_keep_is_counted_for_administrators_only(served: Served, authority: AccessDouble) -> None:
     authority.collections.pop()
     texts = {"ann": (b"a", b"bb"), "Zoe": (b"ccc",), "eve": (b"dddd",), "ähm": (b"e",)}
     for owner, contents in texts.items():

@@ -1,4 +1,4 @@
-"""Whoever gives up an upload, a replacement or a deletion, at any moment, leaves no file of nobody's and loses none."""
+"""Uploads, replacements and deletions that are cancelled at any moment leave no unowned file and lose none."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Inspectors:
             yield [(b"D", await self.last(job, tenant, user))]
 
 
-class Nothing:
-    """Changes that nobody has to forget."""
+class NoChangeCache:
+    """A change cache that ignores invalidations."""
 
     async def forget(self) -> None:
         return
@@ -65,8 +65,8 @@ class Collections:
         return Access.WRITE
 
 
-class Told(DocumentTable):
-    """Cancels who changes documents in the moment after the change was committed, where it is told to."""
+class CancellingTable(DocumentTable):
+    """The document table; on request it cancels the caller right after its change was committed."""
 
     cancelling = False
 
@@ -92,7 +92,7 @@ class Place:
         scratch = folder / "scratch"
         scratch.mkdir()
         self.database, self.blobs = database, folder / "blobs"
-        self.documents = documents = Told(database)
+        self.documents = documents = CancellingTable(database)
         permissions = Permissions(documents, Collections())  # type: ignore[arg-type]
         self.files = Blobs.open("", {}, self.blobs, scratch)
         stored_files = StoredFiles(documents, self.files)
@@ -104,13 +104,13 @@ class Place:
         self._sent = 0
 
     async def upload(self) -> str:
-        """Upload bytes that nobody has, and return the document's id."""
+        """Upload new bytes, and return the document's id."""
         self._sent += 1
         new = NewFile("c", f"{self._sent}.txt", (), Struct(), "", None, False, Quota(), request_id=f"r{self._sent}")
         return (await self.uploads.upload(SCOPE, new, self._parts())).document.id
 
     async def replace(self, document_id: str) -> None:
-        """Replace a document's file by bytes that nobody has."""
+        """Replace a document's file by new bytes."""
         self._sent += 1
         await self.uploads.replace(SCOPE, Replacement(document_id, "", "", Quota()), self._parts())
 
@@ -128,7 +128,7 @@ class Place:
             return int((await connection.execute(text("SELECT count(*) FROM documents"))).scalar_one())
 
     async def problems(self) -> list[str]:
-        """Return the files that nobody knows of, and the documents whose file is gone."""
+        """Return the unowned files, and the documents whose file is missing."""
         async with self.database.read() as connection:
             rows = await connection.execute(text("SELECT blob_key, searched_key FROM documents"))
             named = {key for row in rows for key in row if key}
@@ -223,7 +223,7 @@ async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
     """The clock is put on by an hour while a file is stored, and the sweeper comes before its document does."""
     document_id = await place.upload()
     files, put = place.files, place.files.put_all
-    sweeper = Sweeper(place.documents, Nothing(), files)  # type: ignore[arg-type]
+    sweeper = Sweeper(place.documents, NoChangeCache(), files)  # type: ignore[arg-type]
 
     async def stored(given: Mapping[str, Path]) -> None:
         await put(given)

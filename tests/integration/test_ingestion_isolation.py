@@ -32,7 +32,7 @@ SECONDS = 60.0
 
 
 class Attacker:
-    """Sends orders to workers and says what came of them."""
+    """Sends commands to workers and returns the results."""
 
     def __init__(self, pool: Pool, starter: Starter, folder: Path, measures: Measures) -> None:
         self.pool = pool
@@ -64,7 +64,7 @@ class Attacker:
 
 @pytest.fixture
 async def attack(tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
-    """Make an attacker whose workers are made as said."""
+    """Return an attacker with workers of the given kind."""
     starter = Starter(FORK_SERVER)
     pools: list[Pool] = []
 
@@ -270,7 +270,7 @@ async def test_environment_holds_no_secret(attack: Any, monkeypatch: pytest.Monk
 async def test_a_worker_never_sees_two_tenants(attack: Any) -> None:
     attacker = await attack()
     held = [(await attacker.tries("remember", "x", tenant))["did"].split() for tenant in ("a", "a", "b", "a", "b")]
-    # A tenant's own worker remembers; nobody is ever answered by one that has read for somebody else.
+    # A worker is reused only for its own tenant.
     assert [count for _, _, count in held] == ["1", "2", "1", "3", "2"]
     assert held[0][0] == held[1][0] == held[3][0] != held[2][0] == held[4][0]
 

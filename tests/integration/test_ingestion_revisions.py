@@ -54,7 +54,7 @@ async def searched(client: Client) -> str:
 
 
 async def shows(client: Client, document_id: str, data: bytes, filename: str) -> Document:
-    """Compare all that is said of the file that searches see."""
+    """Compare all fields of the searched file."""
     document, file, got = await client.download_file(document_id)
     assert document == await client.get(document_id)
     assert got == data

@@ -1,4 +1,4 @@
-"""Tables as data, over gRPC: kept beside the file, described, read with their cells, queried in the shut-in process."""
+"""Tables as data, over gRPC: stored next to the file, described, read with their cells, queried in the sandbox."""
 
 from __future__ import annotations
 

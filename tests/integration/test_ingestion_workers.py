@@ -1,4 +1,4 @@
-"""Workers of the parsers as their callers come and go: nobody's going may cost another's file."""
+"""Parser workers whose callers disconnect: that must not affect another caller's file."""
 
 import asyncio
 import json
@@ -29,7 +29,7 @@ TENANT = "acme"
 
 @pytest.fixture(scope="module", autouse=True)
 def other() -> Iterator[None]:
-    """A process of somebody else's, as other tests' servers are that stand meanwhile."""
+    """An unrelated process, like other tests' servers."""
     with subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()"], stdin=subprocess.PIPE) as process:
         yield
         process.communicate()

@@ -1,4 +1,4 @@
-"""The launcher as a process: start, addresses, locks, refusals, orderly end. The services are small stand-ins."""
+"""The launcher as a process: start, addresses, locks, refusals, graceful stop. The services are empty doubles."""
 
 import asyncio
 import json
@@ -19,8 +19,8 @@ from footnote_kit.credential import ServiceCredential
 from footnote_kit.net import is_loopback
 from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, KitSettings
+from support.base_environment import inherited
 from support.deployment import PART
-from support.surroundings import inherited
 
 pytestmark = pytest.mark.full
 
@@ -29,9 +29,9 @@ STAND_INS = """
 import sys
 from footnote_cli import part
 from footnote_cli.launcher import serve
-from support import stand_ins
-stand_ins.install()
-part.MODULE = "support.stand_ins"
+from support.doubles import launcher as double_launcher
+double_launcher.install()
+part.MODULE = "support.doubles.launcher"
 arguments = eval(sys.argv[1])
 sys.exit(serve(arguments.pop("target"), **arguments))
 """
@@ -139,7 +139,7 @@ async def test_six_processes_share_a_folder_and_its_addresses(tmp_path: Path) ->
 
 
 async def trusted(address: str, stage: str, credential: ServiceCredential | None) -> bool:
-    """Tell whether a stage believes a caller; it says SCOPE_INVALID where not."""
+    """Return whether a stage trusts a caller; else it answers SCOPE_INVALID."""
     async with open_channel(address, stage, KitSettings(), credential) as channel:
         problem = await check_trust(channel)
     assert problem is None or "proof" in problem, problem

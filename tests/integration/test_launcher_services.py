@@ -22,8 +22,8 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.settings import STAGES, KitSettings
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
+from support.base_environment import inherited
 from support.certificates import Authority
-from support.surroundings import inherited
 
 pytestmark = pytest.mark.full
 
@@ -89,7 +89,7 @@ async def seven_processes(folder: Path) -> AsyncIterator[KitSettings]:
     async with AsyncExitStack() as stack:
         await stack.enter_async_context(served(folder, "store"))
         known: dict[str, str] = {}  # the engine and the services' secret are found in the folder
-        # Who is called comes first, so that its address is known to who calls.
+        # Services are started before their callers, so that addresses are known.
         for stage in ("ingestion", "indexing", "retrieval", "augmentation", "generation", "edge"):
             await stack.enter_async_context(served(folder, stage, **known))
             known[f"FOOTNOTE_{stage.upper()}_ADDRESS"] = read_addresses(folder)[stage]

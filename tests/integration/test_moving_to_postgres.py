@@ -21,9 +21,9 @@ from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
 from footnote_database.storage import StoredDatabase
 from support import postgres
+from support.base_environment import inherited
 from support.conditions import until
 from support.filled_tables import ROWS, counts, fill
-from support.surroundings import inherited
 from typer.testing import CliRunner, Result
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
@@ -167,7 +167,7 @@ def _begin(folder: Path, url: str) -> subprocess.Popen[bytes]:
 
 async def test_a_copy_that_is_killed_leaves_nothing_and_is_run_again(folder: Path, postgres_url: str) -> None:
     url = await postgres.new_database(postgres_url)
-    # The tables are made and one of them is locked: the copy stands still amid its work until it is killed.
+    # The tables exist and one of them is locked: the copy hangs in the middle until it is killed.
     assert (await asyncio.to_thread(move, folder, url)).exit_code == 0
     await _empty_but(url, "none")
     holder, looker = await asyncpg.connect(url), await asyncpg.connect(url)

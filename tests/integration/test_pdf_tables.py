@@ -1,4 +1,4 @@
-"""A hundred and thirty-six tables, labelled by hand: cells that stand beside their row's name and header.
+"""A hundred and thirty-six tables, labelled by hand: cells with their row's name and column's header.
 
 Eleven were read while the reading was written. Eleven were opened when it was done (69.1 % right, mended since), and
 five more after that (75.8 % right, as they still are). Twenty-nine on pages drawn by lot were labelled from pictures of

@@ -1,4 +1,4 @@
-"""Ordinary questions beside awkward file names: none is limited to a file, and the passage that answers is first."""
+"""Ordinary questions among awkward file names: none is limited to a file, and the answering passage is first."""
 
 from __future__ import annotations
 

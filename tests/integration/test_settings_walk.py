@@ -37,9 +37,9 @@ from footnote_store.store import VectorStore
 from google.protobuf.message import Message
 from support.blocks import article
 from support.chunks import make_chunk
+from support.doubles.model_chat import Finish, ModelServer, Say, serve_model
 from support.indexing import Client
 from support.library import open_library
-from support.model_chat import Finish, ModelServer, Say, serve_model
 
 pytestmark = pytest.mark.full
 

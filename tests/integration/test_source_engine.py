@@ -1,4 +1,4 @@
-"""The engine against a model: listings that break off, items that fail, moves, and runs that lose their source."""
+"""The engine against a model: incomplete listings, failing items, moves, and runs that lose their source."""
 
 import asyncio
 import random
@@ -31,7 +31,7 @@ from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.testing import serve_app
 from support import edge_sources as kept
-from support.stage_doubles import World, serve_doubles
+from support.doubles.stages import World, serve_doubles
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Origin:
 
     items: dict[str, str] = field(default_factory=dict)
     breaks_after: int | None = None
-    """Items after which a listing breaks off."""
+    """Items after which a listing fails."""
     partial: str = ""
     broken: set[str] = field(default_factory=set)
     """Items that fail to be fetched."""

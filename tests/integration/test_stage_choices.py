@@ -22,7 +22,7 @@ from footnote_kit.errors import PermissionDenied
 from footnote_kit.testing import serve_app
 from footnote_providers.egress.bounds import of_collection, together
 from google.protobuf.json_format import ParseDict
-from support.elsewhere import Elsewhere, elsewhere
+from support.doubles.remote_provider import RemoteProvider, remote_provider
 
 READER = Scope(tenant_id="t", user_id="u", roles=[ROLE_READER])
 AWAY = GenerationSettings(provider="openai", model="away-1")
@@ -41,9 +41,9 @@ def bounds(*, allowing: str, **settings: Any) -> TextBounds:
 
 
 @pytest.fixture
-async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Elsewhere]:
+async def outside(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RemoteProvider]:
     """A provider elsewhere that notes what it receives."""
-    async with elsewhere() as provider:
+    async with remote_provider() as provider:
         monkeypatch.setenv("FOOTNOTE_OPENAI_BASE_URL", provider.base_url)
         monkeypatch.setenv("FOOTNOTE_OPENAI_API_KEY", "sk-elsewhere-0123456789")
         monkeypatch.setenv("FOOTNOTE_OPENAI_EMBEDDING_MODEL", "away-embed")
@@ -101,13 +101,13 @@ async def resolve(stub: GenerationServiceStub, bound: TextBounds) -> None:
 
 @pytest.mark.parametrize("call", [generate, rewrite, write, entitle, verify, resolve])
 @pytest.mark.parametrize("allowing", ["staff public", "staff", "public", ""])
-async def test_a_model_that_a_caller_names(outside: Elsewhere, call: Any, allowing: str) -> None:
+async def test_a_model_that_a_caller_names(outside: RemoteProvider, call: Any, allowing: str) -> None:
     bound = bounds(allowing=allowing, generation={"provider": "openai", "model": "away-1"})
     async with serve_app(build_generation) as served:
         stub = GenerationServiceStub(served.channel)
         if allowing == "staff public":
             await call(stub, bound)
-            assert bool(outside.said("zebrafinch")) == (call is not resolve)
+            assert bool(outside.received("zebrafinch")) == (call is not resolve)
             return
         with pytest.raises(PermissionDenied) as caught:
             await call(stub, bound)
@@ -118,7 +118,7 @@ async def test_a_model_that_a_caller_names(outside: Elsewhere, call: Any, allowi
 @pytest.mark.parametrize("rerank", [HTTP, COSINE])
 @pytest.mark.parametrize("allowing", ["staff public", "staff", "public", ""])
 async def test_a_reranker_and_an_embedder_that_a_caller_names(
-    outside: Elsewhere, rerank: dict[str, Any], allowing: str
+    outside: RemoteProvider, rerank: dict[str, Any], allowing: str
 ) -> None:
     chunks = [ScoredChunk(chunk=Chunk(id=one, document_id="d", text=f"{SECRET} {one}"), score=0.5) for one in "ab"]
     request = aug.BuildPromptRequest(
@@ -132,7 +132,7 @@ async def test_a_reranker_and_an_embedder_that_a_caller_names(
         stub = AugmentationServiceStub(served.channel)
         if allowing == "staff public":
             await stub.BuildPrompt(request)
-            assert outside.said("zebrafinch")
+            assert outside.received("zebrafinch")
             return
         with pytest.raises(PermissionDenied) as caught:
             await stub.BuildPrompt(request)

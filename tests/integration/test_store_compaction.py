@@ -67,7 +67,7 @@ async def test_the_file_forgets_when_the_engine_starts_after_a_kill(tmp_path: Pa
     uri = await engine.start()
     await asyncio.to_thread(fill, uri)
     assert held(tmp_path) == (True, True)
-    # As after a crash of the whole process: nobody compacted.
+    # As after a crash of the whole process: nothing was compacted.
     engine._database = tmp_path / "elsewhere"
     await engine.stop()
     assert held(tmp_path) == (True, True)

@@ -1,4 +1,4 @@
-"""TLS to a vector store that asks for certificates: whose are taken, and what is said where one is not."""
+"""TLS to a vector store that asks for certificates: which are accepted, and the errors for others."""
 
 import asyncio
 import contextlib
@@ -18,8 +18,8 @@ from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_store import tls
 from footnote_store.store import VectorStore
 from support.certificates import Authority
+from support.doubles.tls_front import tls_front
 from support.engine import running_engine
-from support.tls_front import tls_front
 
 pytestmark = pytest.mark.full
 

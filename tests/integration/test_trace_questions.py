@@ -1,4 +1,4 @@
-"""Replicas of edge ask one another for spans: under the caller's scope, for seconds, and who is silent is told."""
+"""Replicas of edge ask each other for spans: under the caller's scope, within seconds; silent replicas are reported."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -61,7 +61,7 @@ def soon(monkeypatch: pytest.MonkeyPatch, patient: None) -> None:
 
 @pytest.fixture
 def later(monkeypatch: pytest.MonkeyPatch, patient: None) -> None:
-    """Wait for one that answers beside one that does not."""
+    """Wait for a replica that answers while another does not."""
     monkeypatch.setattr(trace_questions, "TIMEOUT", 4.0)
 
 
@@ -72,7 +72,7 @@ def replica(database: Database, name: str, own: Any, *others: str) -> TraceQuest
 async def asked(
     asker: TraceQuestions, *answering: TraceQuestions, request: GetTraceRequest = ASKED
 ) -> list[list[str] | None]:
-    """Ask while the others look now and then; return the names of the spans that each told."""
+    """Ask while the others poll; return the names of each one's spans."""
 
     async def look() -> None:
         while True:

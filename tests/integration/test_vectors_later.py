@@ -127,7 +127,7 @@ async def rows_of(store: VectorStore, client: Client, name: str) -> list[Hit]:
 
 
 def assert_whole(rows: list[Hit], expected: int, *, title: bool = False) -> None:
-    """Every row is there once, with the vector of its own text."""
+    """Every row exists once, with the vector of its own text."""
     assert len(rows) == expected == len({row.id for row in rows})
     for row in rows:
         assert row.vector is not None

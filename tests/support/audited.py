@@ -16,16 +16,16 @@ from footnote_kit.edge import METHODS, EdgeStub
 from google.protobuf.json_format import ParseDict
 from google.protobuf.message_factory import GetMessageClass
 
-from support.stage_doubles import World
+from support.doubles.stages import World
 
 SECRET_TEXT = "nobody-may-read-this-in-the-log"
-"""Stands in every text that a request of these carries: contents, names of files, labels, metadata."""
+"""Occurs in every text of these requests: contents, file names, labels, metadata."""
 STREAMS = ("UploadDocument", "UploadDocuments", "ReplaceDocument")
 ABSENT = "0123456789abcdef"
 
 
 class Things:
-    """Makes what an RPC acts upon, each time anew, with the key of an administrator."""
+    """Creates a new resource for each RPC to act upon, with an administrator's key."""
 
     def __init__(self, stub: EdgeStub, world: World, metadata: Any) -> None:
         self._stub, self._world, self._metadata = stub, world, metadata
@@ -161,7 +161,7 @@ class Things:
 
 
 def absent(name: str) -> dict[str, Any]:
-    """Return a request that names something that is not there, of an RPC that every role may call."""
+    """Return a request that names a missing resource, of an RPC that every role may call."""
     field = {"DownloadDocument": "document_id", "DeleteAnswer": "answer_id", "GetSharedConversation": "share_id"}
     field |= dict.fromkeys(("DeleteConversation", "ShareConversation", "UnshareConversation"), "conversation_id")
     return {field[name]: ABSENT}

@@ -62,7 +62,7 @@ class Place:
         }  # fmt: skip
 
     def put(self, house: Authority, *trusted: Authority, minutes: float = 60) -> "Place":
-        """Replace certificate, key and the authorities that are trusted: `house` alone unless it is said whom."""
+        """Replace certificate, key and trusted authorities: by default only `house` is trusted."""
         made = house.issue(self.name, minutes=minutes)
         bundle = b"".join(one.file.read_bytes() for one in trusted or (house,))
         (self.folder / "new").write_bytes(bundle)

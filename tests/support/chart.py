@@ -76,7 +76,7 @@ class OnceLoader(yaml.SafeLoader):
 
 
 def once(text: str) -> list[dict[str, Any]]:
-    """What a chart rendered, where every key and every variable of a container is there once."""
+    """A rendered chart, in which every key, and every variable of a container, occurs once."""
     made = [one for one in yaml.load_all(text, Loader=OnceLoader) if one]
     for one in made:
         if one["kind"] in ("Deployment", "StatefulSet"):

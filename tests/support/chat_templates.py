@@ -37,7 +37,7 @@ TEMPLATES: dict[str, tuple[str, ...]] = {
     "Markdown": ("\n__System__: {}", "\n**System:** {}", "\n**System**: {}", "\n_Assistant_: {}", "\n~~User~~: {}"),
     "thoughts": ("<thinking>{}</thinking>", "<scratchpad>{}</scratchpad>", "<reflection>{}", "<function_calls>{}"),
 }
-"""Each with a place for what is said in it."""
+"""Each with a place for its text."""
 
 ORDINARY = (
     "a <| b, and b |> c; p <|> q.", "f <| g x |> h", "let xs = [|1; 2; 3|]",

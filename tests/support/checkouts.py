@@ -1,4 +1,4 @@
-"""Another checkout of Footnote, measured beside this one in the same run."""
+"""Another checkout of Footnote, to measure next to this one in the same run."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What stands in our own code, each file read once for all tests that ask about it."""
+"""Reads our own code, each file once for all tests."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Name:
 
 @cache
 def facts(path: Path) -> Facts:
-    """Return what stands in a file."""
+    """Return the text of a file."""
     found = Facts()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found.functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}

@@ -8,7 +8,7 @@ from footnote_kit.field_behavior import is_required
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
 from google.protobuf.message import Message
 
-from support.guinea_pigs import message_class
+from support.doubles.services import message_class
 
 
 def complete(method: MethodDescriptor, scope: Scope | None = None) -> Any:
@@ -21,7 +21,7 @@ def complete(method: MethodDescriptor, scope: Scope | None = None) -> Any:
 
 
 def is_head(field: FieldDescriptor) -> bool:
-    """Tell whether a field is what the first message of a stream must be."""
+    """Return whether a field is required in the first message of a stream."""
     return field.containing_oneof is not None and field.name in ("metadata", "header")
 
 

@@ -69,7 +69,7 @@ WITHOUT_AXE = pytest.mark.skipif(
 
 
 def barriers(page: Page, where: str) -> None:
-    """Look for barriers with axe-core; it runs beside the page's own scripts, whose policy stands."""
+    """Check accessibility with axe-core; it runs next to the page's own scripts, under the page's policy."""
     page.evaluate(AXE.read_text())
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
     serious = {

@@ -23,7 +23,7 @@ from footnote_kit.secret_file import shared
 from footnote_kit.settings import DEFAULT_PORTS, STAGES
 from footnote_store.endpoint import socket_path, socket_uri
 
-from support import surroundings
+from support import base_environment
 from support.starting import Started, Starter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +56,7 @@ class Deployment:
         self.token = new_secret()
         self._env = env or {}
         self._accepted: tuple[str, ...] = ()
-        # Fixed for the deployment's life, so that who was told an address finds it again after a restart.
+        # Fixed for the deployment's life, so that clients find it at the same address after a restart.
         self.ports, kept = _free_ports()
         weakref.finalize(self, kept.close)
 
@@ -149,7 +149,7 @@ class Deployment:
         return shared(self.folder) if self.separate else ServiceCredential(self.token)
 
     async def _serving(self, seconds: float | None = None) -> None:
-        # Ports are taken before anything answers on them; the health services tell when it does.
+        # Ports are bound before services answer on them; the health services report when they do.
         patience = self._patience if seconds is None else seconds
         async with asyncio.timeout(patience), AsyncExitStack() as stack:
             for stage in STAGES:
@@ -174,7 +174,7 @@ class Deployment:
             own["FOOTNOTE_EDGE_HTTP_PORT"] = str(self.ports["http"])
         else:
             own["FOOTNOTE_SERVICE_TOKEN"] = self.token
-        return {**surroundings.inherited(), **own, **self._env}
+        return {**base_environment.inherited(), **own, **self._env}
 
 
 @contextmanager

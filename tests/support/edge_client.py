@@ -72,7 +72,7 @@ class EdgeClient:
         return await self.settle(accepted.document.id)
 
     async def ask(self, question: str, **more: Any) -> list[AskResponse]:
-        """Ask and return all events, with every part of the answer unless it is said which."""
+        """Ask and return all events, by default with every part of the answer."""
         more.setdefault("include", EVERY_PART)
         return [event async for event in self.stub.Ask(AskRequest(question=question, **more), timeout=60)]
 

@@ -14,7 +14,7 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from google.protobuf.json_format import ParseDict
 
-from support.stage_doubles import World
+from support.doubles.stages import World
 
 LIMIT = 60.0
 

@@ -111,7 +111,7 @@ async def is_stuck_after_a_call_that_was_broken_off(call: Call, go: Go) -> Messa
     if call.state.get("stuck"):
         raise refuse(grpc.StatusCode.RESOURCE_EXHAUSTED, "no worker is left")
     try:
-        # So that a call can be broken off here: one whose time is short stays until it is over.
+        # So that a call can be cancelled here: one with a short deadline waits until it expires.
         await asyncio.sleep(1 if call.timeout is not None and call.timeout < 1 else 0.05)
         return await go(call)
     except asyncio.CancelledError:

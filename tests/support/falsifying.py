@@ -233,7 +233,7 @@ def undone(method: str, *, always: bool = False) -> Change:
 
 
 def swallowed(reason: str, *methods: str) -> Change:
-    """Answer with an empty response where this reason of a refusal would have been told."""
+    """Return an empty response instead of a refusal with this reason."""
 
     @of(*methods)
     async def mutant(call: Call, go: Go) -> Messages:
@@ -254,6 +254,6 @@ def _empty(call: Call) -> Any:
 
 @of()
 async def for_the_first_caller(call: Call, go: Go) -> Messages:
-    """Everything is done on behalf of whoever called first."""
+    """All calls use the scope of the first caller."""
     signed(call, call.state.setdefault("first", call.requests[0].scope))
     return await go(call)

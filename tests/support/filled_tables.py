@@ -1,4 +1,4 @@
-"""Rows of every kind for every table that is there: three each, with values that databases are known to bend."""
+"""Three rows for every table, with values that databases are known to alter."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""A process stopped where it stands, as a hanging one is to those that call it."""
+"""Freezes a process (SIGSTOP): to its callers it hangs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STOPPED = ("T", "t", "Z", "X")
 
 
 def freeze(pid: int, patience: float = 10) -> None:
-    """Stop a process, and return when each of its threads stands still.
+    """Stop a process, and return when all of its threads are stopped.
 
     The signal alone is not enough: threads go on until each has been scheduled to take it, which on a busy machine is
     long enough to answer a call.
@@ -33,7 +33,7 @@ def thaw(pid: int) -> None:
 
 
 def states(pid: int) -> list[str]:
-    """Return the state of each thread; none where the system does not tell (/proc)."""
+    """Return the state of each thread; empty on systems without /proc."""
     found = []
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         try:

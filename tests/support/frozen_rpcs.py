@@ -55,7 +55,7 @@ class Everything:
         self._channel = channel
         self._person = Person("anybody", "default", "local", "admin")
         cast = Cast("default", "other", "lab", "crew", False)
-        cast.keys[self._person] = "none"  # nobody asks for it
+        cast.keys[self._person] = "none"  # no caller asks for it
         self._seeder = Seeder(EdgeStub(channel), cast)
         self._targets: dict[str, Target] = {}
 
@@ -72,7 +72,7 @@ class Everything:
                 of = apart if spends == "message" else shared
                 self._targets[method.name] = await self._seeder.scratch(of, spends)
         for method in METHODS:
-            if variant_of(method).names_new:  # a new collection has a name that is not there yet
+            if variant_of(method).names_new:  # a new collection needs an unused name
                 own = self._targets[method.name]
                 self._targets[method.name] = replace(own, names={**own.names, "collection": word("new")})
 

@@ -10,7 +10,7 @@ from footnote_kit import errors
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 
-from support.scripted_edge import ScriptedEdge
+from support.doubles.scripted_edge import ScriptedEdge
 
 HOSTILE = (
     "\x1b]0;pwned\x07\x1b]8;;https://evil.example\x1b\\link\x1b]8;;\x1b\\\x1b[2J\x1b[38;5;201mpink\x1b[0m\x1bc\x9b31m\x9d0;x\x9c"

@@ -52,7 +52,7 @@ def reset(stream: int) -> bytes:
 
 
 def rapid_reset(first: int, count: int) -> bytes:
-    """Return many calls, each broken off at once."""
+    """Return many calls, each cancelled at once."""
     return b"".join(opened(n) + reset(n) for n in range(first, first + 2 * count, 2))
 
 

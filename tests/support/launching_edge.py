@@ -20,8 +20,8 @@ from footnote_kit.testing import serve_app
 from sqlalchemy.exc import DBAPIError
 
 from support import postgres
+from support.doubles.stages import World, serve_doubles
 from support.edge_client import EdgeClient
-from support.stage_doubles import World, serve_doubles
 
 
 async def launch(server: postgres.PostgresServer, back: float, wait_seconds: float) -> str:

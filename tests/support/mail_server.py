@@ -87,7 +87,7 @@ class MailServer:
                 path.unlink()
 
     def renumber(self) -> None:
-        """Have the server number all mails anew: another UIDVALIDITY."""
+        """Make the server renumber all mails: another UIDVALIDITY."""
         for path in self.mail.glob("dovecot*"):
             path.unlink()
         time.sleep(1.1)  # a new UIDVALIDITY is the time in seconds

@@ -1,4 +1,4 @@
-"""A vector store of somebody else's: rows in memory, filters as Python makes of them. Nothing of Milvus is in it."""
+"""A vector store of another package: rows in memory, filters evaluated in Python, without Milvus."""
 
 from __future__ import annotations
 

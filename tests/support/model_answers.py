@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """A text, how many of each element it makes, and words that must stand in one of them, by selector."""
+    """A text, how many of each element it makes, and words that one of them must contain, by selector."""
 
     name: str
     text: str

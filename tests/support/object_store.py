@@ -33,7 +33,7 @@ def server() -> Iterator[str]:
             assert process.stderr is not None
             for line in process.stderr:
                 if (found := _ADDRESS.search(line)) is not None:
-                    # It logs every request: a pipe that nobody empties would hold it up after some hundred.
+                    # It logs every request: an unread pipe would block it after some hundred.
                     threading.Thread(target=process.stderr.read, daemon=True).start()
                     yield found[0]
                     return

@@ -6,7 +6,7 @@ from footnote.edge.v1.operations_pb2 import Operation, WatchOperationRequest
 
 
 async def watched(stub: Any, operation: Operation, metadata: Any = None, timeout: float = 120) -> list[Operation]:
-    """Return every state that a watch tells of, the last one of which has ended."""
+    """Return every state that a watch reports; in the last one the operation has ended."""
     request = WatchOperationRequest(operation_id=operation.id)
     states = [one.operation async for one in stub.WatchOperation(request, metadata=metadata, timeout=timeout)]
     assert states[-1].HasField("end_time"), states[-1]

@@ -1,4 +1,4 @@
-"""A package of somebody else's, as pip would leave it: a part of every kind that can live outside of this repository.
+"""A third-party package as pip would install it, with a part of every kind that can live outside this repository.
 
 `install` writes it into a folder with its metadata; on the path of a deployment it is found there by its entry points.
 """

@@ -1,4 +1,4 @@
-"""Processes that this one has started: told by what they run, for other tests' servers may be children of it too."""
+"""Finds child processes by what they run, because other tests' servers may be children too."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def part(header: str, at: int, text: str) -> str:
 
 
 def flipped(text: str, at: int) -> str:
-    """Change one character of a part by one bit of what it stands for."""
+    """Flip one bit of a part by changing one character."""
     digits = "0123456789abcdef"
     return text[:at] + digits[digits.index(text[at]) ^ 1] + text[at + 1 :]
 

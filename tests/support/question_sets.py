@@ -42,7 +42,7 @@ class QuestionSet:
 
 @dataclass
 class Found:
-    """What came of questions, as means over them."""
+    """Results of questions, as means."""
 
     gain: float
     """nDCG@10."""
@@ -52,7 +52,7 @@ class Found:
 
 
 def question_set(name: str) -> QuestionSet | None:
-    """Return a set of the shared data, None where it is not beside the checkout."""
+    """Return a set of the shared data, None if the data is missing."""
     shared = shared_dir()
     folder = shared / "data" / name if shared else None
     if folder is None or not folder.is_dir():

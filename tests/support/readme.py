@@ -17,7 +17,7 @@ class Command:
     """A command of a console block, and what the block says that it prints."""
 
     line: str
-    """As it stands, continuation lines included."""
+    """As written, continuation lines included."""
     output: str = ""
 
 
@@ -38,7 +38,7 @@ def commands(text: str | None = None) -> list[Command]:
 
 
 def inline() -> list[str]:
-    """Return the commands of ours that stand in the text."""
+    """Return our commands in a text."""
     prose = re.sub(r"^```.*?^```", "", _pages(), flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"`(footnote [a-z][^`\n]*)`", prose)
 

@@ -79,7 +79,7 @@ class RedisServer:
         thaw(self._process.pid)
 
     def command(self, name: str) -> bytes:
-        """Send a command without arguments and return the first bytes of its answer; none when it is not there."""
+        """Send a command without arguments and return the first bytes of the reply; empty if the server is down."""
         try:
             with self._connect() as connection:
                 connection.sendall(f"{name}\r\n".encode())

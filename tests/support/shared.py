@@ -9,7 +9,7 @@ NO_SHARED = "the shared evaluation files are not beside the checkout (FOOTNOTE_S
 
 
 def shared_dir() -> Path | None:
-    """The folder of shared data beside the checkout, or the one named by FOOTNOTE_SHARED; None when there is none."""
+    """The folder of shared data next to the checkout, or the one in FOOTNOTE_SHARED; None if there is none."""
     named = os.environ.get("FOOTNOTE_SHARED")
     folder = Path(named) if named else Path(__file__).resolve().parents[2].parent / "shared"
     return folder if folder.is_dir() else None

@@ -43,7 +43,7 @@ class Origin:
         return name
 
     def write(self, texts: Texts) -> None:
-        """Make what is there equal to a model."""
+        """Make the origin equal to a model."""
         raise NotImplementedError
 
     def cost(self) -> dict[str, int]:
@@ -109,7 +109,7 @@ class GitOrigin(Origin):
         self._texts = dict(texts)
 
     def history(self, texts: Texts, commits: int) -> None:
-        """Commit a model in many steps: each but the last leaves some files as they are to be changed later."""
+        """Commit a model in many steps; all but the last leave some files to change later."""
         names = list(texts)
         self._commit(b"".join(self._file(name, f"An earlier text of {name}.\n") for name in names))
         share = max(len(names) // commits, 1)

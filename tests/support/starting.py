@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from support import surroundings
+from support import base_environment
 
 _SET_PDEATHSIG = 1
 PAUSE = 0.005
@@ -69,7 +69,7 @@ class Starter:
 
     def __init__(self) -> None:
         ours, theirs = socket.socketpair()
-        environment = {**surroundings.inherited(), "PYTHONPATH": os.pathsep.join(sys.path)}
+        environment = {**base_environment.inherited(), "PYTHONPATH": os.pathsep.join(sys.path)}
         with theirs:
             command = [sys.executable, "-m", __name__, str(theirs.fileno())]
             self._process = subprocess.Popen(command, env=environment, pass_fds=[theirs.fileno()])
@@ -100,7 +100,7 @@ class Starter:
 
 
 def _serve(descriptor: int) -> None:
-    """Fork as asked, and tell how forks have ended, until the other end is gone."""
+    """Fork on request, and report how forks ended, until the peer disconnects."""
     ended: dict[int, int] = {}
     with socket.socket(fileno=descriptor) as ours, ours.makefile("rw", encoding="utf-8") as lines:
         for line in lines:

@@ -36,12 +36,12 @@ def _plain(value: str) -> str:
 
 
 def _names(text: str) -> set[str]:
-    """A row's name as it may be meant: with the section that it stands under, or without."""
+    """A row's possible names: with and without its section."""
     return {hashed(text), hashed(text.rpartition(" › ")[2])}
 
 
 def _starts(text: str) -> list[int]:
-    """Where a name may begin that stands behind its column's header, and may hold a colon itself."""
+    """Where a name may begin after its column's header; it may contain a colon."""
     return [0, *(at + 2 for at in range(len(text)) if text.startswith(": ", at))]
 
 
@@ -63,7 +63,7 @@ def _rows(blocks: Iterable[Block], page: int) -> list[tuple[set[str], set[tuple[
 
 
 def score(blocks: Iterable[Block], table: dict[str, Any]) -> tuple[int, int, list[str]]:
-    """How many cells stand in a row of their name beside their column's header, of how many; the first wrong ones."""
+    """How many cells have their row's name and column's header, of how many; and the first wrong ones."""
     rows = _rows(blocks, table["page"])
     right = total = 0
     wrong: list[str] = []

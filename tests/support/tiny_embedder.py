@@ -1,4 +1,4 @@
-"""An embedding model of a few words in the ONNX format: each word's row of a table, pooled by whoever runs it."""
+"""An embedding model of a few words in the ONNX format: each word's row of a table; the caller pools them."""
 
 import re
 from collections.abc import Iterable

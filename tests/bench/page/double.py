@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 import psutil
-from support.model_chat import Finish, Say, Step, serve_model
+from support.doubles.model_chat import Finish, Say, Step, serve_model
 
 TOKENS, A_SECOND = 50, 50
 WAYS = [str(Path(__file__).resolve().parents[2])]

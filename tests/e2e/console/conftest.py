@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from support.console import CHROMIUM, PATIENCE_MS, SAMPLES, Site, make_keys
 from support.deployment import deployment
-from support.model_chat import ModelServer, model_aside
+from support.doubles.model_chat import ModelServer, model_aside
 
 
 # Of a module, not of the session: while the driver runs, its event loop does, and tests with one of their own cannot.

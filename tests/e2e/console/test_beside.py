@@ -2,7 +2,7 @@
 
 import pytest
 from support.console import WITHOUT_AXE, Site, ask, barriers
-from support.model_chat import Finish, ModelServer, Say
+from support.doubles.model_chat import Finish, ModelServer, Say
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 

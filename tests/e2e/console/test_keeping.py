@@ -2,7 +2,7 @@
 
 import pytest
 from support.console import PATIENCE_MS, Page, Site, ask
-from support.model_chat import Finish, Hold, ModelServer, Say
+from support.doubles.model_chat import Finish, Hold, ModelServer, Say
 
 from .test_answers import aside
 

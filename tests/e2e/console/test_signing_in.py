@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pytest
 from support.console import CHROMIUM, WITHOUT_AXE, Page, Site, barriers, make_keys
 from support.deployment import deployment
-from support.issuer import CLIENT, Issuer, provider, settings
+from support.doubles.issuer import CLIENT, Issuer, provider, settings
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 WAYS = "Sign in with OpenID Connect"

@@ -1,1 +1,1 @@
-"""The access matrix: who may do what to whose things, on every door, judged from outside."""
+"""The access matrix: what every kind of caller may do to every kind of resource, through every interface."""

@@ -30,12 +30,12 @@ class World:
     private: Target
     """The owner's, shared with some."""
     unshared: Target
-    """Another user's, shared with nobody."""
+    """Another user's, not shared."""
     foreign: Target
     """Another tenant's, shared inside it."""
     own: dict[str, Target] = field(default_factory=dict)
     said: dict[str, list[str]] = field(default_factory=dict)
-    """Every request of each tenant's people: what they named themselves stands in their tenant's audit log."""
+    """Every request of each tenant's users: names that they sent are in their own tenant's audit log."""
 
     def all(self) -> list[Target]:
         own = [one for one in self.own.values() if one is not self.private]

@@ -51,7 +51,7 @@ async def _one(matrix: Matrix, person: Person, target: Target, name: str) -> lis
             if names is hidden and (shown := leaked(outcome, target.hidden_from(person), sent)):
                 return [f"{operation} shows {shown[:3]}"]
             said.append(json.dumps(as_if(outcome, {**names, **{f"my {key}": value for key, value in mine.items()}})))
-        # What it made must not stand in another call's way: it may bear a hidden thing's name by now.
+        # What it created must not block another call: it may have the name of a hidden resource by now.
         gone = DeleteCollectionRequest(collection=mine["collection_id"])
         await matrix.seeder.stub.DeleteCollection(gone, metadata=matrix.seeder.maker(person))
     half = len(said) // 2

@@ -31,7 +31,7 @@ REPEATS = 5
 
 
 async def counts(matrix: Matrix, person: Person) -> list[str]:
-    """Add hidden things and say which answers to a person tell so."""
+    """Add hidden resources and return which responses to a person reveal them."""
     asked = [pair for pair in _general(matrix) if not changes(*pair) and not pair[0].rule.makes]
     before = [await _shape(matrix, person, planned, variant) for planned, variant in asked]
     people = matrix.cast.people
@@ -80,7 +80,7 @@ async def _shape(matrix: Matrix, person: Person, planned: Planned, variant: Vari
 
 
 async def duplicates(matrix: Matrix, person: Person) -> list[str]:
-    """Upload hidden bytes where a person may write, and say where the answer tells that they are known."""
+    """Upload hidden bytes where a person may write, and return where the response reveals that they are known."""
     found = []
     mine = matrix.world.own[person.name]
     for target in matrix.world.of(person):
@@ -142,7 +142,7 @@ def _general_of(matrix: Matrix) -> list[tuple[Planned, Variant]]:
         and not planned.rule.makes
         and variant.plain
         and not variant.mixed
-        and "token" not in variant.kinds  # a collection made for this has been listed by nobody
+        and "token" not in variant.kinds  # no caller has listed a collection made for this
     ]
 
 

@@ -25,7 +25,7 @@ class Filler:
     """How a field is filled.
 
     `kind`: what it names ("collection", "document", "conversation", "message", "trace", "source"), or "filter"
-    (narrows by what things are like), "token" (a page of somebody else's list), "text" (a query), "name" (of a new
+    (narrows by what things are like), "token" (a page of another user's list), "text" (a query), "name" (of a new
     thing), "mode" (one of several ways), "plain" (the same always), "bytes" (a file), "skip" (left unset: names
     nothing), "into" (a message whose own fields are filled).
     """
@@ -82,7 +82,7 @@ FILLERS: dict[str, Filler] = {
     "EditMessage.text": plain("hello"),
     "EditMessage.keep_replaced": plain(True),
     "share_id": plain("none"),
-    # Its rules stand in tests/integration/test_edge_sharing.py.
+    # Its rules are in tests/integration/test_edge_sharing.py.
     **dict.fromkeys(("ShareConversation.answer_id", "UnshareConversation.answer_id"), SKIP),
     "RestoreMessage.message_id": of("message", id="question_id"),
     "UpdateConversation.resource": INTO,
@@ -91,7 +91,7 @@ FILLERS: dict[str, Filler] = {
     "HTTP UpdateConversation.collections": SKIP,
     "include_superseded": plain(True),
     "trace_id": of("trace", id="trace_id"),
-    "operation_id": of("trace", id="operation_id"),  # seen by whom a trace is: who began it, and administrators
+    "operation_id": of("trace", id="operation_id"),  # visible like its trace: to its user and administrators
     "filter": made(
         "filter",
         document=lambda values, _: _equal("document_id", values["document_id"]),
@@ -189,7 +189,7 @@ FILLERS: dict[str, Filler] = {
     "label": plain("made by the matrix"),
     "role": plain("ROLE_READER"),
     "RevokeKey.key_id": plain("none"),
-    # Their own rules stand in tests/integration/test_edge_tenant_limits.py and test_edge_audit.py.
+    # Their own rules are in tests/integration/test_edge_tenant_limits.py and test_edge_audit.py.
     "UpdateTenantLimits.resource": INTO,
     "UpdateTenantLimits.tenant_id": plain("beyond"),
     "GetTenantLimits.tenant_id": plain("beyond"),

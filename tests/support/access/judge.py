@@ -86,15 +86,15 @@ def _of_named(planned: Planned, variant: Variant, person: Person, target: Target
 def _unsettled(planned: Planned, variant: Variant, person: Person, target: Target) -> bool:
     """Whether the contracts leave open how an allowed call ends."""
     if "token" in variant.kinds:
-        return True  # somebody else's page: to be refused or to be answered, as long as nothing leaks
+        return True  # another user's page: refused or answered, as long as nothing leaks
     if planned.operation.id in ("CancelOperation", "CancelDocument", "RevokeKey", "GetSharedConversation"):
         return True  # it may have ended, or never have been: a key or a share that is none of the matrix's own is named
     if planned.operation.id in ("GetEvaluationRun", "DeleteEvaluationRun"):
-        return True  # none is there
+        return True  # there is none
     if planned.operation.id.endswith("TenantLimits"):
-        return True  # for operators, of whom there are none here
+        return True  # for operators; there are none here
     if planned.operation.id == "UpdateCollection":
-        # To be shared with everybody it takes an administrator, and that nobody is named any more (cells add grants).
+        # Only an administrator may share it with the whole tenant, and then no grantee may be named (cells add grants).
         publishes = variant.mode == "visibility" and target.private
         return publishes or (variant.mode == "grants" and not target.private)
     needs_names = any(slot.required and slot.filler.kind in ADDRESSES for slot in planned.slots)
@@ -132,7 +132,7 @@ def as_if(outcome: Outcome, names: Values) -> Any:
 
 
 def shape(value: Any) -> Any:
-    """Return what of an answer tells how much there is: counts, and lengths of lists."""
+    """Return the parts of a response that reveal quantities: counts, and lengths of lists."""
     if isinstance(value, dict):
         pairs: Iterator[tuple[str, Any]] = ((name, _shape_of(name, inner)) for name, inner in sorted(value.items()))
         return {name: inner for name, inner in pairs if inner not in (None, {})}

@@ -24,7 +24,7 @@ from support.access.targets import Seeder, Target, differences
 from support.access.wire import Outcome, Wire
 from support.operations import ended
 
-# So that what somebody uploads is what it then replaces and deletes.
+# So that a caller replaces and deletes what it has uploaded.
 ORDER = {
     "UploadDocument": 0,
     "UploadDocuments": 0,
@@ -280,7 +280,7 @@ def _setup_fault(what: str) -> Finding:
 
 
 async def together(work: Iterable[Awaitable[Any]], at_once: int) -> list[Any]:
-    """Run all of this, so many at a time, and return what came of each."""
+    """Run all of these with limited concurrency, and return their results."""
     turns = asyncio.Semaphore(at_once)
 
     async def one(step: Awaitable[Any]) -> Any:

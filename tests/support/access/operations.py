@@ -84,9 +84,9 @@ RULES: dict[str, Rule] = {
     "RestoreMessage": Rule(changes=("*",)),
     "ShareConversation": Rule(changes=("*",)),
     "UnshareConversation": Rule(changes=("*",)),
-    # Its rules stand in tests/integration/test_edge_sharing.py.
+    # Its rules are in tests/integration/test_edge_sharing.py.
     "GetSharedConversation": Rule(),
-    # The rules of runs that are named stand in tests/integration/test_edge_evaluations.py.
+    # The rules of named runs are in tests/integration/test_edge_evaluations.py.
     "CreateEvaluationRun": WRITE,
     "ListEvaluationRuns": Rule(),
     "GetEvaluationRun": Rule(),
@@ -109,17 +109,17 @@ RULES: dict[str, Rule] = {
     "ListUserUsage": Rule("admin"),
     "GetActivity": Rule("admin"),
     "GetSystemInfo": Rule(),
-    # Keys are nobody's content, and of a tenant: their own rules stand in tests/integration/test_edge_keys.py.
+    # Keys belong to a tenant and have no content: their own rules are in tests/integration/test_edge_keys.py.
     "CreateKey": Rule("admin"),
     "ListKeys": Rule("admin"),
     "RevokeKey": Rule("admin"),
-    # Of a tenant and its operators: their rules stand in tests/integration/test_edge_{audit,tenant_limits}.py.
+    # For a tenant and its operators: their rules are in tests/integration/test_edge_{audit,tenant_limits}.py.
     "ListAuditEvents": Rule("admin"),
     "GetTenantLimits": Rule("admin"),
     "ListTenantLimits": Rule("admin"),
     "UpdateTenantLimits": Rule("admin"),
     "audit.export": Rule("admin"),
-    # Sources are there for those who may write to their collection; their creators and managers change them.
+    # Callers that may write to the collection see its sources; creators and managers change them.
     "CreateSource": WRITE,
     "GetSource": SOURCE,
     "ListSources": replace(SOURCE, lists=True),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 
-from support.surroundings import inherited
+from support.base_environment import inherited
 
 # One interpreter makes all keys: what takes long is its start.
 MAKER = """
@@ -33,7 +33,7 @@ print(json.dumps(made))
 
 
 class Right(IntEnum):
-    """What somebody may do in a collection."""
+    """A person's access to a collection."""
 
     NONE = 0
     READ = 1
@@ -57,7 +57,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Grant:
-    """Whom a private collection is shared with; one of `user` and `group`."""
+    """The grantee of a private collection; one of `user` and `group`."""
 
     right: Right
     user: str = ""
@@ -104,7 +104,7 @@ class Cast:
         return [person for person in self.people.values() if not person.name.startswith("seeder")]
 
     def grants(self) -> list[Grant]:
-        """Return whom the private collection of the matrix is shared with."""
+        """Return the grantee of the matrix's private collection."""
         users = {"granted read": Right.READ, "granted write": Right.WRITE, "reader granted write": Right.WRITE}
         given = [Grant(right, user=self.people[name].user) for name, right in users.items()]
         if self.groups_work:
@@ -113,7 +113,7 @@ class Cast:
 
 
 def word(prefix: str = "") -> str:
-    """Return a word that nobody can guess: lower-case letters only, so that no tokenizer takes it apart."""
+    """Return an unguessable word, of lower-case letters only, so that no tokenizer splits it."""
     return prefix + "".join(secrets.choice("bcdfghjklmnpqrstvwxz") for _ in range(14))
 
 
@@ -127,7 +127,7 @@ def assemble(folder: Path, python: str = sys.executable) -> Cast:
         cast.people[name] = Person(name, tenant or cast.acme, user or word("user"), role, groups)
 
     add("nobody", "")
-    # A user who is called like a group has nothing of what the group was given.
+    # A user with the name of a group does not get the group's access.
     add("reader", "reader", user=cast.read_group)
     add("writer", "writer", groups=(word("strangers"),) if groups_work else ())
     add("admin", "admin")

@@ -56,15 +56,15 @@ class Target:
     names: dict[str, Any] = field(default_factory=dict)
     """What its things are called, by the names that `fields.FILLERS` uses."""
     content: set[str] = field(default_factory=set)
-    """Canaries for those who may read it."""
+    """Canaries visible to its readers."""
     managed: set[str] = field(default_factory=set)
-    """Canaries for those who may change whom it is shared with."""
+    """Canaries visible to those that may change its grants."""
     personal: set[str] = field(default_factory=set)
     """Canaries for its owner alone: conversation and messages."""
     feedback: set[str] = field(default_factory=set)
     """Canaries for its owner and the tenant's administrators."""
     sources: set[str] = field(default_factory=set)
-    """Canaries for those who may write to it."""
+    """Canaries visible to its writers."""
     secrets: set[str] = field(default_factory=set)
     """Canaries that no answer, file or log may hold."""
     text: bytes = b""
@@ -117,7 +117,7 @@ def alike(value: str) -> str:
 
 
 class Seeder:
-    """Makes targets through the public API, each thing with the key of whom it belongs to."""
+    """Creates targets through the public API, each with its owner's key."""
 
     def __init__(self, stub: EdgeStub, cast: Cast, watched: Path | None = None) -> None:
         self.stub: Stub = stub
@@ -164,7 +164,7 @@ class Seeder:
         target.names["dimensions"] = made.settings.embedding.dimensions
         target.content |= {made.id, name, secret, collection["metadata"]["about"]}
         if target.private:
-            # Somebody who never calls, so that the list of grants has a canary too.
+            # A user who never calls, so that the list of grants has a canary too.
             phantom = Grant(Right.READ, user=word("phantom"))
             if await self._share(target, [*target.grants, phantom]):
                 target.managed.add(phantom.user)
@@ -196,7 +196,7 @@ class Seeder:
         begun = (await self.stub.ReindexDocuments(again, metadata=self.maker(target.owner))).operation
         await ended(self.stub, begun, self.maker(target.owner))
         names["operation_id"] = begun.id
-        target.feedback.add(begun.id)  # seen by whom feedback is: its maker, and administrators
+        target.feedback.add(begun.id)  # visible like feedback: to its author, and to administrators
         document = await self.settle(document.id, self.key(target.manager))
         assert document.state == DOCUMENT_STATE_INDEXED, document
         names["document_id"] = document.id
@@ -213,7 +213,7 @@ class Seeder:
         target.content |= {document.id, document.sha256, name}
 
     async def _vector(self, target: Target) -> None:
-        """Add a row of own vectors beside the documents."""
+        """Add a row of own vectors besides the documents."""
         identity, secret = word("row"), word("brought")
         row = VectorRow(id=identity, text=f"Brought along: {secret}", vector=[0.5] * target.names["dimensions"])
         row.metadata["shelf"] = target.names["shelf"]

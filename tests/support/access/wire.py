@@ -19,7 +19,7 @@ CALL_SECONDS = 40.0
 ENDLESS = frozenset({"WatchSource"})
 """Streams that last until the caller leaves: only their first message is read."""
 CUT_WHILE_WRITING = "Internal error from Core"
-"""What a client stream says of itself that is refused while it is still being written; the server said otherwise."""
+"""The client's own error for a stream that is refused while it is being sent; the server's error is another."""
 
 HTTP_CODES = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 409: "ALREADY_EXISTS",

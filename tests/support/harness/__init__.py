@@ -1,7 +1,7 @@
-"""The harness of faults: seeded rounds of operations under faults, a model of what was acknowledged, and an audit.
+"""The fault harness: seeded rounds of operations under faults, a model of what was acknowledged, and an audit.
 
-`plan` says what a seed means, `caller` and `operations` do it through the public API, `world` keeps what the callers
-were told, `faults` strikes the processes meanwhile, `audit`, `beneath` and `said` compare everything with that
-afterwards, and `rounds` puts it together. It knows the contracts (the protos) and what lies on disk, and no logic of
-the services.
+`plan` derives a round from a seed. `caller` and the `*_steps` modules run it through the public API, and record in
+`reference_model` what was acknowledged. Meanwhile `faults` kills and stops processes. Afterwards `audit`,
+`storage_audit` and `message_audit` compare everything with the model. `rounds` combines them. The harness knows the
+contracts (the protos) and what is on disk, but no logic of the services.
 """

@@ -1,4 +1,4 @@
-"""Compares what the public API says of collections, documents and chunks with what was acknowledged, both ways."""
+"""Compares the collections, documents and chunks of the public API with what was acknowledged, in both directions."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from footnote.types.v1.collection_pb2 import SEARCH_STRATEGY_FULLTEXT, Collectio
 from footnote_kit.errors import NotFound
 from footnote_providers.own_vectors import brings_own
 
-from support.harness import world as model
+from support.harness import reference_model as model
 from support.harness.caller import Caller
-from support.harness.world import Content, Presence, World, paragraphs, sha256, word
+from support.harness.reference_model import Content, Presence, ReferenceModel, paragraphs, sha256, word
 
 FINAL = (doc.DOCUMENT_STATE_INDEXED, doc.DOCUMENT_STATE_ERROR)
 ENDED = (operations.OPERATION_STATE_SUCCEEDED,)
@@ -35,7 +35,7 @@ class Shown:
 
     @property
     def indexed(self) -> dict[str, docs.Document]:
-        """The documents that are searched, by id; one that failed is searched as it was before."""
+        """The searched documents by id; a failed one is still searched in its earlier revision."""
         return {one.id: one for one in self.documents if one.indexed_revision}
 
 
@@ -47,8 +47,8 @@ async def shown(caller: Caller) -> Shown:
     )
 
 
-async def unfinished(caller: Caller, world: World) -> list[str]:
-    """Return the documents and operations that are still in work."""
+async def unfinished(caller: Caller, world: ReferenceModel) -> list[str]:
+    """Return the documents and operations that are still in progress."""
     listed = await shown(caller)
     found = [
         f"unfinished: {one.filename} is {doc.DocumentState.Name(one.state)}"
@@ -68,12 +68,12 @@ async def unfinished(caller: Caller, world: World) -> list[str]:
         elif one.state not in ENDED and operation_id not in world.interrupted:
             found.append(f"failed: {about} ended {operations.OperationState.Name(one.state)}: {one.error.message}")
         else:
-            del world.operations[operation_id]  # it has ended for good
+            del world.operations[operation_id]  # it has ended
             world.counts["operations ended"] += 1
     return found
 
 
-async def catalogue(caller: Caller, world: World) -> list[str]:
+async def catalogue(caller: Caller, world: ReferenceModel) -> list[str]:
     """Compare collections and documents with the model."""
     listed = await shown(caller)
     found = _collections(listed, world)
@@ -90,9 +90,9 @@ async def catalogue(caller: Caller, world: World) -> list[str]:
     for each in listed.documents:
         known = expected.get(each.filename)
         if known is None:
-            found.append(f"ghost: nobody uploaded {each.filename} ({each.id})")
+            found.append(f"ghost: no caller uploaded {each.filename} ({each.id})")
         elif known.id and known.id != each.id and not known.twin:
-            found.append(f"doubled: {each.filename} is {each.id}, its uploader was told {known.id}")
+            found.append(f"doubled: {each.filename} is {each.id}, its uploader got {known.id}")
         elif not known.id and known.presence is Presence.GONE:
             found.append(f"ghost: {each.filename} ({each.id}) is in a collection that was deleted, or was refused")
         else:
@@ -100,7 +100,7 @@ async def catalogue(caller: Caller, world: World) -> list[str]:
     return found
 
 
-def _collections(listed: Shown, world: World) -> list[str]:
+def _collections(listed: Shown, world: ReferenceModel) -> list[str]:
     found = []
     by_id = {one.id: one for one in listed.collections}
     known = {one.id: one for one in world.collections}
@@ -116,8 +116,8 @@ def _collections(listed: Shown, world: World) -> list[str]:
             values = (there.description, settings.chunking.size, settings.embedding.dimensions, grantee)
             for of, value in zip((one.description, one.size, one.dimensions, one.grantee), values, strict=True):
                 if not of.allows(value):
-                    found.append(f"differs: collection {one.name} has {value!r}, told was {of}")
-    found += [f"ghost: nobody made collection {one.name}" for one in listed.collections if one.id not in known]
+                    found.append(f"differs: collection {one.name} has {value!r}, acknowledged was {of}")
+    found += [f"ghost: no caller made collection {one.name}" for one in listed.collections if one.id not in known]
     return found
 
 
@@ -129,7 +129,7 @@ def _as_told(each: docs.Document, known: model.Document) -> list[str]:
         found.append(f"differs: {each.filename} has other bytes than were acknowledged")
     tag = each.tags[0] if each.tags else ""
     if not known.tag.allows(tag) and not known.twin:
-        found.append(f"differs: {each.filename} has tag {tag!r}, told was {known.tag}")
+        found.append(f"differs: {each.filename} has tag {tag!r}, acknowledged was {known.tag}")
     if each.collection_id != known.collection.id:
         found.append(f"differs: {each.filename} is in another collection")
     failure = each.failure
@@ -140,14 +140,14 @@ def _as_told(each: docs.Document, known: model.Document) -> list[str]:
     return found
 
 
-async def chunks(caller: Caller, world: World) -> list[str]:
-    """Compare what is searched with the documents: each whole, in one revision, and nothing else."""
+async def chunks(caller: Caller, world: ReferenceModel) -> list[str]:
+    """Compare the searched chunks with the documents: each is whole, in one revision, and there is nothing else."""
     found = []
     listed = await shown(caller)
     of: dict[str, list[Chunk]] = {one: [] for one in listed.indexed}
     for collection in listed.collections:
         if brings_own(collection.settings.embedding) or collection.id in world.rows:
-            continue  # its rows are no documents'; `vectors.audit` compares them
+            continue  # its rows are not documents; `vector_steps.audit` compares them
         for chunk in await _all_chunks(caller, collection.id):
             if chunk.document_id not in of:
                 found.append(f"ghost: chunk {chunk.id} is found, and its document is not listed")
@@ -207,10 +207,10 @@ async def _all_chunks(caller: Caller, collection_id: str) -> list[Chunk]:
             return found
 
 
-async def found_again(caller: Caller, world: World, seed: int, most: int = 8) -> list[str]:
-    """Search for some documents by their own words, and for some that are gone: what caches keep is no older.
+async def found_again(caller: Caller, world: ReferenceModel, seed: int, most: int = 8) -> list[str]:
+    """Search for some documents by their own words, and for some deleted ones: caches must not be stale.
 
-    Files of the first are fetched besides and compared byte by byte.
+    The files of the first are also downloaded and compared byte by byte.
     """
     chance = random.Random(seed)
     sure = [one for one in world.documents if one.id and not one.content.late and not one.twin]

@@ -1,4 +1,4 @@
-"""A caller of the public API that keeps at it: what it was told goes into the model, what was lost is tried again."""
+"""A persistent caller of the public API: it retries lost calls and returns their outcome for the reference model."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, DeadlineExceeded, FootnoteError, ResourceExhausted, Unavailable
 
 from support.harness.plan import Step
-from support.harness.world import World
+from support.harness.reference_model import ReferenceModel
 
 DEADLINE = 20.0
 """Seconds of one attempt."""
-PATIENCE = 150.0
-"""Seconds after which a call that nobody answers is a finding: no fault lasts nearly as long."""
+LONGEST_CALL = 150.0
+"""Seconds after which an unanswered call is a finding: no fault lasts nearly as long."""
 PART = 256 * 1024
 LOST = (Unavailable, DeadlineExceeded, ResourceExhausted)
-"""Answers that leave open whether anything was done."""
+"""Errors after which the call may or may not have taken effect."""
 
 Metadata = tuple[tuple[str, str], ...]
 
 
 @dataclass(slots=True)
-class Told:
-    """What came of a call: a result, or a refusal, or neither; and how many attempts before that were lost."""
+class Outcome:
+    """The outcome of a call: a result, a refusal, or neither; and how many earlier attempts were lost."""
 
     result: Any
-    """None where there is none."""
+    """None without a result."""
     error: FootnoteError | None
     lost: int
 
@@ -45,7 +45,7 @@ def bearer(secret: str) -> Metadata:
 class Caller:
     """One user of a deployment."""
 
-    def __init__(self, channel: Any, world: World, secret: str) -> None:
+    def __init__(self, channel: Any, world: ReferenceModel, secret: str) -> None:
         self._stub = EdgeStub(channel)
         self._world = world
         self.metadata = bearer(secret)
@@ -89,10 +89,10 @@ class Caller:
                 return found
             request.page_token = page.next_page_token
 
-    async def tell(self, step: Step, call: Callable[[], Awaitable[Any]], *, abandon: bool = False) -> Told:
-        """Make a call until it is answered, or until its first answer is lost; write down how it went."""
+    async def retry(self, step: Step, call: Callable[[], Awaitable[Any]], *, abandon: bool = False) -> Outcome:
+        """Retry a call until it is answered and record it; with `abandon`, give up when the first answer is lost."""
         what = f"lane {step.lane} step {step.number} {step.kind}"
-        ends = time.monotonic() + PATIENCE
+        ends = time.monotonic() + LONGEST_CALL
         lost = 0
         while True:
             try:
@@ -102,20 +102,20 @@ class Caller:
                 self._world.counts["lost answers"] += 1
                 self._world.note(f"{what}: {type(error).__name__} {error.reason}")
                 if abandon:
-                    return Told(None, None, lost)
+                    return Outcome(None, None, lost)
                 if time.monotonic() > ends:
                     self._world.problem(f"{what}: never answered: {error!r}")
-                    return Told(None, None, lost)
+                    return Outcome(None, None, lost)
             except Aborted as error:
                 self._world.note(f"{what}: {error!r}")
                 if time.monotonic() > ends:
                     self._world.problem(f"{what}: aborted without end: {error!r}")
-                    return Told(None, None, lost)
+                    return Outcome(None, None, lost)
             except FootnoteError as error:
                 self._world.note(f"{what}: {error!r}")
-                return Told(None, error, lost)
+                return Outcome(None, error, lost)
             else:
                 self._world.counts["acknowledged"] += 1
                 self._world.note(f"{what}: acknowledged{f' after {lost} lost' if lost else ''}")
-                return Told(result, None, lost)
+                return Outcome(result, None, lost)
             await asyncio.sleep(random.uniform(0.1, 0.5))  # jitter of a client, not part of the plan

@@ -1,7 +1,7 @@
-"""Damages the write-ahead log of a database that was killed, and holds the starts after it to what SQLite has lost.
+"""Damages the write-ahead log of a killed database, and compares how the service starts with what SQLite has lost.
 
-SQLite itself is the judge: it reads a copy of the files as they were, and one of what is left of them. What differs
-between the two may be missing afterwards or be as it was before, and nothing else.
+SQLite itself decides: it reads a copy of the files before and one after the damage. Only what differs between the two
+may be missing afterwards, or have its earlier value.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.deployment import Deployment
-from support.harness.world import Conversation, Document, Presence, World
+from support.harness.reference_model import Conversation, Document, Presence, ReferenceModel
 
 VICTIMS = {
     "documents": ("ingestion", "ingestion/documents.db"),
@@ -26,21 +26,21 @@ VICTIMS = {
     "edge": ("edge", "edge/edge.db"),
     "jobs": ("edge", "edge/jobs.db"),
 }
-"""By part: the service that it belongs to, and its file."""
+"""By part: its service and its file."""
 
 MOST_BITS = 64
 HEADER, FRAME_HEADER = 32, 24
 REFUSES = 90.0
-"""Seconds in which a start must have been refused, on a crowded machine."""
+"""Seconds within which a start must be refused, on a loaded machine."""
 READY = 240.0
 ACCEPTED = "damaged_log_accepted"
 
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What a damaged log lost, and both databases, as it was and as it is left.
+    """What a damaged log lost, and the databases before and after.
 
-    The number of commits is None where the header is damaged; bits flipped in the heads of frames make it `unsure`.
+    The number of commits is None if the header is damaged; bits flipped in frame headers make it `unsure`.
     """
 
     commits: int | None
@@ -50,9 +50,9 @@ class Lost:
 
 
 class Damage:
-    """Of one deployment. All of it blocks: on a thread."""
+    """Damages the logs of one deployment. All methods block: call them on a thread."""
 
-    def __init__(self, running: Deployment, world: World, aside: Path) -> None:
+    def __init__(self, running: Deployment, world: ReferenceModel, aside: Path) -> None:
         self._running = running
         self._world = world
         self._aside = aside
@@ -76,12 +76,12 @@ class Damage:
         with running.accepting(part):
             found += self._accepted(target, part, random.Random(f"{seed}/accepted").uniform(0, 1))
         undo(part, lost, self._world)
-        running.spawn(target)  # what was accepted once is not asked for again
+        running.spawn(target)  # an accepted loss need not be accepted again
         running.wait(READY)
         return found
 
     def _accepted(self, target: str, part: str, delay: float) -> list[str]:
-        """Start a target, and kill it so many seconds after it has said that the loss is accepted."""
+        """Start a target, and kill it some seconds after it has reported that the loss is accepted."""
         before, ends = len(self._running.log(target)), time.monotonic() + READY
         self._running.spawn(target)
         process = self._running.processes[target]
@@ -97,7 +97,7 @@ class Damage:
         return []
 
     def _refused(self, target: str) -> str:
-        """Start a target and return what it says before it ends, "" when it does not end."""
+        """Start a target and return its output if it ends, "" if it does not."""
         before = len(self._running.log(target))
         self._running.spawn(target)
         process = self._running.processes[target]
@@ -110,7 +110,7 @@ class Damage:
 
 
 def wrong_refusal(said: str, part: str, path: Path, lost: Lost) -> list[str]:
-    """Compare what a start said of a damaged log with what was lost."""
+    """Compare the refusal of a start with a damaged log with what was lost."""
     if not said:
         return [f"lost: the damaged log of {part} was not refused, and cost {lost.commits} commits"]
     wanted = (
@@ -130,7 +130,7 @@ def wrong_refusal(said: str, part: str, path: Path, lost: Lost) -> list[str]:
 
 
 def spoil(path: Path, aside: Path, chance: random.Random) -> Lost | None:
-    """Flip 1 to 64 bits in what is committed of a database's log; None where there is nothing to lose."""
+    """Flip 1 to 64 bits in the committed part of a database's log; None if there is nothing to lose."""
     log = path.with_name(f"{path.name}-wal")
     if not log.exists() or log.stat().st_size <= HEADER:
         return None
@@ -139,7 +139,7 @@ def spoil(path: Path, aside: Path, chance: random.Random) -> Lost | None:
     intact = _copied(path, aside / "intact", content)
     committed = _frames(_copied(path, aside / "counted", content))
     if not committed or attempted > backfilled:
-        return None  # there is nothing, or a checkpoint was struck amid its work
+        return None  # the log is empty, or a checkpoint was interrupted
     size = FRAME_HEADER + struct.unpack_from(">I", content, 8)[0]
     first = 0 if chance.random() < 0.1 else HEADER
     bits = 1 if chance.random() < 0.5 else chance.randint(2, MOST_BITS)
@@ -152,7 +152,7 @@ def spoil(path: Path, aside: Path, chance: random.Random) -> Lost | None:
         return None
     log.write_bytes(damaged)
     readable = _frames(_copied(path, aside / "read", bytes(damaged)))
-    kept = max(readable, backfilled)  # what the file has already is not read from the log
+    kept = max(readable, backfilled)  # frames that the file already has are not read from the log
     left = _copied(path, aside / "left", b"" if backfilled > readable else bytes(damaged))
     places = range(HEADER + kept * size, HEADER + committed * size, size)
     commits = sum(content[place + 4 : place + 8] != bytes(4) for place in places)
@@ -161,7 +161,7 @@ def spoil(path: Path, aside: Path, chance: random.Random) -> Lost | None:
 
 
 def _checkpointed(path: Path) -> tuple[int, int]:
-    """Return how many frames are in the file, and how many a checkpoint was about to write there."""
+    """Return how many frames a checkpoint has written to the file, and how many it was about to write."""
     index = path.with_name(f"{path.name}-shm").read_bytes()
     return struct.unpack_from("=I", index, 96)[0], struct.unpack_from("=I", index, 128)[0]
 
@@ -176,7 +176,7 @@ def _copied(path: Path, folder: Path, log: bytes) -> Path:
 
 
 def _frames(copy: Path) -> int:
-    """Return how many frames of a copy's log SQLite reads; the copy is changed by that."""
+    """Return how many frames of a copy's log SQLite reads; this changes the copy."""
     with closing(sqlite3.connect(copy)) as connection:
         return max(0, int(connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]))
 
@@ -206,12 +206,12 @@ def _rows(path: Path, query: str) -> dict[str, tuple[object, ...]]:
             raise
 
 
-def undo(part: str, lost: Lost, world: World) -> None:
-    """Put into the model what may be missing, or be as it was before, without the lost commits."""
+def undo(part: str, lost: Lost, world: ReferenceModel) -> None:
+    """Record in the model what may be missing, or have its earlier value, without the lost commits."""
     {"documents": _documents, "indexing": _indexing, "edge": _edge, "jobs": _jobs}[part](lost, world)
 
 
-def _documents(lost: Lost, world: World) -> None:
+def _documents(lost: Lost, world: ReferenceModel) -> None:
     changes = _Changes(lost, "SELECT id, * FROM documents WHERE delete_time IS NULL")
     for one in world.documents:
         if one.id:
@@ -234,7 +234,7 @@ def _values(one: Document) -> None:
     one.tag.undone()
 
 
-def _indexing(lost: Lost, world: World) -> None:
+def _indexing(lost: Lost, world: ReferenceModel) -> None:
     changes = _Changes(lost, "SELECT id, * FROM indexing_collections WHERE NOT hidden")
     for one in world.collections:
         one.presence = changes.presence(one.id, one.presence)
@@ -251,7 +251,7 @@ def _indexing(lost: Lost, world: World) -> None:
                 of.undone()
 
 
-def _edge(lost: Lost, world: World) -> None:
+def _edge(lost: Lost, world: ReferenceModel) -> None:
     talks = _Changes(lost, "SELECT id, * FROM conversations")
     messages = _Changes(lost, "SELECT id, text FROM messages")
     ratings = _Changes(lost, "SELECT answer_id, rating FROM feedback")
@@ -276,5 +276,5 @@ def _questions(one: Conversation, messages: set[str], ratings: set[str]) -> None
             question.rating.maybe(0)
 
 
-def _jobs(lost: Lost, world: World) -> None:
-    """Lost jobs cost nothing: what they were about is found and done again."""
+def _jobs(lost: Lost, world: ReferenceModel) -> None:
+    """Lost jobs cost nothing: reconciliation finds their documents and enqueues them again."""

@@ -1,4 +1,4 @@
-"""Data of an earlier release below a deployment, and what its callers were told, in the model."""
+"""Starts a deployment from an earlier release's data, and records in the model what that release acknowledged."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from footnote.edge.v1.answers_pb2 import RATING_UP
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_USER
 from footnote.types.v1.collection_pb2 import Collection
 
-from support.harness import world as model
+from support.harness import reference_model as model
+from support.harness.reference_model import Possible, ReferenceModel
 from support.harness.tables import FILES, Rows
-from support.harness.world import Possible, World
 from support.states import texts, unpack
 
 USER = "local"
-"""The user of its own machine, to whom everything in the states belongs."""
+"""The local user, who owns everything in the states."""
 OWN_ROWS = 4
 OWN_DIMENSIONS = 4
 DIMENSIONS = 384
-"""The vector length of collections that chose none, in those releases."""
+"""The default vector length in those releases."""
 
 
-def begin(folder: Path, state: str, world: World) -> None:
-    """Unpack a state into an empty folder's place, and put what is in it into the model."""
+def begin(folder: Path, state: str, world: ReferenceModel) -> None:
+    """Unpack a state in place of an empty folder, and record its content in the model."""
     aside = folder.with_name(f"{folder.name}-state")
     data, kept = unpack(state, aside)
     folder.rmdir()

@@ -1,4 +1,4 @@
-"""Strikes the processes of a deployment as a plan says, and leaves everything running."""
+"""Injects a plan's faults into the processes of a deployment, and leaves everything running."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from support.frozen import freeze, thaw
 from support.harness.damage import VICTIMS
 from support.harness.modes import Ground
 from support.harness.plan import Fault
+from support.harness.reference_model import ReferenceModel
 from support.harness.tables import Tables
-from support.harness.world import World
 
 FLAPS = 6
 SUPERVISED = 1.0
-"""Seconds between two looks at whether a launch has ended by itself."""
+"""Seconds between two checks whether a launch has ended."""
 READY = 240.0
-"""Seconds in which every service must be ready after the last fault, on a crowded machine."""
+"""Seconds within which every service must be ready after the last fault, on a loaded machine."""
 ENDS = 90.0
-"""Seconds in which a process must end after SIGTERM, on a crowded machine."""
+"""Seconds within which a process must end after SIGTERM, on a loaded machine."""
 APPEARS = 120.0
-"""Seconds in which a process that is to be struck must be there."""
+"""Seconds within which the process of a fault must exist."""
 
 
 class Faults:
-    """Of one deployment. All of it blocks: on a thread."""
+    """Injects faults into one deployment. All methods block: call them on a thread."""
 
-    def __init__(self, running: Deployment, world: World, ground: Ground, tables: Tables) -> None:
+    def __init__(self, running: Deployment, world: ReferenceModel, ground: Ground, tables: Tables) -> None:
         self._running = running
         self._world = world
         self._ground = ground
         self._tables = tables
 
     async def strike(self, faults: tuple[Fault, ...], begun: Callable[[], int]) -> None:
-        """Strike each at its moment, one after the other; at the end every service is ready."""
+        """Inject each fault at its moment, in order; afterwards every service is ready."""
         for fault in faults:
             await self._lanes(fault.after, begun)
             await asyncio.sleep(fault.delay)
@@ -50,7 +50,7 @@ class Faults:
         await asyncio.to_thread(self._ready)
 
     def amid_start(self, kills: tuple[tuple[str, float], ...]) -> None:
-        """Start and kill all, each time when the log of a database has begun to fill, and a moment later."""
+        """Start all services and kill them, each time a moment after the log of a database has begun to fill."""
         for part, delay in kills:
             log = self._running.folder / f"{VICTIMS[part][1]}-wal"
             self._running.spawn()
@@ -65,7 +65,7 @@ class Faults:
             self._world.counts[f"kills amid the upgrade of {part}"] += 1
 
     async def _lanes(self, after: int, begun: Callable[[], int]) -> None:
-        """Wait until the lanes have begun so many steps; without a process that has ended meanwhile they never do."""
+        """Wait until the lanes have begun this many steps; meanwhile restart processes that have ended."""
         looked = time.monotonic()
         while begun() < after:
             await asyncio.sleep(0.01)
@@ -80,12 +80,12 @@ class Faults:
             try:
                 self._running.wait(READY)
                 return
-            except RuntimeError:  # one has ended meanwhile
+            except RuntimeError:  # a process has ended
                 if time.monotonic() > ends:
                     raise
 
     def _revive(self) -> None:
-        """Start again what has ended by itself, as whoever supervises it does.
+        """Restart processes that have ended, as a supervisor does.
 
         A launch ends when one of its processes is killed before all are ready, in one sentence and with exit code 1.
         """
@@ -114,7 +114,7 @@ class Faults:
             self._hold(fault)
 
     def _kill(self, victims: tuple[str, ...]) -> None:
-        """Kill -9, all at one moment; what nobody else starts again is started, and not waited for."""
+        """Kill processes (SIGKILL) at one moment; restart those without a supervisor, without waiting for them."""
         if "whole" in victims or ("edge" in victims and not self._running.separate):
             self._running.kill()
             self._running.spawn()
@@ -122,7 +122,7 @@ class Faults:
         own = [one for one in victims if one in self._running.processes]
         others = [self._process(one) for one in victims if one not in own]
         for process in others:
-            with suppress(psutil.NoSuchProcess):  # it fell with its parent
+            with suppress(psutil.NoSuchProcess):  # it died with its parent
                 process.kill()
         if own:
             self._running.kill(*own)
@@ -130,7 +130,7 @@ class Faults:
         psutil.wait_procs(others, timeout=APPEARS)
 
     def _terminate(self, victims: tuple[str, ...]) -> None:
-        """End processes in order, as a rolling restart does, and start them again."""
+        """Stop processes gracefully, as a rolling restart does, and start them again."""
         targets = tuple(self._running.processes) if "whole" in victims else victims
         for target in targets:
             process = self._running.processes.pop(target)
@@ -144,7 +144,7 @@ class Faults:
         self._running.spawn(*targets)
 
     def _hold(self, fault: Fault) -> None:
-        """Stop processes where they stand for a while, once or in flaps."""
+        """Freeze processes (SIGSTOP) for a while, once or repeatedly."""
         times = FLAPS if fault.kind == "flap" else 1
         for _ in range(times):
             servers = [self._ground.servers[one] for one in fault.victims if one in self._ground.servers]
@@ -164,7 +164,7 @@ class Faults:
                 time.sleep(0.1)
 
     def _away(self, fault: Fault) -> None:
-        """Take servers away, by a kill or in order, and bring them back after a while."""
+        """Kill or stop servers, and start them again after a while."""
         servers = [self._ground.servers[one] for one in fault.victims if one in self._ground.servers]
         try:
             for server in servers:

@@ -1,4 +1,4 @@
-"""What deployments the rounds run on, with the servers that each stands on."""
+"""The kinds of deployment that rounds run on, with the servers that each needs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Mode:
 
     name: str
     separate: bool = False
-    """A process per service, not all in three."""
+    """One process per service instead of three for all."""
     servers: bool = False
-    """PostgreSQL for all that is kept in tables, and Redis for the cache of vectors."""
+    """PostgreSQL for all tables, and Redis for the vector cache."""
 
     def why_not(self) -> str | None:
-        """Why there can be none here; None when there can."""
+        """Why it cannot run here; None if it can."""
         if self.servers:
             return postgres.why_not() or redis_server.why_not()
         return None
@@ -42,18 +42,18 @@ MODES = {
 
 @dataclass(slots=True)
 class Ground:
-    """What a deployment stands on."""
+    """The servers that a deployment needs."""
 
     env: dict[str, str] = field(default_factory=dict)
-    """Settings that its processes need for it."""
+    """Environment variables for its processes."""
     servers: Mapping[str, Server] = field(default_factory=dict)
     database: str = ""
-    """URL of the PostgreSQL database; empty where there are SQLite files."""
+    """URL of the PostgreSQL database; empty for SQLite."""
 
 
 @contextmanager
 def ground(mode: Mode, folder: Path) -> Iterator[Ground]:
-    """Make what a deployment in `folder` stands on."""
+    """Start the servers of a deployment in `folder`."""
     folder.mkdir(parents=True)
     made = Ground()
     with ExitStack() as stack:

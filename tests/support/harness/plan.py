@@ -1,4 +1,4 @@
-"""What a seed means: the steps of every lane and the faults of a round; no clock and no answer changes it."""
+"""Derives a round from a seed: the steps of every lane and the faults. Neither clock nor responses affect it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from support.harness.modes import Mode
 from support.states import STATES
 
 LANES = 4
-"""Callers at once; each has collections, documents, conversations and keys of its own, and does one step at a time."""
+"""Concurrent callers; each has its own collections, documents, conversations and keys, and runs one step at a time."""
 
 SHORT = 100
-"""Seeds below it mean short rounds, of five steps a lane and two faults; others of fourteen and three."""
+"""Seeds below this give short rounds, of five steps a lane and two faults; others have fourteen and three."""
 
 SEPARATE = ("store", "ingestion", "indexing", "retrieval", "augmentation", "generation", "edge")
 TOGETHER = ("ingestion", "retrieval", "edge")
-"""A stage of each of the three processes of `serve all`; edge's is the first, without which the others end."""
+"""One stage of each of the three processes of `serve all`; edge's is the first, without which the others end."""
 
 # Besides these, faults strike the engine, and the process from which ingestion forks its parsers.
 SERVERS = ("postgres", "postgres", "postgres", "redis")
-"""As often as each is struck beside the other."""
+"""Servers, by relative frequency of their faults."""
 
 DATABASES = ("ingestion/documents.db", "indexing/indexing.db", "edge/edge.db", "edge/jobs.db")
 TABLES = ("ingestion.documents", "indexing_revisions", "edge.messages", "dbos.workflow_status")
-"""Locked where there is PostgreSQL."""
+"""Locked on PostgreSQL."""
 
 STEPS = {
     "upload": 8, "duplicate": 1, "replace": 3, "break_off": 1, "retag": 2, "delete": 3, "reindex": 2, "look": 3,
@@ -35,7 +35,7 @@ STEPS = {
     "vectors": 2, "revise": 1, "unvector": 1,
     "key": 1, "revoke": 1,
 }  # fmt: skip
-"""Steps by name and how often each comes up beside the others."""
+"""Steps by name, with their relative frequency."""
 
 ABANDONED = {
     "upload",
@@ -50,12 +50,12 @@ ABANDONED = {
     "revise",
     "unvector",
 }
-"""What a caller may give up when its answer was lost."""
+"""Steps that a caller may give up when an answer was lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing that a lane does; numbers name things before anybody has given them an id."""
+    """One step of a lane; numbers name things that have no id yet."""
 
     lane: int
     number: int
@@ -68,12 +68,12 @@ class Step:
     abandon: bool = False
     """The caller gives up when the first answer is lost."""
     repeat: bool = False
-    """The caller makes the same call again although it was answered."""
+    """The caller repeats the call although it was answered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What befalls whom: after so many steps of all lanes were begun, and a moment later; `hold` is in seconds."""
+    """A fault and its targets: it happens a moment after the lanes have begun this many steps; `hold` is in seconds."""
 
     kind: str
     victims: tuple[str, ...]
@@ -81,7 +81,7 @@ class Fault:
     delay: float
     hold: float
     again: float | None = None
-    """Struck a second time so many seconds into the recovery."""
+    """Seconds into the recovery after which it happens again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +92,21 @@ class Plan:
     lanes: tuple[tuple[Step, ...], ...]
     faults: tuple[Fault, ...]
     damage: str = ""
-    """The database whose log is damaged at the end, while what was accepted is still in work; empty for none."""
+    """The database whose log is damaged at the end, while accepted work is still in progress; empty for none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What a deployment begins from: the data of an earlier release, and the kills amid its first starts."""
+    """An upgrade: the data of an earlier release, and kills during its first starts."""
 
     state: str
     kills: tuple[tuple[str, float], ...]
-    """Each when the log of this database has begun to fill, and so many seconds later."""
+    """Each: a database, and the seconds after its log has begun to fill."""
 
 
 @dataclass(slots=True)
 class _Intended:
-    """What a lane would have if every step went well."""
+    """What a lane would have if every step succeeded."""
 
     collections: list[int] = field(default_factory=list)
     documents: dict[int, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def plan(seed: int, mode: Mode) -> Plan:
 
 
 def upgrade(seed: int, mode: Mode) -> Upgrade | None:
-    """Return what a deployment begins from whose first round has this seed; None for nothing."""
+    """Return the upgrade with which a deployment begins whose first round has this seed; None for none."""
     chance = random.Random(f"{seed}/{mode.name}/upgrade")
     if seed < SHORT or mode.servers or chance.random() < 0.5:
         return None
@@ -138,7 +138,7 @@ def upgrade(seed: int, mode: Mode) -> Upgrade | None:
 
 def _lane(chance: random.Random, seed: int, lane: int, count: int) -> tuple[Step, ...]:
     has = _Intended([0], {0: 0})
-    base = (seed % 10_000) * 1000 + lane * 200  # no two contents of neighbouring rounds are alike
+    base = (seed % 10_000) * 1000 + lane * 200  # contents of neighbouring rounds differ
     steps = [Step(lane, 0, "collect"), Step(lane, 1, "upload", content=base)]
     made = 1
     while len(steps) < count + 2:
@@ -151,7 +151,7 @@ def _lane(chance: random.Random, seed: int, lane: int, count: int) -> tuple[Step
 
 
 def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, fresh: int) -> Step | None:
-    """Return a step of a kind, None where there is nothing it could be about."""
+    """Return a step of a kind, None if the lane has nothing for it."""
     collection = chance.choice(has.collections) if has.collections else -1
     document = chance.choice(sorted(has.documents)) if has.documents else -1
     abandon = kind in ABANDONED and chance.random() < 0.2
@@ -203,7 +203,7 @@ def _step(chance: random.Random, has: _Intended, kind: str, lane: int, at: int, 
 def _fault(chance: random.Random, mode: Mode, after: int) -> Fault:
     """Draw a fault: a kill more often than the others, of one process, a pair, or all; a third of kills come twice.
 
-    Half of them strike what the deployment stands on, where the mode has it.
+    Half of them affect the deployment's servers, if the mode has any.
     """
     if mode.servers and chance.random() < 0.5:
         return _beneath(chance, mode, after)

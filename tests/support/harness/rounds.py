@@ -1,4 +1,4 @@
-"""Runs rounds: operations and faults at once, then rest, then the audit of everything told in this deployment."""
+"""Runs rounds: operations and faults at once, then a pause, then an audit of everything that was acknowledged."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from footnote_kit.clients import open_channel
 from footnote_kit.errors import FootnoteError
 
 from support.deployment import Deployment
-from support.harness import audit, beneath, earlier, said, vectors
+from support.harness import audit, earlier, message_audit, storage_audit, vector_steps
 from support.harness.caller import Caller
 from support.harness.damage import Damage
+from support.harness.document_steps import Lane
 from support.harness.faults import READY, Faults
 from support.harness.modes import Ground, Mode, ground
-from support.harness.operations import Lane
 from support.harness.plan import Plan, Step, Upgrade, plan
+from support.harness.reference_model import ReferenceModel
 from support.harness.tables import Tables
-from support.harness.world import World
 from support.starting import Starter
 
 PHASE = "ms of "
-"""What counts of milliseconds begin with."""
+"""Prefix of counts in milliseconds."""
 REST = 90.0
-"""Seconds in which everything comes to rest after the last fault: no pause of a retry lasts nearly as long."""
+"""Seconds until all work is done after the last fault: no backoff lasts nearly as long."""
 
 ENV = {
     "FOOTNOTE_EDGE_AUTH": "keys",
-    # The clocks of the janitors, so that an audit need not wait for them; what they do is the same.
+    # Short intervals of background tasks, so that an audit need not wait for them.
     "FOOTNOTE_EDGE_RECONCILE_SECONDS": "1",
     "FOOTNOTE_EDGE_RETRY_CEILING_SECONDS": "2",
     "FOOTNOTE_INGESTION_SWEEP_SECONDS": "1",
@@ -49,23 +49,23 @@ STANDING = (
     "documents", "documents in ERROR", "chunks", "own rows", "jobs", "rows in the store", "files doomed by grace",
     "spool folders of the dead", "questions owed to memory",
 )  # fmt: skip
-"""Counts of what is there at an audit, of which the most is told."""
+"""Counts of what exists at an audit; the report shows the largest."""
 
 
 class Host:
-    """A deployment with the model of everything that its callers were told."""
+    """A deployment with its reference model."""
 
     def __init__(self, folder: Path, mode: Mode, ground: Ground, starter: Starter) -> None:
         env = ENV if mode.separate else {**ENV, "FOOTNOTE_PROCESSES": "3"}
         self.mode = mode
         self.running = Deployment(folder, separate=mode.separate, env={**env, **ground.env}, starter=starter)
-        self.world = World()
+        self.world = ReferenceModel()
         self._ground = ground
         self._tables = Tables(folder, ground.database)
         self._secret = ""
 
     def start(self, upgrade: Upgrade | None) -> None:
-        """Start, on the data of an earlier release where there is to be some."""
+        """Start, on the data of an earlier release if the plan has one."""
         with self._timed("start"):
             self._start(upgrade)
 
@@ -79,7 +79,7 @@ class Host:
         self.running.wait(READY)
 
     async def round(self, plan: Plan) -> list[str]:
-        """Run a round and return what the audit finds; nothing where all is as it was told."""
+        """Run a round and return the findings of its audit."""
         world = self.world
         world.note(f"ROUND of seed {plan.seed}")
         begun = 0
@@ -88,7 +88,7 @@ class Host:
             nonlocal begun
             begun += 1
 
-        # A channel each: one that waits for a dead server to come back holds up nobody else.
+        # One channel for each: a channel that waits for a dead server must not delay the others.
         with self._timed("steps and faults"):
             async with asyncio.timeout(900), asyncio.TaskGroup() as group:
                 for steps in plan.lanes:
@@ -114,7 +114,7 @@ class Host:
         world, tables = self.world, self._tables
         with self._timed("rest"):
             found = await _rest(lambda: audit.unfinished(caller, world))
-            found += await _rest(lambda: beneath.jobs(tables, world))
+            found += await _rest(lambda: storage_audit.jobs(tables, world))
         with self._timed("audit"):
             return found + await self._compared(caller, plan)
 
@@ -123,13 +123,13 @@ class Host:
         found = await _rest(lambda: audit.catalogue(caller, world))
         found += await _rest(lambda: audit.chunks(caller, world))
         found += await _rest(lambda: _ledger(tables, caller))
-        found += await _rest(lambda: beneath.store(running, tables, world))
-        found += await _rest(lambda: beneath.files(running.folder, tables, world))
-        found += await _rest(lambda: said.conversations(caller, world))
-        found += await _rest(lambda: said.ratings(caller, world))
-        found += await _rest(lambda: vectors.audit(caller, world))
-        found += await _rest(lambda: said.memory(running, tables, world))
-        found += await _rest(lambda: said.api_keys(caller, world))
+        found += await _rest(lambda: storage_audit.store(running, tables, world))
+        found += await _rest(lambda: storage_audit.files(running.folder, tables, world))
+        found += await _rest(lambda: message_audit.conversations(caller, world))
+        found += await _rest(lambda: message_audit.ratings(caller, world))
+        found += await _rest(lambda: vector_steps.audit(caller, world))
+        found += await _rest(lambda: message_audit.memory(running, tables, world))
+        found += await _rest(lambda: message_audit.api_keys(caller, world))
         return found + await _rest(lambda: audit.found_again(caller, world, plan.seed))
 
     @contextmanager
@@ -143,11 +143,11 @@ class Host:
 
 
 async def _ledger(tables: Tables, caller: Caller) -> list[str]:
-    return await beneath.ledger(tables, await audit.shown(caller))
+    return await storage_audit.ledger(tables, await audit.shown(caller))
 
 
 async def _rest(look: Callable[[], Awaitable[list[str]]]) -> list[str]:
-    """Look until there is nothing to find, or it has had time enough; return what was found last."""
+    """Audit until there are no findings or the time is over; return the last findings."""
     ends = time.monotonic() + REST
     while True:
         try:
@@ -184,12 +184,12 @@ def host(folder: Path, mode: Mode, starter: Starter, upgrade: Upgrade | None = N
 
 @contextmanager
 def counting(total: Counter[str], one: Host) -> Iterator[None]:
-    """Add what a round counts to the total, whatever becomes of it."""
+    """Add the counts of a round to the total, even if it fails."""
     try:
         yield
     finally:
         total.update({name: count for name, count in one.world.counts.items() if name not in STANDING})
-        total |= Counter({name: one.world.counts[name] for name in STANDING})  # the most that stood at a time
+        total |= Counter({name: one.world.counts[name] for name in STANDING})  # the largest at any time
         one.world.counts.clear()
 
 
@@ -207,7 +207,7 @@ def report(total: Counter[str], mode: str, rounds: int) -> str:
 
 
 def run(one: Host, seed: int, total: Counter[str]) -> None:
-    """Run the round of a seed; a finding fails with the seed and the last that happened."""
+    """Run the round of a seed; findings fail the test with the seed and the last events."""
     made = plan(seed, one.mode)
     with counting(total, one):
         try:

@@ -1,4 +1,4 @@
-"""The tables of a running deployment, read and locked as another program may: SQLite files, or PostgreSQL."""
+"""Reads and locks the tables of a running deployment as another program might: SQLite files, or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ FILES = {
     "jobs": "edge/jobs.db",
 }
 SCHEMAS = {"documents": "ingestion", "indexing": "public", "edge": "edge", "jobs": "dbos"}
-"""The SQLite files by what is in them, and the schemas where all is in one PostgreSQL database."""
+"""The SQLite files by content, and the schemas if everything is in one PostgreSQL database."""
 
 
 class Tables:
-    """Of one deployment: below its folder, or in the database of a URL."""
+    """The tables of one deployment: below its folder, or in the database of a URL."""
 
     def __init__(self, folder: Path, url: str = "") -> None:
         self._folder = folder

@@ -147,7 +147,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.verification.explanations.shorten": lambda t: explanations.shorten(t, t),
     "footnote_generation.language.words.analyse": lambda t: analyse(t, "en"),
 }  # fmt: skip
-# Work on texts that no function of one text stands for.
+# Work on texts that is not a function of one text.
 MORE: Mapping[str, Call] = {
     "source: made ready and judged": lambda t: judging.judge(
         "The tracker weighs 12.8 kg.", "", Evidence(Source(number=1, text=t)), None

@@ -28,7 +28,7 @@ _KINDS = (re.Pattern, regex.Pattern)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A pattern and where it stands."""
+    """A pattern and its place."""
 
     place: str
     pattern: Any
@@ -116,7 +116,7 @@ class Call:
 
 
 def in_source(module: ModuleType) -> Iterator[Call]:
-    """Yield the calls that take a pattern, wherever they stand in the module."""
+    """Yield all calls in a module that take a pattern."""
     if not module.__file__:
         return
     source = Path(module.__file__).read_text(encoding="utf-8")

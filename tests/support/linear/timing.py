@@ -14,7 +14,7 @@ from types import FrameType
 GROWTH = 2.5
 """The most that a doubled input may take, as a multiple."""
 FLOOR = 0.003
-"""Seconds below which the growth says nothing: what is that quick at the largest size freezes nobody."""
+"""Seconds below which growth is ignored: work that quick at the largest size blocks no caller."""
 _TRIES = 5
 _CLEAR = 3.5
 _HOPELESS = 6.0

@@ -28,7 +28,7 @@ async def answer(edge: EdgeClient, case: Case) -> str:
 
 
 def missing(case: Case, text: str) -> list[str]:
-    """Return what a reader would miss in an answer, or should not have been told."""
+    """Return what is missing in an answer, or should not be in it."""
     return [f"lacks {one!r}" for one in case.shows if one not in text] + [
         f"says {one!r}" for one in case.never if one in text
     ]

@@ -9,7 +9,7 @@ KINDS = ("total", "comparison", "list", "summary", "yes_no", "steps")
 class Case:
     """One question in `language`; `kind` is one of KINDS or "value" (a plain fact).
 
-    Each of `shows` must stand in the answer's text; none of `never` may.
+    The answer's text must contain each of `shows`, and none of `never`.
     """
 
     language: str

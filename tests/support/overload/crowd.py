@@ -21,7 +21,7 @@ DEADLINE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended, after how many seconds, what it was told, and when to come back if it was refused."""
+    """How a call ended, after how many seconds, its message, and the retry delay if it was refused."""
 
     ended: str
     seconds: float
@@ -51,7 +51,7 @@ async def crowd(address: str, callers: int) -> list[Outcome]:
 
 
 async def probe(address: str, every: float, seconds: float) -> list[Outcome]:
-    """Ask every so many seconds, whether the last call has ended or not, by a connection that is there already."""
+    """Ask at a fixed interval over an open connection, even if the last call has not ended."""
     async with AsyncExitStack() as stack:
         edge = EdgeStub(await stack.enter_async_context(open_channel(address, peer="edge")))
         begun: list[asyncio.Task[Outcome]] = []

@@ -1,4 +1,4 @@
-"""Starts the processes of a crowd, lets them begin together, and gathers what they were told."""
+"""Starts the processes of a crowd, lets them begin together, and collects their results."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ _NICE = 10
 
 
 async def together(address: str, callers: int, processes: int, probe: dict[str, float]) -> list[list[Outcome]]:
-    """Return what a probe was told, then what the crowd was, which was divided among so many processes."""
+    """Return the results of a probe, and those of the crowd, which is divided among some processes."""
     parts = [callers // processes + (one < callers % processes) for one in range(processes)]
     told: list[dict[str, Any]] = [{"probe": {"address": address, **probe}}]
     told += [{"crowd": {"address": address, "callers": part}} for part in parts]

@@ -25,7 +25,7 @@ from footnote_kit.credential import new_secret
 from footnote_kit.settings import STAGES
 from footnote_store.endpoint import socket_uri
 
-from support import object_store, postgres, surroundings
+from support import base_environment, object_store, postgres
 from support.redis_server import redis_server
 
 START_SECONDS = 300.0
@@ -58,7 +58,7 @@ class Cluster:
         }
 
     def all(self) -> list[Replica]:
-        """Return every replica there is to be."""
+        """Return every planned replica."""
         return [(stage, number) for stage in STAGES for number in range(self.replicas[stage])]
 
     def of(self, stage: str) -> list[Replica]:
@@ -149,7 +149,7 @@ class Cluster:
             return subprocess.Popen(
                 [sys.executable, "-m", "footnote_cli.main", "serve", *command],
                 stdout=subprocess.DEVNULL, stderr=log, start_new_session=True,
-                env={**surroundings.inherited(), **path, **shared, **own},
+                env={**base_environment.inherited(), **path, **shared, **own},
             )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ async def settled(client: AsyncClient, ids: set[str], seconds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Of acknowledged files: how many are not there, there twice, not searchable, or found other than once."""
+    """Counts of acknowledged files that are missing, doubled, not searchable, or not found exactly once."""
 
     acknowledged: int
     lost: int
@@ -144,7 +144,7 @@ class Audit:
 
 
 async def audit(client: AsyncClient, acknowledged: dict[str, str]) -> Audit:
-    """Compare what was acknowledged with what is there."""
+    """Compare acknowledged with existing files."""
     listed = await documents(client)
     names = Counter(one.filename for one in listed)
     states = {one.id: one.state for one in listed}

@@ -1,1 +1,1 @@
-"""Answers beside their sources, judged by the real service without a reader and with scripted ones that err."""
+"""Answers with their sources, checked by the real service without a reader, and with scripted readers that err."""

@@ -19,7 +19,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings
 from footnote_generation.app import build
 from footnote_kit.testing import SCOPE, serve_app
 
-from support.model_chat import Finish, ModelServer, Say, Step, serve_model
+from support.doubles.model_chat import Finish, ModelServer, Say, Step, serve_model
 
 Case = dict[str, Any]
 _HOLDS: dict[str, Callable[[set[str]], bool]] = {

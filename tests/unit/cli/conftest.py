@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from footnote_cli.main import app
-from support.scripted_edge import ScriptedEdge, served
+from support.doubles.scripted_edge import ScriptedEdge, served
 from typer.testing import CliRunner, Result
 
 

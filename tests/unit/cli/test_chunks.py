@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from support.scripted_edge import QUOTE, ScriptedEdge
+from support.doubles.scripted_edge import QUOTE, ScriptedEdge
 from typer.testing import Result
 
 Footnote = Callable[..., Result]

@@ -27,7 +27,7 @@ from footnote_cli.folder import locked, publish, withdraw
 from footnote_cli.launcher import _announcement
 from footnote_cli.session import open_channel
 from footnote_kit.edge import EdgeStub
-from support.scripted_edge import ANSWER, QUOTE, ScriptedEdge
+from support.doubles.scripted_edge import ANSWER, QUOTE, ScriptedEdge
 from typer.testing import Result
 
 Footnote = Callable[..., Result]

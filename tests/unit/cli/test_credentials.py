@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.scripted_edge import ScriptedEdge
+from support.doubles.scripted_edge import ScriptedEdge
 from typer.testing import Result
 
 Footnote = Callable[..., Result]

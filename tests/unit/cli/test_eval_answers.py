@@ -20,7 +20,7 @@ from footnote_cli.evaluation.golden import Question, load, matches, plain
 from footnote_cli.evaluation.grading import Outcome, by_tag, compare, grade, is_at, sign_test
 from footnote_cli.main import app
 from footnote_kit.errors import PermissionDenied
-from support.scripted_edge import ScriptedEdge, served
+from support.doubles.scripted_edge import ScriptedEdge, served
 from typer.testing import CliRunner, Result
 
 LEAVE = {

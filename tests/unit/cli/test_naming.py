@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from footnote.edge.v1.conversations_pb2 import Conversation, ListConversationsResponse
 from footnote.edge.v1.documents_pb2 import ListDocumentsResponse
-from support.scripted_edge import ScriptedEdge, document
+from support.doubles.scripted_edge import ScriptedEdge, document
 from typer.testing import Result
 
 Footnote = Callable[..., Result]

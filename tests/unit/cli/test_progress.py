@@ -17,7 +17,7 @@ from footnote_cli.render.text import elapsed, milliseconds, one_line, plural, sh
 from footnote_kit import errors
 from footnote_kit.status import to_proto
 from rich.console import Console
-from support.scripted_edge import ScriptedEdge, document
+from support.doubles.scripted_edge import ScriptedEdge, document
 from typer.testing import Result
 
 PROCESSING = Document(state="DOCUMENT_STATE_PROCESSING")

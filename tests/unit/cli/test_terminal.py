@@ -17,9 +17,9 @@ from footnote_cli.console import make_console
 from footnote_kit.printable import escaped, printable, printable_line
 from hypothesis import given
 from hypothesis import strategies as st
+from support.base_environment import inherited
+from support.doubles.scripted_edge import served
 from support.hostile_edge import HOSTILE, HostileEdge
-from support.scripted_edge import served
-from support.surroundings import inherited
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 

@@ -14,7 +14,7 @@ from footnote_kit import secret_file
 from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.testing import serve_app
 from google.protobuf.json_format import Parse
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 from typer.testing import CliRunner, Result
 
 
@@ -35,10 +35,10 @@ async def answered(header: str, scope: Scope, credential: ServiceCredential) -> 
 
     key, _, value = header.strip().partition(": ")
     async with (
-        serve_app(Guinea(unary=fine).app("retrieval"), credential=credential) as served,
+        serve_app(SampleService(unary=fine).app("retrieval"), credential=credential) as served,
         grpc.aio.insecure_channel(served.address) as channel,
     ):
-        call = GuineaStub(channel).unary(Ask(scope=scope), metadata=((key, value),))
+        call = SampleStub(channel).unary(Ask(scope=scope), metadata=((key, value),))
         return await call.code() is grpc.StatusCode.OK
 
 

@@ -16,7 +16,7 @@ from footnote_edge.collections import bounds as module
 from footnote_edge.collections.bounds import UNKNOWN, Bounds
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import InvalidArgument, Unavailable
-from support.epoch_calls import Answered
+from support.doubles.epoch_calls import Answered
 
 ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
 

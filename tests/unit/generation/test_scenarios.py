@@ -15,7 +15,7 @@ from footnote.types.v1.reasons_pb2 import (
 from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
-from support.told_rows import with_tables
+from support.sources_with_tables import with_tables
 
 CELL = types.Source(
     number=1,

@@ -15,7 +15,7 @@ from footnote_kit.access import Access
 from footnote_kit.authorizer import FRESH_SECONDS, KNOWN_SECONDS, AccessLookup, Authorizer
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, Unavailable
-from support.epoch_calls import Answered
+from support.doubles.epoch_calls import Answered
 
 
 class Desk:

@@ -3,7 +3,7 @@ import asyncio
 import pytest
 from footnote_kit.breaker import Breaker, Guard
 from footnote_kit.errors import DeadlineExceeded, InvalidArgument, Unavailable
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 async def fails() -> None:

@@ -16,7 +16,7 @@ from footnote_kit.app import App, Runtime
 from footnote_kit.errors import DeadlineExceeded, Unavailable
 from footnote_kit.settings import STAGES, KitSettings
 from footnote_kit.testing import SCOPE, serve_app, stage_channel
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 
 def free_port() -> int:
@@ -87,9 +87,9 @@ async def test_other_failures_and_unsafe_calls_are_not_repeated() -> None:
     async with serve_app(flaky.app()) as served:
         with pytest.raises(Exception, match="Internal error"):
             await RetrievalServiceStub(served.channel).Retrieve(RetrieveRequest(scope=SCOPE))
-    async with serve_app(Guinea(unary=fail).app()) as served:
+    async with serve_app(SampleService(unary=fail).app()) as served:
         with pytest.raises(Unavailable, match="Not now"):
-            await GuineaStub(served.channel).unary(Ask(scope=SCOPE))
+            await SampleStub(served.channel).unary(Ask(scope=SCOPE))
     assert flaky.calls == calls == 1
 
 
@@ -109,12 +109,12 @@ async def test_a_peer_that_is_down_is_named_without_its_address() -> None:
     port = free_port()
     async with clients.open_channel(f"127.0.0.1:{port}", "indexing", KitSettings()) as channel:
         with pytest.raises(Unavailable) as caught:
-            await GuineaStub(channel).unary(Ask(scope=SCOPE))
+            await SampleStub(channel).unary(Ask(scope=SCOPE))
         assert caught.value.message == "The indexing service does not answer"
         assert caught.value.metadata == {"stage": "indexing"}
         assert str(port) not in repr(vars(caught.value))
         with pytest.raises(Unavailable):
-            await GuineaStub(channel).stream(Ask(scope=SCOPE)).read()
+            await SampleStub(channel).stream(Ask(scope=SCOPE)).read()
         assert await clients.check_health(channel, "indexing") == "The indexing service does not answer"
 
 
@@ -123,13 +123,13 @@ async def test_a_channel_finds_a_peer_that_comes_up_later() -> None:
         return Answer(name="fine")
 
     port = free_port()
-    async with clients.open_channel(f"127.0.0.1:{port}", "guinea", KitSettings()) as channel:
-        stub = GuineaStub(channel)
+    async with clients.open_channel(f"127.0.0.1:{port}", "sample", KitSettings()) as channel:
+        stub = SampleStub(channel)
         with pytest.raises(Unavailable):
             await stub.unary(Ask(scope=SCOPE))
         server = grpc.aio.server()
         server.add_insecure_port(f"127.0.0.1:{port}")
-        Guinea(unary=fine)._add(None, server)
+        SampleService(unary=fine)._add(None, server)
         await server.start()
         try:
             answer = await asyncio.wait_for(stub.unary(Ask(scope=SCOPE), wait_for_ready=True), 60)
@@ -152,9 +152,9 @@ async def test_every_call_has_a_deadline() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async with serve_app(Guinea(unary=hang).app(), call_timeout=0.2) as served:
-        with pytest.raises(DeadlineExceeded, match="The guinea service did not answer in time"):
-            await GuineaStub(served.channel).unary(Ask(scope=SCOPE))
+    async with serve_app(SampleService(unary=hang).app(), call_timeout=0.2) as served:
+        with pytest.raises(DeadlineExceeded, match="The sample service did not answer in time"):
+            await SampleStub(served.channel).unary(Ask(scope=SCOPE))
 
 
 async def test_runtime_knows_addresses_and_ports() -> None:
@@ -180,7 +180,7 @@ async def test_a_peer_that_takes_its_time_to_accept_is_waited_for() -> None:
     async def fine(_: Any, __: Any) -> Answer:
         return Answer(name="fine")
 
-    async with serve_app(Guinea(unary=fine).app()) as served:
+    async with serve_app(SampleService(unary=fine).app()) as served:
         host, _, port = served.address.rpartition(":")
 
         async def slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -196,5 +196,5 @@ async def test_a_peer_that_takes_its_time_to_accept_is_waited_for() -> None:
 
         async with await asyncio.start_server(slowly, "127.0.0.1", 0) as server:
             address = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
-            async with stage_channel(address, "guinea") as channel:
-                assert (await GuineaStub(channel).unary(Ask(scope=SCOPE))).name == "fine"
+            async with stage_channel(address, "sample") as channel:
+                assert (await SampleStub(channel).unary(Ask(scope=SCOPE))).name == "fine"

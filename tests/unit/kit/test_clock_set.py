@@ -9,7 +9,7 @@ from footnote_kit import context
 from footnote_kit.credential import ServiceCredential, new_secret
 from footnote_kit.errors import Unauthenticated, Unavailable
 from footnote_kit.testing import SCOPE, serve_app
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 ASK = Ask(scope=SCOPE)
 HOUR, DAY = 3600, 86_400
@@ -88,8 +88,8 @@ async def names(request: Ask, _: Any) -> AsyncIterator[Answer]:
 async def test_a_call_is_signed_again_where_the_clock_was_set_on_its_way(
     monkeypatch: pytest.MonkeyPatch, clock: Clock, before: int, after: int
 ) -> None:
-    async with serve_app(Guinea(unary=name, stream=names).app()) as served:
-        stub, request = GuineaStub(served.channel), Ask(scope=SCOPE, trace_id="one two")
+    async with serve_app(SampleService(unary=name, stream=names).app()) as served:
+        stub, request = SampleStub(served.channel), Ask(scope=SCOPE, trace_id="one two")
         for response in (False, True):
             clock.ahead = before
             headers = jump_after_signing(monkeypatch, clock, [after])
@@ -107,21 +107,21 @@ async def test_it_is_signed_again_once(monkeypatch: pytest.MonkeyPatch, clock: C
         reached.append("")
         return Answer()
 
-    async with serve_app(Guinea(unary=reach).app()) as served:
+    async with serve_app(SampleService(unary=reach).app()) as served:
         headers = jump_after_signing(monkeypatch, clock, [HOUR, DAY])
         with pytest.raises(Unauthenticated, match="expired"):
-            await GuineaStub(served.channel).unary(ASK, timeout=5)
+            await SampleStub(served.channel).unary(ASK, timeout=5)
     assert (len(headers), reached) == (2, [])
 
 
 async def test_a_caller_that_is_not_believed_by_a_steady_clock_signs_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serve_app(Guinea(unary=name).app()) as served:
+    async with serve_app(SampleService(unary=name).app()) as served:
         stranger = ServiceCredential(new_secret())
-        async with serve_app(Guinea(unary=None).app("other"), addresses={"guinea": served.address},
+        async with serve_app(SampleService(unary=None).app("other"), addresses={"sample": served.address},
                              credential=stranger) as other:  # fmt: skip
             headers = jump_after_signing(monkeypatch, Clock(monkeypatch), [])
             with pytest.raises(Unauthenticated, match="not from a service"):
-                await GuineaStub(other.runtime.channel("guinea")).unary(ASK, timeout=5)
+                await SampleStub(other.runtime.channel("sample")).unary(ASK, timeout=5)
     assert len(headers) == 1
 
 
@@ -129,18 +129,18 @@ async def test_streamed_requests_fail_in_words_that_are_true(monkeypatch: pytest
     async def collect(requests: Any, _: Any) -> Answer:
         return Answer(name=" ".join([one.trace_id async for one in requests]))
 
-    async with serve_app(Guinea(collect=collect).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=collect).app()) as served:
+        stub = SampleStub(served.channel)
         jump_after_signing(monkeypatch, clock, [HOUR])
         with context.detached("edge", SCOPE), pytest.raises(Unavailable, match="The clock was set") as caught:
             await stub.collect([ASK, ASK], timeout=5)
-        assert caught.value.metadata == {"stage": "guinea"}
+        assert caught.value.metadata == {"stage": "sample"}
         assert (await stub.collect([ASK, ASK], timeout=5)).name == " "
 
 
 async def test_the_time_left_of_a_call_does_not_follow_the_wall_clock(clock: Clock) -> None:
-    async with serve_app(Guinea(unary=name).app()) as served:
-        call = GuineaStub(served.channel).unary(ASK, timeout=30)
+    async with serve_app(SampleService(unary=name).app()) as served:
+        call = SampleStub(served.channel).unary(ASK, timeout=30)
         for clock.ahead in (DAY, -DAY):
             assert 20 < call.time_remaining() <= 30
         clock.ahead = 0.0

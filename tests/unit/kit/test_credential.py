@@ -19,7 +19,7 @@ from footnote_kit.errors import PermissionDenied, Unauthenticated, Unavailable
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, serve_app
 from pydantic import ValidationError
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
 ASK = Ask(scope=SCOPE)
@@ -101,20 +101,20 @@ def test_nor_is_one_behind_a_link(tmp_path: Path) -> None:
 
 
 async def test_services_with_different_secrets_do_not_work_together_and_say_so() -> None:
-    async with serve_app(Guinea(unary=fine).app("inner")) as inner:
+    async with serve_app(SampleService(unary=fine).app("inner")) as inner:
         outer_runtime: list[Any] = []
 
         async def ask(request: Ask, _: Any) -> Answer:
-            return await GuineaStub(outer_runtime[0].channel("inner")).unary(request)
+            return await SampleStub(outer_runtime[0].channel("inner")).unary(request)
 
         stranger = ServiceCredential.random()
         async with serve_app(
-            Guinea(unary=ask).app("outer"), addresses={"inner": inner.address}, credential=stranger
+            SampleService(unary=ask).app("outer"), addresses={"inner": inner.address}, credential=stranger
         ) as outer:
             outer_runtime.append(outer.runtime)
             # Not its caller's fault, and over when the operator has set it right: jobs wait for that.
             with pytest.raises(Unavailable, match="same service token") as caught:
-                await GuineaStub(outer.channel).unary(ASK)
+                await SampleStub(outer.channel).unary(ASK)
             # Its health is told to everybody; that it works for this one is not the same.
             assert "not from a service of this deployment" in str(await outer.runtime.check("inner"))
     assert caught.value.metadata == {"stage": "inner"}
@@ -127,8 +127,8 @@ async def test_nobody_can_make_a_service_act_for_itself() -> None:
         reached.append(request.scope.user_id)
         return Answer()
 
-    async with serve_app(Guinea(unary=inner, collect=inner).app("inner")) as second:
-        stub = GuineaStub(second.channel)
+    async with serve_app(SampleService(unary=inner, collect=inner).app("inner")) as second:
+        stub = SampleStub(second.channel)
 
         async def as_system(_: Any, __: Any) -> Answer:
             return await stub.unary(Ask(scope=SYSTEM))
@@ -143,23 +143,23 @@ async def test_nobody_can_make_a_service_act_for_itself() -> None:
             return await call  # type: ignore[no-any-return]
 
         for handler in (as_system, streaming):
-            async with serve_app(Guinea(unary=handler).app("outer")) as first:
+            async with serve_app(SampleService(unary=handler).app("outer")) as first:
                 with pytest.raises(PermissionDenied, match="own scope"):
-                    await GuineaStub(first.channel).unary(ASK)
+                    await SampleStub(first.channel).unary(ASK)
                 assert reached == []
-        async with serve_app(Guinea(unary=as_system).app("outer")) as first:
-            await GuineaStub(first.channel).unary(Ask(scope=SYSTEM))  # a service asked, so that it may go on
-        async with serve_app(Guinea(unary=in_the_background).app("outer")) as first:
-            await GuineaStub(first.channel).unary(ASK)
+        async with serve_app(SampleService(unary=as_system).app("outer")) as first:
+            await SampleStub(first.channel).unary(Ask(scope=SYSTEM))  # a service asked, so that it may go on
+        async with serve_app(SampleService(unary=in_the_background).app("outer")) as first:
+            await SampleStub(first.channel).unary(ASK)
     assert reached == ["edge", "edge"]
 
 
 async def test_a_public_service_takes_nobodys_scope() -> None:
-    async with serve_app(Guinea(unary=fine).app("edge", public=True)) as served:
+    async with serve_app(SampleService(unary=fine).app("edge", public=True)) as served:
         header = ("x-footnote-proof", CREDENTIAL.sign("edge", "*", SCOPE, 60))
         for metadata in ((), (header,)):
             with pytest.raises(Unauthenticated) as caught:
-                await GuineaStub(served.channel).unary(ASK, metadata=metadata)
+                await SampleStub(served.channel).unary(ASK, metadata=metadata)
             assert caught.value.reason == "SCOPE_INVALID"
 
 
@@ -167,8 +167,8 @@ async def test_a_stream_begins_with_the_proof_of_its_first_message() -> None:
     async def name(requests: Any, _: Any) -> Answer:
         return Answer(name=" ".join([request.trace_id async for request in requests]))
 
-    async with serve_app(Guinea(collect=name, both=None).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=name, both=None).app()) as served:
+        stub = SampleStub(served.channel)
         assert (await stub.collect([ASK, Ask(trace_id="b")])).name == " b"
         left = stub.collect(iter([ASK]))
         assert not left.done()
@@ -201,7 +201,7 @@ async def test_running_services_exchange_their_secret_without_refusing_a_call() 
 
     old, new = new_secret(), new_secret()
     steps = [ServiceCredential(*secrets) for secrets in ((old,), (old, new), (new, old), (new,))]
-    app = Guinea(unary=fine, collect=collect, stream=stream)
+    app = SampleService(unary=fine, collect=collect, stream=stream)
     for before, after in pairwise(steps):
         async with AsyncExitStack() as stack:
             replicas = [
@@ -209,16 +209,16 @@ async def test_running_services_exchange_their_secret_without_refusing_a_call() 
             ]
             for caller in (before, after):
                 for replica in replicas:
-                    stub = GuineaStub(
-                        await stack.enter_async_context(open_channel(replica.address, "guinea", credential=caller))
+                    stub = SampleStub(
+                        await stack.enter_async_context(open_channel(replica.address, "sample", credential=caller))
                     )
                     assert (await stub.unary(ASK)).name == "fine"
                     assert (await stub.collect([ASK, ASK])).name == "2"
                     assert [one.name async for one in stub.stream(ASK)] == ["1"]
     async with (
         serve_app(app.app(), credential=steps[3]) as served,
-        open_channel(served.address, "guinea", credential=steps[0]) as channel,
+        open_channel(served.address, "sample", credential=steps[0]) as channel,
     ):
         with pytest.raises(Unauthenticated) as caught:
-            await GuineaStub(channel).unary(ASK)
+            await SampleStub(channel).unary(ASK)
         assert caught.value.reason == "SCOPE_INVALID"

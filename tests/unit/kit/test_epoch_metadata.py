@@ -6,7 +6,7 @@ import pytest
 from footnote_kit import context
 from footnote_kit.epoch_metadata import Epochs, received, send
 from footnote_kit.testing import SCOPE, serve_app
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 
 @pytest.mark.parametrize("epochs", [Epochs("e", "c"), Epochs("e"), Epochs(collections="c"), Epochs()])
@@ -15,8 +15,8 @@ async def test_a_caller_receives_what_the_handler_sent(epochs: Epochs) -> None:
         send(call, epochs)
         return Answer(name=context.request_id())
 
-    async with serve_app(Guinea(unary=answer).app()) as served:
-        call = GuineaStub(served.channel).unary(Ask(scope=SCOPE))
+    async with serve_app(SampleService(unary=answer).app()) as served:
+        call = SampleStub(served.channel).unary(Ask(scope=SCOPE))
         response, found = await received(call)
         assert found == epochs
         sent = tuple(await call.trailing_metadata())
@@ -28,5 +28,5 @@ async def test_a_stage_that_sends_none_is_asked_each_time() -> None:
     async def answer(_: Ask, __: Any) -> Answer:
         return Answer()
 
-    async with serve_app(Guinea(unary=answer).app()) as served:
-        assert (await received(GuineaStub(served.channel).unary(Ask(scope=SCOPE))))[1] == Epochs()
+    async with serve_app(SampleService(unary=answer).app()) as served:
+        assert (await received(SampleStub(served.channel).unary(Ask(scope=SCOPE))))[1] == Epochs()

@@ -10,7 +10,7 @@ import pytest
 from footnote_kit.errors import FootnoteError, InvalidArgument
 from footnote_kit.final_status import FinalStatus
 from footnote_kit.testing import SCOPE, proof_of, serve_app
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 ROUNDS, AT_ONCE = 25, 8  # in a few of a hundred calls the refusal comes while a part is being written
 
@@ -29,8 +29,8 @@ async def parts() -> AsyncIterator[Ask]:
 @pytest.mark.slow
 async def test_a_refusal_in_the_middle_of_an_upload_is_never_lost() -> None:
     heard: collections.Counter[str] = collections.Counter()
-    async with serve_app(Guinea(collect=refuse).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=refuse).app()) as served:
+        stub = SampleStub(served.channel)
 
         async def upload() -> None:
             try:
@@ -46,11 +46,14 @@ async def test_a_refusal_in_the_middle_of_an_upload_is_never_lost() -> None:
 @pytest.mark.slow
 async def test_nor_by_a_plain_client() -> None:
     heard: collections.Counter[str] = collections.Counter()
-    async with serve_app(Guinea(collect=refuse).app()) as served, grpc.aio.insecure_channel(served.address) as channel:
-        stub = GuineaStub(channel)
+    async with (
+        serve_app(SampleService(collect=refuse).app()) as served,
+        grpc.aio.insecure_channel(served.address) as channel,
+    ):
+        stub = SampleStub(channel)
 
         async def upload() -> None:
-            call = stub.collect(parts(), metadata=(proof_of("guinea"),))
+            call = stub.collect(parts(), metadata=(proof_of("sample"),))
             ending = FinalStatus(call)
             try:
                 await call

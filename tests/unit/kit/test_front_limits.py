@@ -1,7 +1,7 @@
 import pytest
 from footnote_kit.front.frames import Tally, Violation
 from footnote_kit.front.limits import MAX_WAIT_SECONDS, FrameBudget, FrameRate, FrontLimits, Peer, Peers
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 CALL = Tally(frames=2, streams=1)
 

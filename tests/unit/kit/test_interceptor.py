@@ -11,7 +11,7 @@ from footnote_kit.errors import FootnoteError, Internal, InvalidArgument, NotFou
 from footnote_kit.settings import KitSettings
 from footnote_kit.status import from_rpc_error
 from footnote_kit.testing import SCOPE, proof_of, serve_app
-from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import SERVICE, Answer, Ask, SampleService, SampleStub
 
 ASK = Ask(scope=SCOPE, trace_id="hello")
 
@@ -48,9 +48,9 @@ async def collect_names(call: Any, into: list[str]) -> None:
 
 
 async def test_all_four_kinds_of_call() -> None:
-    async with serve_app(Guinea(unary=echo, stream=two, collect=join, both=upper).app()) as served:
-        stub = GuineaStub(served.channel)
-        assert (await stub.unary(ASK)).name == "hello t/u guinea"
+    async with serve_app(SampleService(unary=echo, stream=two, collect=join, both=upper).app()) as served:
+        stub = SampleStub(served.channel)
+        assert (await stub.unary(ASK)).name == "hello t/u sample"
         assert [answer.name async for answer in stub.stream(ASK)] == ["1", "hello"]
         context.bind_request_id("r-1")
         assert (await stub.collect(asks("a", "b"))).name == "a b r-1"
@@ -58,8 +58,8 @@ async def test_all_four_kinds_of_call() -> None:
 
 
 async def test_streams_by_read_and_write() -> None:
-    async with serve_app(Guinea(collect=join, both=upper).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=join, both=upper).app()) as served:
+        stub = SampleStub(served.channel)
         call = stub.both()
         await call.write(ASK)
         assert (await call.read()).name == "HELLO"
@@ -89,8 +89,8 @@ async def test_errors_arrive_as_they_were_raised_in_all_four_kinds(raised: Footn
         yield Answer(name="first")
         raise raised
 
-    async with serve_app(Guinea(unary=fail, stream=fail_late, collect=fail, both=fail_late).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=fail, stream=fail_late, collect=fail, both=fail_late).app()) as served:
+        stub = SampleStub(served.channel)
         for call in (stub.unary(ASK), stub.collect(asks("a"))):
             with pytest.raises(type(raised)) as caught:
                 await call
@@ -116,8 +116,8 @@ async def test_an_unforeseen_exception_tells_the_caller_nothing(capfd: pytest.Ca
         raise KeyError("password=hunter2")
 
     logs.configure(KitSettings(log_format="json"))
-    async with serve_app(Guinea(unary=leak, stream=leak_late).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=leak, stream=leak_late).app()) as served:
+        stub = SampleStub(served.channel)
         with pytest.raises(Internal) as caught:
             await stub.unary(ASK)
         with pytest.raises(Internal) as late:
@@ -126,7 +126,7 @@ async def test_an_unforeseen_exception_tells_the_caller_nothing(capfd: pytest.Ca
         async with grpc.aio.insecure_channel(served.address) as plain:
             raw = plain.unary_unary(f"/{SERVICE}/Unary", Ask.SerializeToString, Answer.FromString)
             with pytest.raises(grpc.aio.AioRpcError) as wire:
-                await raw(ASK, metadata=(proof_of("guinea"),))
+                await raw(ASK, metadata=(proof_of("sample"),))
     for shown in (caught.value.message, late.value.message, str(vars(caught.value)), str(wire.value)):
         assert "hunter2" not in shown
     trailing = b"".join(
@@ -138,7 +138,7 @@ async def test_an_unforeseen_exception_tells_the_caller_nothing(capfd: pytest.Ca
     (line,) = [line for line in lines if line.get("request_id") == caught.value.metadata["request_id"]]
     assert line["event"] == "rpc_failed"
     assert line["tenant_id"] == "t"
-    assert line["service"] == "guinea"
+    assert line["service"] == "sample"
     assert len(line["trace_id"]) == 32
     assert "ValueError" in line["exception"]
 
@@ -147,8 +147,8 @@ async def test_a_call_without_scope_never_reaches_the_handler() -> None:
     async def reached(_: Any, __: Any) -> Answer:
         raise AssertionError("reached")
 
-    async with serve_app(Guinea(unary=reached, collect=join).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=reached, collect=join).app()) as served:
+        stub = SampleStub(served.channel)
         for call in (stub.unary(Ask()), stub.collect(asks("a", scope=None))):
             with pytest.raises(Unauthenticated) as caught:
                 await call
@@ -160,8 +160,8 @@ async def test_a_stream_that_says_nothing_is_refused() -> None:
         return
         yield
 
-    async with serve_app(Guinea(collect=join, both=upper).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=join, both=upper).app()) as served:
+        stub = SampleStub(served.channel)
         with pytest.raises(Unauthenticated, match="ended before"):
             await stub.collect(silence())
         with pytest.raises(Unauthenticated):
@@ -175,16 +175,16 @@ async def test_a_handler_that_reads_its_stream_in_another_task_knows_the_scope()
         scope = context.current_scope()
         return Answer(name=scope.tenant_id if scope else "nobody")
 
-    async with serve_app(Guinea(collect=split).app()) as served:
-        assert (await GuineaStub(served.channel).collect(asks("a", "b"))).name == "t"
+    async with serve_app(SampleService(collect=split).app()) as served:
+        assert (await SampleStub(served.channel).collect(asks("a", "b"))).name == "t"
 
 
 async def test_request_ids_are_kept_when_sane_and_made_otherwise() -> None:
     async def say(_: Any, __: Any) -> Answer:
         return Answer(name=context.request_id())
 
-    async with serve_app(Guinea(unary=say).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
-        stub, proof = GuineaStub(plain), proof_of("guinea")
+    async with serve_app(SampleService(unary=say).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
+        stub, proof = SampleStub(plain), proof_of("sample")
         assert (await stub.unary(ASK, metadata=(("x-request-id", "abc-1"), proof))).name == "abc-1"
         call = stub.unary(ASK, metadata=(("x-request-id", "evil id {}"), proof))
         made = (await call).name
@@ -199,13 +199,13 @@ async def test_the_deadline_of_the_caller_is_known_to_the_handler_and_carried_on
         seen.append(context.time_remaining())
         return Answer()
 
-    async with serve_app(Guinea(unary=inner).app(), call_timeout=200) as second:
+    async with serve_app(SampleService(unary=inner).app(), call_timeout=200) as second:
 
         async def outer(request: Ask, _: Any) -> Answer:
-            return await GuineaStub(second.channel).unary(request)
+            return await SampleStub(second.channel).unary(request)
 
-        async with serve_app(Guinea(unary=outer).app()) as first:
-            stub = GuineaStub(first.channel)
+        async with serve_app(SampleService(unary=outer).app()) as first:
+            stub = SampleStub(first.channel)
             await stub.unary(ASK, timeout=100)
             await stub.unary(ASK, timeout=5000)
     assert seen[0] is not None
@@ -215,10 +215,10 @@ async def test_the_deadline_of_the_caller_is_known_to_the_handler_and_carried_on
 
 
 async def test_a_call_is_not_even_made_when_no_time_is_left() -> None:
-    async with serve_app(Guinea(unary=echo).app()) as served:
+    async with serve_app(SampleService(unary=echo).app()) as served:
         context.bind_deadline(0)
         with pytest.raises(errors.DeadlineExceeded):
-            await GuineaStub(served.channel).unary(ASK)
+            await SampleStub(served.channel).unary(ASK)
 
 
 async def test_expiry_and_cancellation_reach_the_handler_through_two_hops() -> None:
@@ -241,8 +241,8 @@ async def test_expiry_and_cancellation_reach_the_handler_through_two_hops() -> N
         finally:
             ended.put_nowait("stream")
 
-    async with serve_app(Guinea(unary=wait, stream=drip).app()) as second:
-        inner = GuineaStub(second.channel)
+    async with serve_app(SampleService(unary=wait, stream=drip).app()) as second:
+        inner = SampleStub(second.channel)
 
         async def pass_on(request: Ask, _: Any) -> Answer:
             return await inner.unary(request)
@@ -251,8 +251,8 @@ async def test_expiry_and_cancellation_reach_the_handler_through_two_hops() -> N
             async for answer in inner.stream(request):
                 yield answer
 
-        async with serve_app(Guinea(unary=pass_on, stream=pass_on_stream).app()) as first:
-            stub = GuineaStub(first.channel)
+        async with serve_app(SampleService(unary=pass_on, stream=pass_on_stream).app()) as first:
+            stub = SampleStub(first.channel)
             task = asyncio.ensure_future(stub.unary(ASK))
             await started.wait()
             task.cancel()
@@ -281,8 +281,8 @@ async def test_the_exception_of_a_request_iterator_comes_out_as_itself() -> None
         yield ASK
         raise FileNotFoundError("gone.pdf")
 
-    async with serve_app(Guinea(collect=join, both=upper).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(collect=join, both=upper).app()) as served:
+        stub = SampleStub(served.channel)
         with pytest.raises(FileNotFoundError, match=r"gone\.pdf"):
             await stub.collect(broken())
         with pytest.raises(FileNotFoundError):
@@ -294,8 +294,8 @@ async def test_writing_to_a_call_that_has_failed_says_why() -> None:
     async def refuse(requests: AsyncIterator[Ask], _: Any) -> Answer:
         raise errors.InvalidArgument("Too large", reason="FILE_TOO_LARGE")
 
-    async with serve_app(Guinea(collect=refuse).app()) as served:
-        call = GuineaStub(served.channel).collect()
+    async with serve_app(SampleService(collect=refuse).app()) as served:
+        call = SampleStub(served.channel).collect()
 
         async def write_on() -> None:
             for _ in range(10_000):
@@ -310,7 +310,7 @@ async def test_writing_to_a_call_that_has_failed_says_why() -> None:
                 yield ASK
 
         with pytest.raises(InvalidArgument) as caught:
-            await GuineaStub(served.channel).collect(endless())
+            await SampleStub(served.channel).collect(endless())
         assert caught.value.reason == "FILE_TOO_LARGE"
 
 
@@ -318,9 +318,9 @@ async def test_a_streaming_handler_must_be_an_async_generator() -> None:
     async def writes(_: Any, ctx: Any) -> None:
         await ctx.write(Answer())
 
-    async with serve_app(Guinea(stream=writes).app()) as served:
+    async with serve_app(SampleService(stream=writes).app()) as served:
         with pytest.raises(FootnoteError):
-            async for _ in GuineaStub(served.channel).stream(ASK):
+            async for _ in SampleStub(served.channel).stream(ASK):
                 pass
 
 
@@ -336,9 +336,9 @@ async def test_a_group_of_errors_is_shown_as_the_worst_of_them(inner: list[Excep
     async def fail(_: Any, __: Any) -> Answer:
         raise ExceptionGroup("tasks", inner)
 
-    async with serve_app(Guinea(unary=fail).app()) as served:
+    async with serve_app(SampleService(unary=fail).app()) as served:
         with pytest.raises(kind) as caught:
-            await GuineaStub(served.channel).unary(ASK)
+            await SampleStub(served.channel).unary(ASK)
         assert "hunter2" not in str(caught.value)
 
 
@@ -347,23 +347,23 @@ async def test_a_handler_may_abort_by_itself() -> None:
         await ctx.abort(grpc.StatusCode.OUT_OF_RANGE, "past the end")
         raise AssertionError
 
-    async with serve_app(Guinea(unary=abort).app()) as served:
+    async with serve_app(SampleService(unary=abort).app()) as served:
         with pytest.raises(InvalidArgument, match="past the end"):
-            await GuineaStub(served.channel).unary(ASK)
+            await SampleStub(served.channel).unary(ASK)
 
 
 async def test_a_handler_that_answers_nothing_is_our_fault() -> None:
     async def nothing(_: Any, __: Any) -> None:
         return None
 
-    async with serve_app(Guinea(unary=nothing).app()) as served:
+    async with serve_app(SampleService(unary=nothing).app()) as served:
         with pytest.raises(Internal):
-            await GuineaStub(served.channel).unary(ASK)
+            await SampleStub(served.channel).unary(ASK)
 
 
 async def test_a_response_can_be_awaited_again() -> None:
-    async with serve_app(Guinea(unary=echo).app()) as served:
-        call = GuineaStub(served.channel).unary(ASK)
+    async with serve_app(SampleService(unary=echo).app()) as served:
+        call = SampleStub(served.channel).unary(ASK)
         assert await call == await call
         assert await call.code() is grpc.StatusCode.OK
         assert call.done()
@@ -372,10 +372,10 @@ async def test_a_response_can_be_awaited_again() -> None:
 
 @pytest.mark.slow
 async def test_five_hundred_calls_at_once() -> None:
-    async with serve_app(Guinea(unary=echo).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=echo).app()) as served:
+        stub = SampleStub(served.channel)
         answers = await asyncio.gather(*(stub.unary(ASK) for _ in range(500)))
-    assert {answer.name for answer in answers} == {"hello t/u guinea"}
+    assert {answer.name for answer in answers} == {"hello t/u sample"}
 
 
 def test_an_app_is_ready_by_default() -> None:
@@ -385,8 +385,8 @@ def test_an_app_is_ready_by_default() -> None:
 async def test_a_slow_call_is_logged_a_quick_one_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure(KitSettings(log_format="json"))
     for least in (1e-9, 3600):  # any call is slow by the first, none by the second
-        async with serve_app(Guinea(unary=echo).app(), slow_call_seconds=least) as served:
-            await GuineaStub(served.channel).unary(ASK)
+        async with serve_app(SampleService(unary=echo).app(), slow_call_seconds=least) as served:
+            await SampleStub(served.channel).unary(ASK)
     lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
     assert [line["ms"] > 0 for line in lines if line["event"] == "rpc_slow"] == [True]
 
@@ -403,7 +403,7 @@ async def raw(served: Any, kind: str, *messages: bytes) -> FootnoteError:
     options = [("grpc.max_send_message_length", -1)]
     async with grpc.aio.insecure_channel(served.address, options=options) as channel:
         call = getattr(channel, make)(f"/{SERVICE}/{kind}", lambda data: data, Answer.FromString)
-        begun = call(stream() if streams else messages[0], metadata=(proof_of("guinea"),), timeout=30)
+        begun = call(stream() if streams else messages[0], metadata=(proof_of("sample"),), timeout=30)
         try:
             if kind in ("Stream", "Both"):
                 async for _ in begun:
@@ -411,13 +411,13 @@ async def raw(served: Any, kind: str, *messages: bytes) -> FootnoteError:
             else:
                 await begun
         except grpc.aio.AioRpcError as error:
-            return from_rpc_error(error, "guinea")
+            return from_rpc_error(error, "sample")
     raise AssertionError("it was answered")
 
 
 @pytest.mark.parametrize("kind", ["Unary", "Stream", "Collect", "Both"])
 async def test_messages_that_are_too_long_or_broken_are_refused_with_details(kind: str) -> None:
-    app = Guinea(unary=echo, stream=two, collect=join, both=upper).app()
+    app = SampleService(unary=echo, stream=two, collect=join, both=upper).app()
     fine = ASK.SerializeToString()
     async with serve_app(app, settings=KitSettings(max_message_bytes=1000)) as served:
         long = Ask(scope=SCOPE, trace_id="a" * 1500).SerializeToString()

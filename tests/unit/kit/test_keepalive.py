@@ -9,7 +9,7 @@ import grpc
 import pytest
 from footnote_kit import server
 from footnote_kit.testing import SCOPE, proof_of, serve_app
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 pytestmark = pytest.mark.slow
 
@@ -99,8 +99,8 @@ async def test_pings_on_a_silent_stream_and_on_an_idle_connection(
         await speak.wait()
         yield Answer(name="last")
 
-    async with serve_app(Guinea(stream=silent).app()) as served, pinging(served.address) as (frames, channel):
-        call = GuineaStub(channel).stream(Ask(scope=SCOPE), metadata=(proof_of("guinea"),))
+    async with serve_app(SampleService(stream=silent).app()) as served, pinging(served.address) as (frames, channel):
+        call = SampleStub(channel).stream(Ask(scope=SCOPE), metadata=(proof_of("sample"),))
         assert (await call.read()).name == "first"
         await asyncio.wait_for(frames.pings(PINGS), 60)
         assert frames.sent_away is sent_away

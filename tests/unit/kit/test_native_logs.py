@@ -17,7 +17,7 @@ import grpc
 from footnote_kit import process
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import SCOPE, serve_app
-from support.guinea_pigs import Ask, Guinea, GuineaStub
+from support.doubles.services import Ask, SampleService, SampleStub
 
 async def main():
     exported = process.configure(KitSettings(), ("retrieval", "generation"))

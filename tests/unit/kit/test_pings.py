@@ -15,9 +15,9 @@ from footnote_kit.errors import FootnoteError, Unavailable
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import SCOPE
 from support.certificates import Authority, Place
+from support.doubles.service_process import STAGE, service_process
+from support.doubles.services import Ask, SampleStub, contract
 from support.frozen import freeze, thaw
-from support.guinea_pigs import Ask, GuineaStub, contract
-from support.guinea_process import STAGE, guinea_process
 from support.matrices import sampled
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -34,10 +34,10 @@ def running(way: str, folder: Path) -> Iterator[tuple[int, str, KitSettings]]:
     if way == "mtls":
         house = Authority(folder, "house")
         place, caller = Place(folder, "stage").put(house), Place(folder, "caller").put(house)
-        with guinea_process(env=place.env) as (pid, address):
+        with service_process(env=place.env) as (pid, address):
             yield pid, address, caller.settings
     else:
-        with guinea_process(f"unix:{folder}/socket" if way == "unix" else "127.0.0.1:0") as (pid, address):
+        with service_process(f"unix:{folder}/socket" if way == "unix" else "127.0.0.1:0") as (pid, address):
             yield pid, address, KitSettings()
 
 
@@ -62,15 +62,15 @@ async def test_calls_to_a_process_that_stands_still_end_and_the_next_are_refused
 
 async def stands_still_and_goes_on(pid: int, channel: grpc.aio.Channel) -> None:
     listing = ListCollectionsRequest(scope=SCOPE)
-    guinea, stage = GuineaStub(channel), IndexingServiceStub(channel)
-    assert (await guinea.unary(Ask(scope=SCOPE), timeout=LONG)).name == "fine"
-    stream = guinea.stream(Ask(scope=SCOPE, trace_id="silent:600"), timeout=LONG)
+    sample, stage = SampleStub(channel), IndexingServiceStub(channel)
+    assert (await sample.unary(Ask(scope=SCOPE), timeout=LONG)).name == "fine"
+    stream = sample.stream(Ask(scope=SCOPE, trace_id="silent:600"), timeout=LONG)
     assert (await stream.read()).name == "first"
     gone = "UNAVAILABLE STAGE_UNAVAILABLE indexing"
     freeze(pid)
     try:
         calls = (
-            guinea.unary(Ask(scope=SCOPE), timeout=LONG),
+            sample.unary(Ask(scope=SCOPE), timeout=LONG),
             stage.ListCollections(listing, timeout=LONG),  # repeated by gRPC
             stream.read(),
         )
@@ -85,7 +85,7 @@ async def stands_still_and_goes_on(pid: int, channel: grpc.aio.Channel) -> None:
                 await stage.ListCollections(listing, timeout=LONG)
     finally:
         thaw(pid)
-    assert (await guinea.unary(Ask(scope=SCOPE), timeout=LONG, wait_for_ready=True)).name == "fine"
+    assert (await sample.unary(Ask(scope=SCOPE), timeout=LONG, wait_for_ready=True)).name == "fine"
     await stage.ListCollections(listing, timeout=LONG)
 
 
@@ -97,10 +97,10 @@ async def test_calls_that_are_silent_for_longer_than_the_bound_go_on(tmp_path: P
         (folder := tmp_path / way).mkdir()
         with running(way, folder) as (_, address, settings):
             async with open_channel(address, STAGE, settings) as channel:
-                guinea = GuineaStub(channel)
-                stream = guinea.stream(Ask(scope=SCOPE, trace_id=f"silent:{2 * BOUND}"), timeout=LONG)
+                sample = SampleStub(channel)
+                stream = sample.stream(Ask(scope=SCOPE, trace_id=f"silent:{2 * BOUND}"), timeout=LONG)
                 assert (await stream.read()).name == "first"
-                held = await guinea.unary(Ask(scope=SCOPE, trace_id=f"hold:{BOUND + 2}"), timeout=LONG)
+                held = await sample.unary(Ask(scope=SCOPE, trace_id=f"hold:{BOUND + 2}"), timeout=LONG)
                 assert held.name == "fine"
                 assert (await stream.read()).name == "last"
                 assert await stream.read() is grpc.aio.EOF

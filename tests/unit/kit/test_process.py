@@ -34,15 +34,15 @@ import asyncio, sys, urllib.request
 from footnote_kit import process, telemetry
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import SCOPE, serve_app
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 async def fine(request, context):
     return Answer()
 
 async def main():
     exported = process.configure(KitSettings(metrics_port=0))
-    async with serve_app(Guinea(unary=fine).app()) as served:
-        await GuineaStub(served.channel).unary(Ask(scope=SCOPE))
+    async with serve_app(SampleService(unary=fine).app()) as served:
+        await SampleStub(served.channel).unary(Ask(scope=SCOPE))
     telemetry.counter("footnote.edge.asks").add(3, {"finish_reason": "ANSWERED"})
     telemetry.observe("footnote.edge.jobs.waiting", lambda: 7)
     page = urllib.request.Request(f"http://{exported.metrics_address}/metrics", headers={"Accept": sys.argv[1]})
@@ -87,7 +87,7 @@ def exposed(accept: str) -> str:
 def test_metrics_in_prometheus_form() -> None:
     samples = [line for line in exposed("text/plain").splitlines() if not line.startswith("#")]
     (count,) = [line for line in samples if line.startswith("rpc_server_call_duration_seconds_count")]
-    assert 'rpc_method="footnote.guinea.v1.GuineaService/Unary"' in count
+    assert 'rpc_method="footnote.sample.v1.SampleService/Unary"' in count
     assert 'rpc_response_status_code="OK"' in count
     assert count.endswith(" 1.0")
     assert any(line.startswith("rpc_client_call_duration_seconds_bucket") and 'le="0.0025"' in line for line in samples)

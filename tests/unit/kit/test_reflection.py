@@ -9,7 +9,7 @@ from footnote_kit.edge import METHODS
 from footnote_kit.testing import serve_app
 from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from grpc_reflection.v1alpha import reflection_pb2 as pb
-from support.guinea_pigs import stand_in
+from support.doubles.services import empty_stage
 
 
 async def asked(channel: Any, version: str, *requests: pb.ServerReflectionRequest) -> list[pb.ServerReflectionResponse]:
@@ -28,7 +28,7 @@ async def asked(channel: Any, version: str, *requests: pb.ServerReflectionReques
 
 @pytest.mark.parametrize("version", [reflection.V1, reflection.V1ALPHA])
 async def test_files_come_with_their_comments_and_methods_are_found(version: str) -> None:
-    async with serve_app(stand_in("edge", [])) as served:
+    async with serve_app(empty_stage("edge", [])) as served:
         symbols = [method.full_name for method in METHODS] + ["footnote.types.v1.ErrorReason"]
         requests = [pb.ServerReflectionRequest(file_containing_symbol=symbol) for symbol in symbols]
         answers = await asked(served.channel, version, pb.ServerReflectionRequest(list_services=""), *requests)
@@ -42,7 +42,7 @@ async def test_files_come_with_their_comments_and_methods_are_found(version: str
 
 
 async def test_what_is_not_there_is_not_found() -> None:
-    async with serve_app(stand_in("edge", [])) as served:
+    async with serve_app(empty_stage("edge", [])) as served:
         (answer,) = await asked(
             served.channel, reflection.V1, pb.ServerReflectionRequest(file_containing_symbol="footnote.no.Such")
         )

@@ -14,7 +14,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, proof_of, serve_app
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
-from support.guinea_pigs import STAGES, Answer, Ask, Guinea, GuineaStub, contracts, stand_in
+from support.doubles.services import STAGES, Answer, Ask, SampleService, SampleStub, contracts, empty_stage
 
 ASK = Ask(scope=SCOPE)
 SERVING = health_pb2.HealthCheckResponse.SERVING
@@ -37,15 +37,15 @@ async def test_health_follows_the_dependencies_and_can_be_watched() -> None:
             raise RuntimeError("boom")
         return problem[0]
 
-    async with serve_app(Guinea(unary=fine).app(ready=ready), ready_interval=0.02) as served:
+    async with serve_app(SampleService(unary=fine).app(ready=ready), ready_interval=0.02) as served:
         watch = health_pb2_grpc.HealthStub(served.channel).Watch(
-            health_pb2.HealthCheckRequest(service="footnote.guinea.v1.GuineaService")
+            health_pb2.HealthCheckRequest(service="footnote.sample.v1.SampleService")
         )
         assert await next_status(watch) == NOT_SERVING
-        assert await served.runtime.check("guinea") == "The guinea service is not ready"
+        assert await served.runtime.check("sample") == "The sample service is not ready"
         problem[0] = None
         assert await next_status(watch) == SERVING
-        assert await served.runtime.check("guinea") is None
+        assert await served.runtime.check("sample") is None
         problem[0] = "broken"
         assert await next_status(watch) == NOT_SERVING
         problem[0] = None
@@ -53,13 +53,13 @@ async def test_health_follows_the_dependencies_and_can_be_watched() -> None:
         await served.host.drain()
         assert await next_status(watch) == NOT_SERVING
         # While it drains it still answers.
-        assert (await GuineaStub(served.channel).unary(ASK)).name == "fine"
+        assert (await SampleStub(served.channel).unary(ASK)).name == "fine"
 
 
 @pytest.mark.parametrize("stage", [*STAGES, "edge"])
 async def test_reflection_tells_the_contract(stage: str) -> None:
     _, service = contracts(stage)[0]
-    async with serve_app(stand_in(stage, [])) as served:
+    async with serve_app(empty_stage(stage, [])) as served:
         stub = reflection_pb2_grpc.ServerReflectionStub(served.channel)
 
         async def questions() -> AsyncIterator[Any]:
@@ -147,9 +147,9 @@ async def test_stopping_lets_calls_finish_then_closes_in_order() -> None:
     async def started() -> None:
         order.append(f"started {context.current_service()}")
 
-    app = Guinea(unary=slow).app(start=(started,), close=(first, second))
+    app = SampleService(unary=slow).app(start=(started,), close=(first, second))
     async with serve_app(app) as served:
-        stub = GuineaStub(served.channel)
+        stub = SampleStub(served.channel)
         call = asyncio.ensure_future(stub.unary(ASK))
         await running.wait()
         await served.host.drain()
@@ -160,8 +160,8 @@ async def test_stopping_lets_calls_finish_then_closes_in_order() -> None:
         await stopping
         with pytest.raises(Unavailable) as caught:
             await stub.unary(ASK)
-        assert caught.value.message == "The guinea service does not answer"
-    assert order[:4] == ["started guinea", "answered", "first guinea", "second"]
+        assert caught.value.message == "The sample service does not answer"
+    assert order[:4] == ["started sample", "answered", "first sample", "second"]
 
 
 async def test_a_look_at_dependencies_that_swallows_its_cancellation_does_not_hold_up_the_end(
@@ -232,8 +232,8 @@ async def test_watches_end_when_the_service_stops_and_say_so() -> None:
         name: str = (await anext(aiter(call))).name
         return name
 
-    async with serve_app(Guinea(watch=watch).app(), grace_seconds=3600) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(watch=watch).app(), grace_seconds=3600) as served:
+        stub = SampleStub(served.channel)
         left, kept = stub.watch(Ask(scope=SCOPE, trace_id="left")), stub.watch(Ask(scope=SCOPE, trace_id="kept"))
         assert await next_of(left) == await next_of(kept) == "now"
         left.cancel()
@@ -258,8 +258,8 @@ async def test_too_many_calls_are_refused_not_queued_for_ever() -> None:
         await gate.wait()
         return Answer()
 
-    async with serve_app(Guinea(unary=hold).app(), max_concurrent_calls=1) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=hold).app(), max_concurrent_calls=1) as served:
+        stub = SampleStub(served.channel)
         first = asyncio.ensure_future(stub.unary(ASK))
         await running.wait()
         with pytest.raises(ResourceExhausted) as caught:
@@ -270,17 +270,17 @@ async def test_too_many_calls_are_refused_not_queued_for_ever() -> None:
 
 
 async def test_a_message_above_the_limit_is_refused() -> None:
-    async with serve_app(Guinea(unary=fine).app(), max_message_bytes=1000) as served:
+    async with serve_app(SampleService(unary=fine).app(), max_message_bytes=1000) as served:
         with pytest.raises(ResourceExhausted):
-            await GuineaStub(served.channel).unary(Ask(scope=SCOPE, trace_id="x" * 2000))
+            await SampleStub(served.channel).unary(Ask(scope=SCOPE, trace_id="x" * 2000))
 
 
 async def test_plain_clients_get_plain_grpc() -> None:
-    async with serve_app(Guinea(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
-        metadata = (proof_of("guinea"),)
-        assert (await GuineaStub(plain).unary(ASK, metadata=metadata)).name == "fine"
+    async with serve_app(SampleService(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
+        metadata = (proof_of("sample"),)
+        assert (await SampleStub(plain).unary(ASK, metadata=metadata)).name == "fine"
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await GuineaStub(plain).stream(ASK, metadata=metadata).read()
+            await SampleStub(plain).stream(ASK, metadata=metadata).read()
         assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
@@ -302,17 +302,17 @@ async def test_connections_and_calls_on_each_are_counted() -> None:
     def alone(address: str) -> grpc.aio.Channel:
         return grpc.aio.insecure_channel(address, options=[("grpc.use_local_subchannel_pool", 1)])
 
-    proof = (proof_of("guinea"),)
-    app = Guinea(unary=fine, watch=watch).app()
+    proof = (proof_of("sample"),)
+    app = SampleService(unary=fine, watch=watch).app()
     async with serve_app(app, max_connections=3, max_streams_per_connection=2) as served:
         channels = [alone(served.address) for _ in range(3)]
         for channel in channels:
-            assert (await GuineaStub(channel).unary(ASK, metadata=proof)).name == "fine"
+            assert (await SampleStub(channel).unary(ASK, metadata=proof)).name == "fine"
         late = alone(served.address)
         with pytest.raises(grpc.aio.AioRpcError) as caught:
-            await GuineaStub(late).unary(ASK, metadata=proof, timeout=1)
+            await SampleStub(late).unary(ASK, metadata=proof, timeout=1)
         assert caught.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
-        watches = [GuineaStub(channels[0]).watch(ASK, metadata=proof) for _ in range(3)]
+        watches = [SampleStub(channels[0]).watch(ASK, metadata=proof) for _ in range(3)]
         begun = [asyncio.ensure_future(one.read()) for one in watches]
         await asyncio.wait(begun, timeout=2)
         assert sum(one.done() for one in begun) == 2
@@ -328,13 +328,13 @@ async def test_a_call_is_refused_before_its_messages_are_read() -> None:
         if headers.get("x-may") != "yes":
             raise Unavailable(f"{method} is not for you")
 
-    app = Guinea(unary=fine).app()
+    app = SampleService(unary=fine).app()
     app.admit = admit
     async with serve_app(app) as served:
-        assert (await GuineaStub(served.channel).unary(ASK, metadata=(("x-may", "yes"),))).name == "fine"
+        assert (await SampleStub(served.channel).unary(ASK, metadata=(("x-may", "yes"),))).name == "fine"
         # A message that cannot be read: whoever tried would say so.
         plain = grpc.aio.insecure_channel(served.address)
-        call = plain.unary_unary("/footnote.guinea.v1.GuineaService/Unary", request_serializer=lambda text: text)
+        call = plain.unary_unary("/footnote.sample.v1.SampleService/Unary", request_serializer=lambda text: text)
         with pytest.raises(grpc.aio.AioRpcError, match="is not for you"):
             await call(b"\xff" * 1000, timeout=20)
         await plain.close()

@@ -15,7 +15,7 @@ from footnote_kit.testing import SCOPE, proof_of, serve_app
 from footnote_kit.trace_buffer import MAX_SPANS, MAX_TENANTS, MAX_TRACE_BYTES, TraceBuffer
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanContext, TraceFlags
-from support.guinea_pigs import SERVICE, Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import SERVICE, Answer, Ask, SampleService, SampleStub
 
 ASK = Ask(scope=SCOPE)
 
@@ -36,14 +36,14 @@ async def test_one_trace_across_two_services_in_one_process() -> None:
             await asyncio.sleep(0)
         return Answer(name=telemetry.current_trace_id())
 
-    async with serve_app(Guinea(unary=search).app("retrieval")) as second:
+    async with serve_app(SampleService(unary=search).app("retrieval")) as second:
 
         async def ask(request: Ask, _: Any) -> Answer:
             with telemetry.span("plan"):
-                return await GuineaStub(second.channel).unary(request)
+                return await SampleStub(second.channel).unary(request)
 
-        async with serve_app(Guinea(unary=ask).app("edge")) as first:
-            trace_id = (await GuineaStub(first.channel).unary(ASK)).name
+        async with serve_app(SampleService(unary=ask).app("edge")) as first:
+            trace_id = (await SampleStub(first.channel).unary(ASK)).name
             spans = await trace_of(first, trace_id)
     rpc = f"{SERVICE}/Unary"
     plan = by(spans, "plan", "footnote-edge")
@@ -69,8 +69,8 @@ async def test_concurrent_calls_do_not_share_their_traces() -> None:
         with telemetry.span("inner"):
             return Answer(name=telemetry.current_trace_id())
 
-    async with serve_app(Guinea(unary=wait).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=wait).app()) as served:
+        stub = SampleStub(served.channel)
         ids = {answer.name for answer in await asyncio.gather(*(stub.unary(ASK) for _ in range(5)))}
         assert len(ids) == 5
         for trace_id in ids:
@@ -85,14 +85,14 @@ async def test_a_failed_call_is_marked_without_foreign_texts() -> None:
         with telemetry.span("deep"):
             raise ValueError("hunter2")
 
-    async with serve_app(Guinea(unary=fail).app()) as served:
+    async with serve_app(SampleService(unary=fail).app()) as served:
         with pytest.raises(Exception, match="Internal error"):
-            await GuineaStub(served.channel).unary(ASK)
+            await SampleStub(served.channel).unary(ASK)
         spans = await trace_of(served, trace_ids[0])
     assert "hunter2" not in str(spans)
-    assert by(spans, "deep", "footnote-guinea").error == "ValueError"
+    assert by(spans, "deep", "footnote-sample").error == "ValueError"
     assert (
-        dict(by(spans, f"{SERVICE}/Unary", "footnote-guinea").attributes.items())[names.RPC_STATUS_CODE] == "INTERNAL"
+        dict(by(spans, f"{SERVICE}/Unary", "footnote-sample").attributes.items())[names.RPC_STATUS_CODE] == "INTERNAL"
     )
 
 
@@ -101,8 +101,8 @@ async def test_a_trace_is_shown_to_its_tenant_only() -> None:
         return Answer(name=telemetry.current_trace_id())
 
     stranger = Scope(tenant_id="other", user_id="u", roles=[ROLE_READER])
-    async with serve_app(Guinea(unary=say).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=say).app()) as served:
+        stub = SampleStub(served.channel)
         trace_id = (await stub.unary(ASK)).name
         assert await trace_of(served, trace_id)
         with pytest.raises(NotFound) as caught:
@@ -111,8 +111,8 @@ async def test_a_trace_is_shown_to_its_tenant_only() -> None:
         # A stranger who joins the trace by its id sees its own spans, and takes nothing from the other.
         parent = f"00-{trace_id}-00f067aa0ba902b7-01"
         async with grpc.aio.insecure_channel(served.address) as plain:
-            metadata = (("traceparent", parent), proof_of("guinea", scope=stranger))
-            await GuineaStub(plain).unary(Ask(scope=stranger), metadata=metadata)
+            metadata = (("traceparent", parent), proof_of("sample", scope=stranger))
+            await SampleStub(plain).unary(Ask(scope=stranger), metadata=metadata)
         for scope in (SCOPE, stranger):
             tenants = {
                 dict(span.attributes.items()).get(names.TENANT_ID) for span in await trace_of(served, trace_id, scope)
@@ -136,8 +136,8 @@ async def test_a_trace_is_shown_to_the_user_who_made_it_and_to_admins() -> None:
         return Scope(tenant_id="t", user_id=name, roles=[role])
 
     ann, ben, chief, foreign = user("ann"), user("ben"), user("c", ROLE_ADMIN), Scope(tenant_id="x", user_id="ann")
-    async with serve_app(Guinea(unary=say).app()) as served:
-        trace_id = (await GuineaStub(served.channel).unary(Ask(scope=ann))).name
+    async with serve_app(SampleService(unary=say).app()) as served:
+        trace_id = (await SampleStub(served.channel).unary(Ask(scope=ann))).name
         for scope in (ann, chief, user("s", ROLE_SYSTEM)):
             # Its inner span, and those of the call at both ends: this test's own is of nobody.
             assert len(await trace_of(served, trace_id, scope)) == 3
@@ -146,7 +146,7 @@ async def test_a_trace_is_shown_to_the_user_who_made_it_and_to_admins() -> None:
                 await trace_of(served, trace_id, scope)
         # Who joins the trace by its id sees its own spans alone.
         metadata = (("traceparent", f"00-{trace_id}-00f067aa0ba902b7-01"),)
-        await GuineaStub(served.channel).unary(Ask(scope=ben), metadata=metadata)
+        await SampleStub(served.channel).unary(Ask(scope=ben), metadata=metadata)
         for scope in (ann, ben):
             spans = await trace_of(served, trace_id, scope)
             assert [dict(span.attributes.items()).get(names.USER_ID) for span in spans] == [scope.user_id] * 2
@@ -260,9 +260,9 @@ async def test_a_caller_that_traces_by_itself_is_followed() -> None:
     async def say(_: Any, __: Any) -> Answer:
         return Answer(name=telemetry.current_trace_id())
 
-    async with serve_app(Guinea(unary=say).app()) as served:
+    async with serve_app(SampleService(unary=say).app()) as served:
         metadata = (("traceparent", f"00-{'ab' * 16}-{'cd' * 8}-01"),)
-        assert (await GuineaStub(served.channel).unary(ASK, metadata=metadata)).name == "ab" * 16
+        assert (await SampleStub(served.channel).unary(ASK, metadata=metadata)).name == "ab" * 16
         (only,) = await trace_of(served, "ab" * 16)
         assert only.parent_span_id == "cd" * 8
 
@@ -279,9 +279,9 @@ async def test_a_stranger_leaves_no_span() -> None:
     async def fine(_: Any, __: Any) -> Answer:
         return Answer()
 
-    async with serve_app(Guinea(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
+    async with serve_app(SampleService(unary=fine).app()) as served, grpc.aio.insecure_channel(served.address) as plain:
         before = telemetry.ring._size
-        for kind in (GuineaStub(plain).unary, TelemetryServiceStub(plain).GetTrace):
+        for kind in (SampleStub(plain).unary, TelemetryServiceStub(plain).GetTrace):
             with pytest.raises(grpc.aio.AioRpcError):
                 await kind(GetTraceRequest(scope=SCOPE), metadata=(("traceparent", f"00-{'ab' * 16}-{'cd' * 8}-01"),))
         assert telemetry.ring._size == before
@@ -291,8 +291,8 @@ async def test_a_call_that_is_not_to_be_traced_leaves_no_span() -> None:
     async def fine(request: Ask, _: Any) -> Answer:
         return Answer(name=telemetry.current_trace_id())
 
-    async with serve_app(Guinea(unary=fine).app()) as served:
-        stub = GuineaStub(served.channel)
+    async with serve_app(SampleService(unary=fine).app()) as served:
+        stub = SampleStub(served.channel)
         seen = await stub.unary(ASK)
         unseen = await stub.unary(ASK, metadata=telemetry.untraced())
     assert telemetry.ring.spans(int(seen.name, 16), SCOPE.tenant_id)

@@ -10,7 +10,7 @@ from footnote_kit.admission import loop_lag
 from footnote_kit.app import App
 from footnote_kit.testing import serve_app
 from footnote_kit.text_work import SHORT, off_loop
-from support.guinea_pigs import Guinea
+from support.doubles.services import SampleService
 
 _word: ContextVar[str] = ContextVar("word", default="")
 
@@ -54,8 +54,8 @@ async def test_lag_is_measured_once_for_all_services_of_a_loop(monkeypatch: pyte
             seen.append(value)
 
     monkeypatch.setattr(loop_lag, "histogram", lambda name: Histogram())
-    app: App = Guinea().app("retrieval")
-    async with serve_app(app), serve_app(Guinea().app("edge")):
+    app: App = SampleService().app("retrieval")
+    async with serve_app(app), serve_app(SampleService().app("edge")):
         await asyncio.sleep(0.05)
         time.sleep(0.4)  # noqa: ASYNC251  (what must not happen)
         await asyncio.sleep(0.25)

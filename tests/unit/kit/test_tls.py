@@ -11,7 +11,7 @@ from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, serve_app
 from pydantic import ValidationError
 from support.certificates import Authority
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 
 async def fine(_: Any, __: Any) -> Answer:
@@ -19,15 +19,15 @@ async def fine(_: Any, __: Any) -> Answer:
 
 
 async def ask(address: str, settings: KitSettings, credential: ServiceCredential | None = CREDENTIAL) -> str:
-    async with open_channel(address, "guinea", settings, credential) as channel:
-        name: str = (await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=60)).name
+    async with open_channel(address, "sample", settings, credential) as channel:
+        name: str = (await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=60)).name
         return name
 
 
 async def test_tls_with_a_private_authority(tmp_path: Path) -> None:
     ours = Authority(tmp_path, "ours")
     settings = KitSettings(tls_ca_file=ours.file, **ours.issue("server"))
-    async with serve_app(Guinea(unary=fine).app(), settings=settings) as served:
+    async with serve_app(SampleService(unary=fine).app(), settings=settings) as served:
         assert await ask(served.address, KitSettings(tls_ca_file=ours.file)) == "fine"
         with pytest.raises(Unavailable):
             await ask(served.address, KitSettings())
@@ -38,7 +38,7 @@ async def test_tls_with_a_private_authority(tmp_path: Path) -> None:
 async def test_mtls_lets_in_only_whom_the_authority_knows(tmp_path: Path) -> None:
     ours, theirs = Authority(tmp_path, "ours"), Authority(tmp_path, "theirs")
     settings = KitSettings(tls_ca_file=ours.file, tls_client_auth=True, **ours.issue("server"))
-    async with serve_app(Guinea(unary=fine).app(), settings=settings) as served:
+    async with serve_app(SampleService(unary=fine).app(), settings=settings) as served:
         known = KitSettings(tls_ca_file=ours.file, tls_client_auth=True, **ours.issue("retrieval"))
         assert await ask(served.address, known) == "fine"
         with pytest.raises(Unavailable):
@@ -53,13 +53,13 @@ async def test_certificates_speak_for_services_only_by_the_names_that_are_listed
     values = {"tls_ca_file": ours.file, "tls_client_auth": True}
     settings = KitSettings(tls_peers=("edge", "retrieval"), **values, **ours.issue("server"))
     edge, stranger = KitSettings(**values, **ours.issue("edge")), KitSettings(**values, **ours.issue("printer"))
-    async with serve_app(Guinea(unary=fine).app(), settings=settings, credential=None) as served:
+    async with serve_app(SampleService(unary=fine).app(), settings=settings, credential=None) as served:
         assert await ask(served.address, edge, None) == "fine"
         with pytest.raises(Unauthenticated, match="FOOTNOTE_TLS_PEERS") as caught:
             await ask(served.address, stranger, None)
         assert caught.value.reason == "SCOPE_INVALID"
     # Where there is a token as well, both are asked for.
-    async with serve_app(Guinea(unary=fine).app(), settings=settings) as served:
+    async with serve_app(SampleService(unary=fine).app(), settings=settings) as served:
         assert await ask(served.address, edge) == "fine"
         for wrong, credential in ((edge, None), (stranger, CREDENTIAL)):
             with pytest.raises(Unauthenticated):

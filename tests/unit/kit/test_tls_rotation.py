@@ -14,7 +14,7 @@ from footnote_kit.errors import Unavailable
 from footnote_kit.settings import KitSettings
 from footnote_kit.testing import CREDENTIAL, SCOPE, serve_app
 from support.certificates import Authority, Place
-from support.guinea_pigs import Answer, Ask, Guinea, GuineaStub
+from support.doubles.services import Answer, Ask, SampleService, SampleStub
 
 pytestmark = pytest.mark.slow
 
@@ -24,8 +24,8 @@ async def fine(_: Any, __: Any) -> Answer:
 
 
 async def ask(address: str, settings: KitSettings) -> str:
-    async with open_channel(address, "guinea", settings, CREDENTIAL) as channel:
-        return str((await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=20)).name)
+    async with open_channel(address, "sample", settings, CREDENTIAL) as channel:
+        return str((await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=20)).name)
 
 
 def serial(address: str, caller: Place) -> int:
@@ -51,7 +51,7 @@ def number(place: Place) -> int:
 async def test_a_server_shows_the_certificate_that_lies_there_now(tmp_path: Path, public: bool) -> None:
     house = Authority(tmp_path, "house")
     server, caller = Place(tmp_path, "server").put(house), Place(tmp_path, "caller").put(house)
-    app = Guinea(unary=fine).app()
+    app = SampleService(unary=fine).app()
     name = {"name": "edge", "public": True} if public else {}
     async with serve_app(_named(app, **name), settings=server.settings) as served:
         assert await asyncio.to_thread(serial, served.address, caller) == number(server)
@@ -76,7 +76,7 @@ def _named(app: Any, **values: Any) -> Any:
 async def test_expired_foreign_and_missing_certificates_are_refused(tmp_path: Path) -> None:
     house, other = Authority(tmp_path, "house"), Authority(tmp_path, "other")
     server = Place(tmp_path, "server").put(house)
-    async with serve_app(Guinea(unary=fine).app(), settings=server.settings) as served:
+    async with serve_app(SampleService(unary=fine).app(), settings=server.settings) as served:
         assert await ask(served.address, Place(tmp_path, "good").put(house).settings) == "fine"
         for wrong in (
             Place(tmp_path, "expired").put(house, minutes=-1).settings,
@@ -98,14 +98,14 @@ async def test_authorities_rotate_under_load_without_a_failed_call(tmp_path: Pat
 
     async def call(channel: Any) -> None:
         nonlocal done
-        stub = GuineaStub(channel)
+        stub = SampleStub(channel)
         while not ended.is_set():
             assert (await stub.unary(Ask(scope=SCOPE), timeout=20)).name == "fine"
             done += 1
             await asyncio.sleep(0.005)
 
-    async with serve_app(Guinea(unary=fine).app(), settings=settings) as served:
-        async with open_channel(served.address, "guinea", caller.settings, CREDENTIAL) as channel:
+    async with serve_app(SampleService(unary=fine).app(), settings=settings) as served:
+        async with open_channel(served.address, "sample", caller.settings, CREDENTIAL) as channel:
             callers = [asyncio.create_task(call(channel)) for _ in range(4)]
             for house, trusted in ((old, (old, new)), (new, (old, new)), (new, (new,))):
                 for place in (server, caller):
@@ -122,11 +122,11 @@ async def test_a_channel_connects_with_the_certificate_that_lies_there_now(tmp_p
     old, new = Authority(tmp_path, "old"), Authority(tmp_path, "new")
     caller, server = Place(tmp_path, "caller").put(old), Place(tmp_path, "server").put(new)
     async with (
-        serve_app(Guinea(unary=fine).app(), settings=server.settings) as served,
-        open_channel(served.address, "guinea", caller.settings, CREDENTIAL) as channel,
+        serve_app(SampleService(unary=fine).app(), settings=server.settings) as served,
+        open_channel(served.address, "sample", caller.settings, CREDENTIAL) as channel,
     ):
         with pytest.raises(Unavailable):
-            await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=20)
+            await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=20)
         caller.put(new)
         await asyncio.sleep(tls.LOOK_SECONDS)
-        assert (await GuineaStub(channel).unary(Ask(scope=SCOPE), timeout=20)).name == "fine"
+        assert (await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=20)).name == "fine"

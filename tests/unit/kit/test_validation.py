@@ -17,7 +17,7 @@ from google.protobuf.descriptor import Descriptor, MethodDescriptor
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
 from support.complete_requests import complete
-from support.guinea_pigs import STAGES, contract
+from support.doubles.services import STAGES, contract
 
 EVERY_RPC = [*METHODS, *(method for stage in STAGES for method in contract(stage)[1].methods)]
 

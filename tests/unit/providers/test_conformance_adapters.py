@@ -17,9 +17,9 @@ from footnote_generation.settings import Settings as Generating
 from footnote_providers import registry, testing
 from footnote_providers.base import EmbeddingProvider
 from footnote_providers.testing.asking import TEXTS
-from support import model_chat as chat
+from support.doubles import model_chat as chat
+from support.doubles.text_server import MOST, TextServer, text_server
 from support.matrices import crossed, sampled
-from support.text_server import MOST, TextServer, text_server
 from support.tiny_embedder import DIMENSIONS, write_embedder
 from support.tiny_nli import write_model
 

@@ -15,7 +15,7 @@ from footnote_providers.resilience import RetryableFailure
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from support import model_server as ms
+from support.doubles import model_server as ms
 from support.matrices import crossed
 
 KEY = "sk-very-secret-key-of-nobody"

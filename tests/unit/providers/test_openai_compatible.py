@@ -12,7 +12,7 @@ from footnote_kit import telemetry, transient_errors
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_providers import registry
 from footnote_providers.base import EmbeddingProvider, HoldsItsWeight
-from support import model_server as ms
+from support.doubles import model_server as ms
 
 _made: list[EmbeddingProvider] = []
 

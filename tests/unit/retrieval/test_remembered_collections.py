@@ -18,8 +18,8 @@ from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotFound, Unavailable
 from footnote_retrieval.adapters import collections
 from footnote_retrieval.adapters.collections import IndexingCollections
-from support.clock import Clock
-from support.epoch_calls import Answered
+from support.doubles.clock import Clock
+from support.doubles.epoch_calls import Answered
 
 ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bob")
 

@@ -5,7 +5,7 @@ from footnote.types.v1.answer_pb2 import (
     PIPELINE_STAGE_RETRIEVAL,
 )
 from footnote_edge.asking.timings import LEAST, Deadline
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 def test_a_stage_gets_its_share_of_what_is_left_and_generation_the_rest() -> None:

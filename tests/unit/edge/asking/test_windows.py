@@ -16,7 +16,7 @@ from footnote_edge.asking.windows import Windows
 from footnote_edge.ports import Stages
 from footnote_kit.epochs import Epoch, EpochReader
 from footnote_kit.errors import FailedPrecondition
-from support.epoch_calls import Answered
+from support.doubles.epoch_calls import Answered
 
 ANN = ResolveSettingsRequest(
     scope=Scope(tenant_id="t", user_id="ann"), generation=GenerationSettings(model="m"), bounds=TextBounds()

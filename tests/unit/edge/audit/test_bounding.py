@@ -7,7 +7,7 @@ import pytest
 from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_GRPC, AUDIT_OUTCOME_FAILED, AUDIT_OUTCOME_REFUSED
 from footnote_edge.audit.bounding import KINDS, SINGLE, TENANTS, WINDOW_SECONDS, Bounding, most_events
 from footnote_edge.audit.events import CallOrigin, Event, Principal
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 def attempt(

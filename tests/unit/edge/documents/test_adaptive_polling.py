@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 from footnote_edge.documents.polling import MOST_TIMES, AdaptivePolling, PollTimer
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 def looks(due: PollTimer, clock: Clock, seconds: int, works_here: bool = False) -> list[int]:

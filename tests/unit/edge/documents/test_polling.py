@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 from footnote_edge.documents.polling import MOST_KEPT, SharedPolls
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 class Asked:

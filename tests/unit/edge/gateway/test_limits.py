@@ -3,7 +3,7 @@ from footnote_edge.gateway.limits import Admission, Limits
 from footnote_edge.settings import Settings
 from footnote_kit.admission.concurrency import Size
 from footnote_kit.errors import ResourceExhausted
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:

@@ -25,7 +25,7 @@ from footnote_providers.builtin import BuiltinEmbeddings
 from footnote_providers.e5 import files
 from footnote_text import tables
 from structlog.testing import capture_logs
-from support.told_rows import with_tables
+from support.sources_with_tables import with_tables
 
 QUESTION = "How long until I get my refund?"
 ANSWER = "We return the sum to your card within 9 working days."

@@ -3,7 +3,7 @@
 from footnote.types.v1.answer_pb2 import Source
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
 from footnote_generation.extractive.compose import draft
-from support.told_rows import with_tables
+from support.sources_with_tables import with_tables
 
 LINES = (
     "Guests must bring:", "a sleeping bag", "slippers", "a head torch", "Fees",

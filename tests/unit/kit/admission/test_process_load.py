@@ -14,7 +14,7 @@ from footnote_kit.admission import loop_lag, process_load
 from footnote_kit.admission.process_load import ProcessLoads
 from footnote_kit.settings import STAGES
 from footnote_kit.testing import serve_app
-from support.guinea_pigs import Guinea
+from support.doubles.services import SampleService
 
 WRITER = """
 import sys, time
@@ -47,7 +47,7 @@ async def test_what_holds_up_a_service_is_read_by_others_while_it_does_and_a_min
     reader = ProcessLoads(tmp_path, STAGES)
     assert reader.lag() == 0.0
     assert reader.of("retrieval") is None
-    async with serve_app(Guinea().app("retrieval"), data_dir=tmp_path):
+    async with serve_app(SampleService().app("retrieval"), data_dir=tmp_path):
         await asyncio.sleep(0.3)
         calm = reader.of("retrieval")
         assert calm is not None

@@ -1,7 +1,7 @@
 """Rate limiters by token buckets."""
 
 from footnote_kit.admission.token_bucket import RateLimiter
-from support.clock import Clock
+from support.doubles.clock import Clock
 
 
 def test_a_bucket_gives_its_burst_then_its_rate() -> None:

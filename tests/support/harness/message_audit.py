@@ -1,4 +1,4 @@
-"""Compares conversations, messages, memory and keys with what was acknowledged, both ways."""
+"""Compares conversations, messages, memory and keys with what was acknowledged, in both directions."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_US
 from footnote_kit.errors import NotFound, Unauthenticated
 
 from support.deployment import Deployment
-from support.harness import world as model
-from support.harness.beneath import memory_rows
+from support.harness import reference_model as model
 from support.harness.caller import Caller, bearer
+from support.harness.reference_model import Presence, ReferenceModel
+from support.harness.storage_audit import memory_rows
 from support.harness.tables import Tables
-from support.harness.world import Presence, World
 
 
-async def conversations(caller: Caller, world: World) -> list[str]:
+async def conversations(caller: Caller, world: ReferenceModel) -> list[str]:
     """Compare conversations and their messages with the model."""
     request = talk.ListConversationsRequest(page_size=1000)
     listed = {one.id: one for one in await caller.pages("ListConversations", request, "conversations")}
     found = [
-        f"ghost: nobody began conversation {one}" for one in listed.keys() - {one.id for one in world.conversations}
+        f"ghost: no caller began conversation {one}" for one in listed.keys() - {one.id for one in world.conversations}
     ]
     for one in world.conversations:
         there = listed.get(one.id)
@@ -33,13 +33,13 @@ async def conversations(caller: Caller, world: World) -> list[str]:
             found.append(f"ghost: conversation {one.id} was deleted")
         elif there is not None:
             if not one.title.allows(there.title):
-                found.append(f"differs: conversation {one.id} has title {there.title!r}, told was {one.title}")
+                found.append(f"differs: conversation {one.id} has title {there.title!r}, acknowledged was {one.title}")
             found += await _messages(caller, one)
     return found
 
 
-async def ratings(caller: Caller, world: World) -> list[str]:
-    """Compare ratings with the model: each acknowledged one is listed, of answers that are there alone."""
+async def ratings(caller: Caller, world: ReferenceModel) -> list[str]:
+    """Compare ratings with the model: each acknowledged one is listed, and only for existing answers."""
     request = answers.ListFeedbackRequest(page_size=1000)
     listed = {one.answer_id: one.rating for one in await caller.pages("ListFeedback", request, "feedback")}
     found = []
@@ -47,10 +47,10 @@ async def ratings(caller: Caller, world: World) -> list[str]:
         for question in one.questions:
             rating = listed.pop(question.answer_id, 0)
             if one.presence is Presence.THERE and not question.rating.allows(rating):
-                found.append(f"lost: answer {question.answer_id} has rating {rating}, told was {question.rating}")
+                found.append(f"lost: answer {question.answer_id} has rating {rating}, not {question.rating}")
             elif one.presence is Presence.GONE and rating:
                 found.append(f"ghost: the rating of answer {question.answer_id} outlives its conversation")
-    return found + [f"ghost: nobody rated answer {one}" for one in listed]
+    return found + [f"ghost: no caller rated answer {one}" for one in listed]
 
 
 async def _messages(caller: Caller, one: model.Conversation) -> list[str]:
@@ -69,16 +69,16 @@ async def _messages(caller: Caller, one: model.Conversation) -> list[str]:
             found.append(f"doubled: question {question.question_id or question.text!r} is there {count} times")
         if question.certain and question.answer_id and (count == 0 or {question.question_id, question.answer_id} - ids):
             found.append(f"lost: question {question.question_id} or its answer {question.answer_id}")
-    found += [f"ghost: conversation {one.id} has a question that nobody asked" for _ in asked]
+    found += [f"ghost: conversation {one.id} has a question that no caller asked" for _ in asked]
     found += [f"doubled: question {of} has {count} answers" for of, count in answered.items() if count > 1]
     return found
 
 
-async def memory(running: Deployment, tables: Tables, world: World) -> list[str]:
-    """Compare the rows of memory with the messages; those still owed are counted: a kill may cost them 15 minutes.
+async def memory(running: Deployment, tables: Tables, world: ReferenceModel) -> list[str]:
+    """Compare the rows of memory with the messages, and count those not indexed yet: a kill may delay them 15 minutes.
 
-    A message that was noted as remembered has its row, and no row is without its message. Answers may lose theirs:
-    what a deleted document took out of one is forgotten.
+    A message that is marked as indexed has its row, and each row has its message. Answers may lose theirs: when a
+    document is deleted, answers that derive from it are forgotten.
     """
     query = "SELECT id, conversation_id, role, embed_time FROM messages WHERE superseded_by IS NULL"
     messages = await tables.read("edge", query)
@@ -98,15 +98,15 @@ async def memory(running: Deployment, tables: Tables, world: World) -> list[str]
     return found
 
 
-async def api_keys(caller: Caller, world: World) -> list[str]:
-    """Compare keys with the model, and try those whose secret was told."""
+async def api_keys(caller: Caller, world: ReferenceModel) -> list[str]:
+    """Compare keys with the model, and call with those whose secret is known."""
     listed = await caller.pages("ListKeys", keys.ListKeysRequest(page_size=1000), "keys")
     usable = {one.id for one in listed}
     labelled = Counter(one.label for one in listed)
     found = [f"doubled: key {label!r} is there {count} times" for label, count in labelled.items() if count > 1]
     known = {one.id for one in world.keys}
     found += [
-        f"ghost: nobody made key {one.label!r}" for one in listed if one.id not in known and one.label != "harness"
+        f"ghost: no caller made key {one.label!r}" for one in listed if one.id not in known and one.label != "harness"
     ]
     for one in world.keys:
         if one.presence is Presence.THERE and one.id not in usable:

@@ -1,4 +1,4 @@
-"""Compares ledger, vector store, files, spool and jobs with the catalogue, both ways, with no service in between."""
+"""Compares ledger, vector store, files, spool and jobs with the catalogue, in both directions, without any service."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from footnote_store.transfer import Transfer
 
 from support.deployment import Deployment
 from support.harness.audit import Shown
+from support.harness.reference_model import ReferenceModel
 from support.harness.tables import Rows, Tables
-from support.harness.world import World
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 
 
-async def jobs(tables: Tables, world: World) -> list[str]:
-    """Return the jobs that have not ended, and those that ended otherwise than well."""
+async def jobs(tables: Tables, world: ReferenceModel) -> list[str]:
+    """Return the unfinished and the failed jobs."""
     query = "SELECT workflow_uuid, status, name FROM workflow_status"
     rows = await tables.read("jobs", query)
     world.counts["jobs"] = len(rows)
@@ -39,7 +39,7 @@ async def ledger(tables: Tables, listed: Shown) -> list[str]:
         " WHERE r.state = 'CURRENT' AND g.state = 'CURRENT'",
     )  # fmt: skip
     found = [f"half: the ledger has {row[2]} of {row[3]} chunks of {row[0]}" for row in searched if row[2] != row[3]]
-    # Rows of own vectors are no documents; `vectors.audit` compares them.
+    # Rows of own vectors are not documents; `vector_steps.audit` compares them.
     has = Counter((row[0], row[1]) for row in searched if not row[0].startswith(f"{row[4]}/"))
     wanted = Counter((one.id, one.indexed_revision) for one in listed.indexed.values())
     found += _both_ways("the ledger's revisions", has, wanted)
@@ -50,8 +50,8 @@ async def ledger(tables: Tables, listed: Shown) -> list[str]:
     return found
 
 
-async def store(running: Deployment, tables: Tables, world: World) -> list[str]:
-    """Compare the store's rows with the ledger: what is searched is there, each row once, and nothing unknown."""
+async def store(running: Deployment, tables: Tables, world: ReferenceModel) -> list[str]:
+    """Compare the store's rows with the ledger: each searched row exists once, and no row is unknown."""
     query = "SELECT collection_id, generation, document_id, revision, state, chunks_stored FROM indexing_revisions"
     before = await tables.read("indexing", query)
     rows = await _rows(running, "chunks_", ["id", "collection_key", "revision_key"])
@@ -80,7 +80,7 @@ async def store(running: Deployment, tables: Tables, world: World) -> list[str]:
 
 
 def _is_own(collection_key: str, revision_key: str) -> bool:
-    """Return whether a row has a caller's own vector, which stays when the ledger has lost its collection."""
+    """Return whether a row has an own vector, which stays if the ledger has lost its collection."""
     return revision_key.startswith(f"{collection_key.rpartition(':')[0]}/")
 
 
@@ -108,8 +108,8 @@ async def _rows(running: Deployment, prefix: str, columns: list[str]) -> list[tu
         await source.close()
 
 
-async def files(folder: Path, tables: Tables, world: World) -> list[str]:
-    """Compare the files with the catalogue: each that it names is there, and each that is there is named by it."""
+async def files(folder: Path, tables: Tables, world: ReferenceModel) -> list[str]:
+    """Compare the files with the catalogue: each file that it names exists, and it names each file that exists."""
     rows = await tables.read("documents", "SELECT id, blob_key, parsed_key, searched_key FROM documents")
     doomed = {key for (key,) in await tables.read("documents", "SELECT key FROM doomed_blobs")}
     deleting = await tables.read("documents", "SELECT count(*) FROM documents WHERE delete_time IS NOT NULL")
@@ -117,19 +117,19 @@ async def files(folder: Path, tables: Tables, world: World) -> list[str]:
     return found + await asyncio.to_thread(_files, folder / "ingestion", rows, doomed, world)
 
 
-def _files(folder: Path, rows: Rows, doomed: set[str], world: World) -> list[str]:
+def _files(folder: Path, rows: Rows, doomed: set[str], world: ReferenceModel) -> list[str]:
     root = folder / "blobs"
     there = {path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file()}
     named = {key for _, *keys in rows for key in keys if key}
     found = [f"lost: file {key} of a document" for key in named - there - world.loose_files]
-    # What a process that was killed had written of a file stands beside it, numbered, and goes with it.
+    # A partial write of a killed process has a numbered name beside the file, and is deleted with it.
     known = doomed | world.loose_files
     ghosts = {key for key in there - named if key.partition("#")[0] not in known}
-    found += [f"ghost: file {key} that nobody knows of" for key in ghosts]
-    # Whoever died leaves its own folder, for a day; who lives has nothing in its when nothing is under way.
+    found += [f"ghost: file {key} that the catalogue does not name" for key in ghosts]
+    # A killed process leaves its folder for a day; a running one has an empty folder when idle.
     folders = sorted((folder / "spool").iterdir(), key=lambda one: one.stat().st_ctime)
     left = [path for path in folders[-1].rglob("*") if path.is_file()] if folders else []
-    found += [f"ghost: {len(left)} files of nobody's in the spool"] if left else []
+    found += [f"ghost: {len(left)} unowned files in the spool"] if left else []
     world.counts["files doomed by grace"] = len(doomed & there)
     world.counts["spool folders of the dead"] = max(0, len(folders) - 1)
     return found

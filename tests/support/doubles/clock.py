@@ -2,7 +2,7 @@
 
 
 class Clock:
-    """Stands for `time.monotonic`: returns `now`, in seconds, which the test sets."""
+    """Replaces `time.monotonic`: returns `now`, in seconds, which the test sets."""
 
     def __init__(self, now: float = 0.0) -> None:
         self.now = now

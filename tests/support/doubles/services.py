@@ -1,4 +1,4 @@
-"""Small real services for the kit's own tests."""
+"""Small services on the real kit: one with a method of each kind, and empty implementations of all six services."""
 
 from collections.abc import AsyncIterator
 from importlib import import_module
@@ -16,12 +16,12 @@ from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
 from google.protobuf.message import Message
 from pydantic_settings import BaseSettings
 
-SERVICE = "footnote.guinea.v1.GuineaService"
+SERVICE = "footnote.sample.v1.SampleService"
 STAGES = ("ingestion", "indexing", "retrieval", "augmentation", "generation")
 
 
-class Guinea:
-    """A service with one method of each kind; a test gives it the handlers that it needs.
+class SampleService:
+    """A service with one method of each kind; a test supplies the handlers that it needs.
 
     Requests are `Ask` (a scope, and `trace_id` for any text), responses `Answer` (`name` for any text).
     """
@@ -42,7 +42,7 @@ class Guinea:
             if behaviour is not None
         }
 
-    def app(self, name: str = "guinea", **fields: Any) -> App:
+    def app(self, name: str = "sample", **fields: Any) -> App:
         """Return the app of this service."""
         return App(name, [(self._add, self, SERVICE)], **fields)
 
@@ -50,7 +50,7 @@ class Guinea:
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(SERVICE, self._handlers),))
 
 
-class GuineaStub:
+class SampleStub:
     """Its client."""
 
     def __init__(self, channel: grpc.aio.Channel) -> None:
@@ -83,8 +83,8 @@ def message_class(descriptor: Any) -> type[Message]:
     return message_factory.GetMessageClass(descriptor)
 
 
-def stand_in(stage: str, reached: list[str]) -> App:
-    """Return an app of a stage whose every handler notes that it was reached and answers with an empty message."""
+def empty_stage(stage: str, reached: list[str]) -> App:
+    """Return an app of a stage whose handlers record their name in `reached` and return an empty message."""
     services = contracts(stage)
 
     def handler(method: MethodDescriptor) -> Any:
@@ -107,7 +107,7 @@ def stand_in(stage: str, reached: list[str]) -> App:
         return stream if method.server_streaming else unary
 
     methods = {method.name: handler(method) for _, service in services for method in service.methods}
-    servicer = type("StandIn", (), methods)()
+    servicer = type("EmptyStage", (), methods)()
     return App(
         stage,
         [(add, servicer, service.full_name) for add, service in services],
@@ -116,10 +116,10 @@ def stand_in(stage: str, reached: list[str]) -> App:
 
 
 def build_function(stage: str) -> Any:
-    """Return a build function for a stand-in of a stage."""
+    """Return a build function for an empty stage."""
 
     async def build(runtime: Runtime) -> App:
-        return stand_in(stage, [])
+        return empty_stage(stage, [])
 
     return build
 
@@ -131,17 +131,17 @@ build_edge, build_ingestion, build_indexing, build_retrieval, build_augmentation
 
 
 async def build_broken(runtime: Runtime) -> App:
-    """Fail in a way that a person can do something about."""
+    """Fail with an error that a user can fix."""
     raise FailedPrecondition("The index is on another planet")
 
 
 async def build_unforeseen(runtime: Runtime) -> App:
-    """Fail in a way that nobody thought of."""
+    """Fail with an unexpected error."""
     raise ValueError("secret plan")
 
 
 class _Settings(BaseSettings):
-    """What a stage reads of its environment."""
+    """Settings that a stage reads from its environment."""
 
     workers: int
 
@@ -154,24 +154,24 @@ async def build_misconfigured(runtime: Runtime) -> App:
 
 async def build_known_callers(runtime: Runtime) -> App:
     """Start an edge that checks credentials."""
-    app = stand_in("edge", [])
+    app = empty_stage("edge", [])
     app.authenticates = True
     return app
 
 
 async def build_never_ready(runtime: Runtime) -> App:
-    """Start, and never be ready."""
+    """Start, but never become ready."""
 
     async def ready() -> str | None:
         return "waiting for Godot"
 
-    app = stand_in("retrieval", [])
+    app = empty_stage("retrieval", [])
     app.ready = ready
     return app
 
 
 def upkeep(stage: str) -> list[MethodDescriptor]:
-    """Return the methods of a stage of ours that edge calls and no contract promises."""
+    """Return the internal methods of a stage, which edge calls but other implementations may omit."""
     found: list[MethodDescriptor] = []
     for name in ("upkeep", "group"):
         try:

@@ -1,4 +1,4 @@
-"""An indexing service that only knows who may do what in collections, for tests of those that ask it."""
+"""A double of indexing's AuthorizeCollections, for tests of services that check access."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def authorized(collections: list[Collection], request: Any) -> idx.AuthorizeColl
     return response
 
 
-class Authority(idx_grpc.IndexingServiceServicer):
-    """Answers AuthorizeCollections; `down` is raised instead while it is set."""
+class AccessDouble(idx_grpc.IndexingServiceServicer):
+    """Answers AuthorizeCollections from a list of collections; `down`, if set, is raised instead."""
 
     def __init__(self, *collections: Collection) -> None:
         self.collections = list(collections)
@@ -47,7 +47,7 @@ class Authority(idx_grpc.IndexingServiceServicer):
 
 
 @asynccontextmanager
-async def serve_authority(authority: Authority) -> AsyncIterator[Served]:
+async def serve_access(authority: AccessDouble) -> AsyncIterator[Served]:
     """Serve it on a free port."""
     add = idx_grpc.add_IndexingServiceServicer_to_server
     app = App(name="indexing", servicers=[(add, authority, "footnote.indexing.v1.IndexingService")])

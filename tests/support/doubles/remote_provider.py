@@ -1,4 +1,4 @@
-"""A provider that counts as another machine, and remembers every text that it was given."""
+"""A remote provider of embeddings, answers and scores, which records every text that it receives."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from support.model_server import serve_routes, vector_of
+from support.doubles.model_server import serve_routes, vector_of
 
 
 @dataclass
-class Elsewhere:
-    """Embeds, answers and re-scores; `base_url` is not a loopback address, though it leads to this machine."""
+class RemoteProvider:
+    """Embeds, answers and re-scores; `base_url` is not a loopback address, although it reaches this machine."""
 
     base_url: str = ""
     bodies: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    def said(self, *words: str, since: int = 0) -> list[str]:
-        """Return the paths that were given one of these words, from one request on."""
+    def received(self, *words: str, since: int = 0) -> list[str]:
+        """Return the paths that received one of these words, starting with request number `since`."""
         found = []
         for path, body in self.bodies[since:]:
             text = "\n".join(_strings(body))
-            # As a word of its own: the digits of a delimiter's random number may hold any four.
+            # Whole words only: the digits of a delimiter's random number may contain any four digits.
             found += [path] if any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) for word in words) else []
         return found
 
@@ -71,9 +71,9 @@ def _stream(text: str) -> bytes:
 
 
 @asynccontextmanager
-async def elsewhere() -> AsyncIterator[Elsewhere]:
+async def remote_provider() -> AsyncIterator[RemoteProvider]:
     """Run the provider."""
-    state = Elsewhere()
+    state = RemoteProvider()
     async with serve_routes(state.routes()) as url:
         state.base_url = url.replace("127.0.0.1", "0.0.0.0")
         yield state

@@ -1,4 +1,4 @@
-"""The steps of a lane that are about rows of own vectors, and what the audit finds of them."""
+"""The steps of a lane that concern rows of own vectors, and their audit."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from footnote.types.v1.collection_pb2 import ChunkingSettings, Collection, Colle
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_providers.own_vectors import PROVIDER
 
-from support.harness import world as model
-from support.harness.caller import Caller, Told
+from support.harness import reference_model as model
+from support.harness.caller import Caller, Outcome
+from support.harness.conversation_steps import ConversationSteps
 from support.harness.plan import Step
-from support.harness.talking import Talking
-from support.harness.world import Possible, Presence, World
+from support.harness.reference_model import Possible, Presence, ReferenceModel
 
 DIMENSIONS = 2
 SIZE = 300
 ROWS = 3
-"""Rows of one call, which come and go together."""
+"""Rows of one call, which are added and deleted together."""
 
 
-class OwnVectors(Talking):
-    """The lane's collection of own vectors, made with its first row, and the rows that each step added."""
+class OwnVectors(ConversationSteps):
+    """The lane's collection of own vectors, created with its first row, and the rows that each step added."""
 
     _own: model.Collection | None = None
 
@@ -34,9 +34,9 @@ class OwnVectors(Talking):
         names = [f"{self._seed}-{step.lane}-{step.number}-{row}" for row in range(ROWS)]
         rows = self._world.rows[where.id]
         rows.update((name, Possible(None)) for name in names)
-        told = await self._add(step, where, names)
-        if told.result is not None and list(told.result.ids) != names:
-            self._world.problem(f"rows {names} were acknowledged as {list(told.result.ids)}")
+        outcome = await self._add(step, where, names)
+        if outcome.result is not None and list(outcome.result.ids) != names:
+            self._world.problem(f"rows {names} were acknowledged as {list(outcome.result.ids)}")
         return True
 
     async def _revise(self, step: Step) -> bool:
@@ -48,8 +48,10 @@ class OwnVectors(Talking):
             return False
         where, names = self._own, self._names(step)
         request = vectors.DeleteVectorsRequest(collection=where.id, ids=names, allow_missing=True)
-        told = await self._caller.tell(step, lambda: self._caller.call("DeleteVectors", request), abandon=step.abandon)
-        self._rows_settled(step, told, where, names, None)
+        outcome = await self._caller.retry(
+            step, lambda: self._caller.call("DeleteVectors", request), abandon=step.abandon
+        )
+        self._rows_settled(step, outcome, where, names, None)
         return True
 
     def _names(self, step: Step) -> list[str]:
@@ -63,36 +65,36 @@ class OwnVectors(Talking):
         request = collections.CreateCollectionRequest(
             collection=Collection(name=name, settings=settings), request_id=f"{name}-create"
         )
-        told = await self._caller.tell(step, lambda: self._caller.call("CreateCollection", request))
-        if self._answered(step, told):
-            made = told.result.collection.id
+        outcome = await self._caller.retry(step, lambda: self._caller.call("CreateCollection", request))
+        if self._answered(step, outcome):
+            made = outcome.result.collection.id
             self._own = model.Collection(name, made, Possible(""), Possible(DIMENSIONS), Possible(SIZE))
             self._world.collections.append(self._own)
         return self._own
 
-    async def _add(self, step: Step, where: model.Collection, names: list[str]) -> Told:
+    async def _add(self, step: Step, where: model.Collection, names: list[str]) -> Outcome:
         text = f"Row as of step {step.number}"
         rows = [VectorRow(id=name, text=text, vector=[1.0, at + 1.0]) for at, name in enumerate(names)]
         request = vectors.AddVectorsRequest(collection=where.id, rows=rows, request_id=self._id(step))
-        told = await self._caller.tell(step, lambda: self._caller.call("AddVectors", request), abandon=step.abandon)
-        self._rows_settled(step, told, where, names, text)
-        return told
+        outcome = await self._caller.retry(step, lambda: self._caller.call("AddVectors", request), abandon=step.abandon)
+        self._rows_settled(step, outcome, where, names, text)
+        return outcome
 
     def _rows_settled(
-        self, step: Step, told: Told, where: model.Collection, names: list[str], value: str | None
+        self, step: Step, outcome: Outcome, where: model.Collection, names: list[str], value: str | None
     ) -> None:
         for name in names:
             of = self._world.rows[where.id].setdefault(name, Possible(None))
-            if told.result is not None:
-                of.acknowledged(value, told.lost)
-            elif told.error is None:
+            if outcome.result is not None:
+                of.acknowledged(value, outcome.lost)
+            elif outcome.error is None:
                 of.maybe(value)
-        if told.error is not None:
-            self._answered(step, told)
+        if outcome.error is not None:
+            self._answered(step, outcome)
 
 
-async def audit(caller: Caller, world: World) -> list[str]:
-    """Compare the rows that are listed with those acknowledged, and the rows of one call with one another."""
+async def audit(caller: Caller, world: ReferenceModel) -> list[str]:
+    """Compare the listed rows with the acknowledged ones, and the rows of one call with each other."""
     found, there = [], 0
     possible = {one.id for one in world.collections if one.presence is Presence.POSSIBLE}
     listed_collections = await caller.pages("ListCollections", collections.ListCollectionsRequest(), "collections")
@@ -102,14 +104,14 @@ async def audit(caller: Caller, world: World) -> list[str]:
             continue
         request = vectors.ListVectorsRequest(collection=collection_id, page_size=500)
         listed = {row.id: row.text for row in await caller.pages("ListVectors", request, "rows")}
-        found += [f"ghost: nobody added row {one}" for one in listed.keys() - rows.keys()]
+        found += [f"ghost: no caller added row {one}" for one in listed.keys() - rows.keys()]
         calls: defaultdict[str, set[str | None]] = defaultdict(set)
         for name, of in rows.items():
             text = listed.get(name)
             calls[name if name in world.alone else name.rpartition("-")[0]].add(text)
             if not of.allows(text):
                 category = "lost" if text is None else "ghost" if of.certain is None else "differs"
-                found.append(f"{category}: row {name} is {text!r}, told was {of}")
+                found.append(f"{category}: row {name} is {text!r}, outcome was {of}")
         found += [f"half: rows {call} are {sorted(map(str, texts))}" for call, texts in calls.items() if len(texts) > 1]
         there += len(listed)
     world.counts["own rows"] = there

@@ -1,7 +1,7 @@
-"""The model: what callers were told, and what follows from it for everything that the audit looks at.
+"""The reference model: what was acknowledged to callers, and what the audit may therefore find.
 
-A call whose answer was lost may have taken effect, or may yet: what it would have made stays possible beside what was
-acknowledged. What was acknowledged and cannot have been changed since is certain.
+A call whose answer was lost may have taken effect, or may still: its effect stays possible besides what was
+acknowledged. What was acknowledged, and cannot have changed since, is certain.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 LETTERS = "bcdfghjklm"
-"""Of a content's own word, one a digit; no language's stemmer takes them for an ending."""
+"""Letters of a content's own word, one per digit; no language's stemmer takes them for an ending."""
 
 Content = int | bytes
-"""A number that a content is made of, or the bytes of a file that an earlier release was given."""
+"""A number from which a content is generated, or the bytes of a file that an earlier release stored."""
 
 
 class Presence(Enum):
-    """Whether a thing is there."""
+    """Whether something exists."""
 
     THERE = "there"
     GONE = "gone"
@@ -28,7 +28,7 @@ class Presence(Enum):
 
 
 def word(content: Content) -> str:
-    """Return the word that stands in this content and in no other; of a file's bytes, its longest word."""
+    """Return the word that only this content has; for bytes, their longest word."""
     if isinstance(content, bytes):
         return max(re.findall(r"[A-Za-z]+", content.decode()), key=len)
     return "wz" + "".join(LETTERS[int(digit)] for digit in f"{content:08d}") + "x"
@@ -56,30 +56,30 @@ def sha256(content: Content) -> str:
 
 @dataclass(slots=True)
 class Possible:
-    """A value that was acknowledged, and those that a lost call may have set or may set yet."""
+    """An acknowledged value, and those that a lost call may have set or may still set."""
 
     certain: object
     late: set[object] = field(default_factory=set)
     past: set[object] = field(default_factory=set)
-    """What was certain before."""
+    """Earlier certain values."""
 
     def acknowledged(self, value: object, lost: int) -> None:
-        """Note an answer; with attempts before it that were lost, what the last one set may come once more."""
+        """Record an answer; after `lost` attempts, a late one may set the value once more."""
         self.past.add(self.certain)
         self.certain = value
         if lost:
             self.late.add(value)
 
     def maybe(self, value: object) -> None:
-        """Note a call without an answer."""
+        """Record a call without an answer."""
         self.late.add(value)
 
     def undone(self) -> None:
-        """Note that the last changes may have been lost with the commits that made them."""
+        """Record that the last changes may have been lost with their commits."""
         self.late |= self.past
 
     def allows(self, value: object) -> bool:
-        """Tell whether this may be found."""
+        """Return whether the audit may find this value."""
         return value == self.certain or value in self.late
 
 
@@ -99,7 +99,7 @@ class Collection:
 
 @dataclass(slots=True)
 class Document:
-    """A document; without an id nobody was told of it."""
+    """A document; without an id its upload was not acknowledged."""
 
     name: str
     collection: Collection
@@ -108,7 +108,7 @@ class Document:
     tag: Possible = field(default_factory=lambda: Possible(""))
     presence: Presence = Presence.THERE
     twin: bool = False
-    """A second upload of its bytes was lost: after a deletion it may make another document."""
+    """A second upload of its bytes was lost: after a deletion it may create another document."""
 
     @property
     def filename(self) -> str:
@@ -123,9 +123,9 @@ class Question:
     text: str
     question_id: str = ""
     answer_id: str = ""
-    """Empty when no answer came."""
+    """Empty if there was no answer."""
     certain: bool = True
-    """Whether what was acknowledged of it cannot have been lost."""
+    """Whether its acknowledged parts cannot have been lost."""
     rating: Possible = field(default_factory=lambda: Possible(0))
 
 
@@ -149,8 +149,8 @@ class Key:
 
 
 @dataclass(slots=True)
-class World:
-    """Everything that callers were told in all rounds of a deployment."""
+class ReferenceModel:
+    """Everything that was acknowledged to callers in all rounds of a deployment."""
 
     collections: list[Collection] = field(default_factory=list)
     documents: list[Document] = field(default_factory=list)
@@ -161,15 +161,15 @@ class World:
     alone: set[str] = field(default_factory=set)
     """Rows whose text is not that of the other rows of their call."""
     operations: dict[str, str] = field(default_factory=dict)
-    """What each long operation was begun for, by its id."""
+    """The purpose of each long-running operation, by its id."""
     interrupted: set[str] = field(default_factory=set)
-    """Operations with a document whose processing was cancelled, which may say that it failed."""
+    """Operations with a cancelled document, which may therefore report a failure."""
     loose_files: set[str] = field(default_factory=set)
-    """Files that only lost commits named, or that only they no longer named."""
+    """Files that only lost commits referred to, or that only they stopped referring to."""
     lost_index_versions: set[str] = field(default_factory=set)
-    """Index versions, as `collection:number`, that only lost commits entered; rows of own vectors of them stay."""
+    """Index versions, as `collection:number`, that only lost commits added; their rows of own vectors stay."""
     problems: list[str] = field(default_factory=list)
-    """What no caller should have been told."""
+    """Responses that no caller should have received."""
     journal: deque[str] = field(default_factory=lambda: deque(maxlen=60))
     counts: Counter[str] = field(default_factory=Counter)
 
@@ -178,6 +178,6 @@ class World:
         self.journal.append(line)
 
     def problem(self, line: str) -> None:
-        """Note what must not be."""
+        """Record a response that must not occur."""
         self.note(f"PROBLEM {line}")
         self.problems.append(line)

@@ -33,7 +33,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Think:
-    """What a model thinks before it answers, one event per part, beside its words."""
+    """A model's reasoning before its answer, one event per part, separate from its words."""
 
     parts: Sequence[str]
     field: str = "reasoning_content"

@@ -20,7 +20,7 @@ that has to get along with them:
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from support.model_chat import Fail, Finish, Say, Step, Think
+from support.doubles.model_chat import Fail, Finish, Say, Step, Think
 
 Body = Mapping[str, Any]
 Rule = Callable[[Body], Fail | None]
@@ -171,7 +171,7 @@ class Families:
     def __init__(self, words: str) -> None:
         self.words = words
         self.refusals: list[tuple[str, str]] = []
-        """Model and what was said, of each."""
+        """Model and messages of each request."""
 
     def __call__(self, body: dict[str, Any]) -> Sequence[Step]:
         """Return the script for a request; an unknown model's name is judged by the one that `as:` names."""

@@ -1,10 +1,10 @@
-"""A stage in a process of its own, which can be stopped where it stands or hold its interpreter.
+"""A stage in its own process, which tests can stop (SIGSTOP) or whose interpreter they can block.
 
-    python -m support.guinea_process ADDRESS
+    python -m support.doubles.service_process ADDRESS
 
-It listens as a service of the kit does, by TLS where the environment says so, and prints its port. `trace_id` says
-what a call does: "hold:3" keeps the interpreter for three seconds, in which no Python runs, and all else is answered at
-once; a stream says "first", then nothing for as long, as in "silent:3", and "last".
+It listens like a service of the kit, with TLS if the environment configures it, and prints its port. `trace_id` says
+what a call does: "hold:3" blocks the interpreter for three seconds; all else is answered at once. A stream sends
+"first", then nothing for the seconds in "silent:3", then "last".
 """
 
 import asyncio
@@ -20,10 +20,10 @@ import grpc
 from footnote_kit import server, tls
 from footnote_kit.settings import KitSettings
 
-from support.guinea_pigs import Answer, Guinea, stand_in
+from support.doubles.services import Answer, SampleService, empty_stage
 
 STAGE = "indexing"
-"""It also stands in for this stage: every call is answered with an empty message."""
+"""It also implements this stage: every call is answered with an empty message."""
 
 
 def seconds(request: Any) -> int:
@@ -32,14 +32,14 @@ def seconds(request: Any) -> int:
 
 
 async def unary(request: Any, context: Any) -> Answer:
-    """Answer, after holding the interpreter where that is wanted."""
+    """Answer, after blocking the interpreter if the request says so."""
     if held := seconds(request):
         ctypes.PyDLL(None).sleep(held)
     return Answer(name="fine")
 
 
 async def stream(request: Any, context: Any) -> AsyncIterator[Answer]:
-    """Say something, and something else later."""
+    """Send one message now and one later."""
     yield Answer(name="first")
     await asyncio.sleep(seconds(request))
     yield Answer(name="last")
@@ -49,8 +49,8 @@ async def main(address: str) -> None:
     """Serve until the process is killed."""
     settings = KitSettings()
     serving = grpc.aio.server(options=server._options(settings, public=False))
-    Guinea(unary=unary, stream=stream)._add(None, serving)
-    for add, servicer, _ in stand_in(STAGE, []).servicers:
+    SampleService(unary=unary, stream=stream)._add(None, serving)
+    for add, servicer, _ in empty_stage(STAGE, []).servicers:
         add(servicer, serving)
     credentials = tls.server_credentials(settings)
     port = serving.add_secure_port(address, credentials) if credentials else serving.add_insecure_port(address)
@@ -60,10 +60,10 @@ async def main(address: str) -> None:
 
 
 @contextmanager
-def guinea_process(address: str = "127.0.0.1:0", env: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
+def service_process(address: str = "127.0.0.1:0", env: dict[str, str] | None = None) -> Iterator[tuple[int, str]]:
     """Run one; yield its process id and its address."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **(env or {})}
-    command = [sys.executable, "-m", "support.guinea_process", address]
+    command = [sys.executable, "-m", "support.doubles.service_process", address]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
         try:
             assert process.stdout is not None

@@ -45,12 +45,12 @@ from footnote_kit.errors import (
 )
 from footnote_kit.testing import serve_app
 
-from support.authority import authorized
+from support.doubles.collection_access import authorized
 
 
 @dataclass
 class World:
-    """What the doubles hold, and how they misbehave: `failures[method]` is raised by that method while it is set."""
+    """The state of the doubles. A method raises `failures[method]` while that is set, and waits for `gates[method]`."""
 
     documents: dict[str, stored_document_pb2.Document] = field(default_factory=dict)
     deleted: dict[str, int] = field(default_factory=dict)
@@ -796,7 +796,7 @@ def double_app(stage: str, world: World, *, foreign: bool = False) -> App:
 
 @asynccontextmanager
 async def serve_doubles(world: World, foreign: Collection[str] = ()) -> AsyncIterator[dict[str, str]]:
-    """Serve all five doubles, some as of another make, and yield their addresses by stage."""
+    """Serve all five doubles, some without the internal services, and yield their addresses by stage."""
     async with AsyncExitStack() as stack:
         addresses: dict[str, str] = {}
         for stage in _SERVICES:

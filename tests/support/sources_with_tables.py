@@ -1,4 +1,4 @@
-"""Sources of tests whose lines are rows: the model of their tables, as the parsers would have made it."""
+"""Adds to a test's source the tables that its lines show, as the parsers would have stored them."""
 
 from __future__ import annotations
 

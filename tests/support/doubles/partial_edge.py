@@ -1,4 +1,4 @@
-"""A part of the public API, for servers that tests write themselves."""
+"""Base class of doubles of edge: serves the public API, with UNIMPLEMENTED for every RPC that a test does not write."""
 
 from typing import Any
 

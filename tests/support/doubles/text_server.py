@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from support.model_server import ModelServer, error, serve_routes
+from support.doubles.model_server import ModelServer, error, serve_routes
 
 MOST = 32
 """Texts of one request, as text-embeddings-inference has it by default."""

@@ -1,4 +1,4 @@
-"""What lanes do, step by step, through the public API; each answer goes into the model."""
+"""The steps of a lane that concern collections and documents; each outcome goes into the model."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from footnote.types.v1.collection_pb2 import (
 from footnote_kit.errors import FootnoteError, NotFound
 from google.protobuf.field_mask_pb2 import FieldMask
 
-from support.harness import world as model
-from support.harness.caller import Caller, Told
+from support.harness import reference_model as model
+from support.harness.caller import Caller, Outcome
 from support.harness.plan import Step
-from support.harness.vectors import OwnVectors
-from support.harness.world import Possible, Presence, World, sha256, text, word
+from support.harness.reference_model import Possible, Presence, ReferenceModel, sha256, text, word
+from support.harness.vector_steps import OwnVectors
 
 SIZES = (300, 500)
 DIMENSIONS = (384, 64)
@@ -34,16 +34,16 @@ DIMENSIONS = (384, 64)
 
 
 class Lane(OwnVectors):
-    """One lane of a round: its steps one after the other, and the things they are about by the plan's numbers."""
+    """One lane of a round: runs its steps in order, and keeps what they create by the plan's numbers."""
 
-    def __init__(self, world: World, caller: Caller, seed: int, begun: Callable[[], None]) -> None:
+    def __init__(self, world: ReferenceModel, caller: Caller, seed: int, begun: Callable[[], None]) -> None:
         super().__init__(world, caller, seed)
         self._begun = begun
         self._collections: dict[int, model.Collection] = {}
         self._documents: dict[int, model.Document] = {}
 
     async def run(self, steps: tuple[Step, ...]) -> None:
-        """Do all steps."""
+        """Run all steps."""
         for step in steps:
             self._begun()
             do: Callable[[Step], Awaitable[bool]] = getattr(self, f"_{step.kind}")
@@ -60,10 +60,10 @@ class Lane(OwnVectors):
         request = collections.CreateCollectionRequest(
             collection=Collection(name=name, settings=settings), request_id=f"{name}-create"
         )
-        told = await self._caller.tell(step, lambda: self._caller.call("CreateCollection", request))
-        if not self._answered(step, told):
+        outcome = await self._caller.retry(step, lambda: self._caller.call("CreateCollection", request))
+        if not self._answered(step, outcome):
             return True
-        made = told.result.collection
+        made = outcome.result.collection
         if step.repeat:
             await self._same(step, made.id, lambda: self._caller.call("CreateCollection", request), "collection")
         one = model.Collection(name, made.id, Possible(""), Possible(DIMENSIONS[0]), Possible(SIZES[0]))
@@ -107,10 +107,10 @@ class Lane(OwnVectors):
         request = collections.UpdateCollectionRequest(
             collection=where.id, resource=changed, update_mask=FieldMask(paths=path.split(","))
         )
-        told = await self._caller.tell(
+        outcome = await self._caller.retry(
             step, lambda: self._caller.call("UpdateCollection", request), abandon=step.abandon
         )
-        self._settle(step, told, of(where), value)
+        self._settle(step, outcome, of(where), value)
         return True
 
     async def _drop(self, step: Step) -> bool:
@@ -118,11 +118,11 @@ class Lane(OwnVectors):
         if where is None:
             return False
         request = collections.DeleteCollectionRequest(collection=where.id, allow_missing=True)
-        told = await self._caller.tell(step, lambda: self._caller.call("DeleteCollection", request))
-        if self._answered(step, told):
+        outcome = await self._caller.retry(step, lambda: self._caller.call("DeleteCollection", request))
+        if self._answered(step, outcome):
             where.presence = Presence.GONE
-            if told.result.HasField("operation"):
-                self._world.operations[told.result.operation.id] = f"deletion of {where.name}"
+            if outcome.result.HasField("operation"):
+                self._world.operations[outcome.result.operation.id] = f"deletion of {where.name}"
         for one in [one for one in self._documents.values() if one.collection is where]:
             one.presence = Presence.GONE
         self._documents = {at: one for at, one in self._documents.items() if one.collection is not where}
@@ -137,15 +137,15 @@ class Lane(OwnVectors):
         one = model.Document(self._id(step), where, Possible(step.content))
         self._documents[step.number] = one
         self._world.documents.append(one)
-        told = await self._put(step, one, abandon=step.abandon)
-        if told.result is None and told.error is None:
+        outcome = await self._put(step, one, abandon=step.abandon)
+        if outcome.result is None and outcome.error is None:
             one.presence = Presence.POSSIBLE
             return True
-        if not self._answered(step, told):
+        if not self._answered(step, outcome):
             one.presence = Presence.GONE
             return True
-        one.id = told.result.document.id
-        if told.result.duplicate:
+        one.id = outcome.result.document.id
+        if outcome.result.duplicate:
             self._world.problem(f"{one.name} was stored without its request id: it is its own duplicate")
         if step.repeat:
             again = await self._put(step, one, abandon=False)
@@ -153,38 +153,38 @@ class Lane(OwnVectors):
                 self._world.problem(f"{one.name} uploaded again under its request id: {again}")
         return True
 
-    async def _put(self, step: Step, one: model.Document, *, abandon: bool, suffix: str = "") -> Told:
+    async def _put(self, step: Step, one: model.Document, *, abandon: bool, suffix: str = "") -> Outcome:
         content = one.content.certain
         assert isinstance(content, int)
         metadata = docs.UploadMetadata(
             collection=one.collection.id, filename=f"{one.name}.md", request_id=f"{self._id(step)}{suffix}",
             sha256=sha256(content),
         )  # fmt: skip
-        return await self._caller.tell(step, lambda: self._caller.upload(metadata, text(content)), abandon=abandon)
+        return await self._caller.retry(step, lambda: self._caller.upload(metadata, text(content)), abandon=abandon)
 
     async def _duplicate(self, step: Step) -> bool:
-        """Upload the bytes of a document once more: the document itself is the answer."""
+        """Upload the bytes of a document again: the response must be that document."""
         one = self._known(step)
         if one is None or one.content.late:
             return False
-        told = await self._put(step, one, abandon=False, suffix="-twin")
-        one.twin = one.twin or bool(told.lost)
-        if self._answered(step, told) and (told.result.document.id != one.id or not told.result.duplicate):
-            self._world.problem(f"the bytes of {one.name} are there, and were stored again: {told.result.document.id}")
+        outcome = await self._put(step, one, abandon=False, suffix="-twin")
+        one.twin = one.twin or bool(outcome.lost)
+        if self._answered(step, outcome) and (outcome.result.document.id != one.id or not outcome.result.duplicate):
+            self._world.problem(f"the bytes of {one.name} were stored again: {outcome.result.document.id}")
         return True
 
     async def _replace(self, step: Step) -> bool:
         one = self._known(step)
         if one is None:
             return False
-        told = await self._caller.tell(
+        outcome = await self._caller.retry(
             step, lambda: self._caller.replace(one.id, text(step.content)), abandon=step.abandon
         )
-        self._settle(step, told, one.content, step.content)
+        self._settle(step, outcome, one.content, step.content)
         return True
 
     async def _break_off(self, step: Step) -> bool:
-        """Replace a document and cancel that: its earlier content stays searched, or the new one was in time."""
+        """Replace a document and cancel that: the earlier content stays searched, unless the new one was in time."""
         if not await self._replace(step):
             return False
         one = self._documents[step.document]
@@ -192,10 +192,10 @@ class Lane(OwnVectors):
             if one.name in about or "move" in about:
                 self._world.interrupted.add(operation_id)
         request = docs.CancelDocumentRequest(document_id=one.id)
-        told = await self._caller.tell(step, lambda: self._caller.call("CancelDocument", request))
-        if told.error is not None and told.error.reason != "ILLEGAL_STATE":
-            self._answered(step, told)
-        self._world.counts["processing cancelled"] += told.result is not None
+        outcome = await self._caller.retry(step, lambda: self._caller.call("CancelDocument", request))
+        if outcome.error is not None and outcome.error.reason != "ILLEGAL_STATE":
+            self._answered(step, outcome)
+        self._world.counts["processing cancelled"] += outcome.result is not None
         return True
 
     async def _retag(self, step: Step) -> bool:
@@ -204,8 +204,10 @@ class Lane(OwnVectors):
             return False
         tag = f"tag{step.number}"
         request = docs.UpdateDocumentRequest(document_id=one.id, resource=docs.Document(tags=[tag]))
-        told = await self._caller.tell(step, lambda: self._caller.call("UpdateDocument", request), abandon=step.abandon)
-        self._settle(step, told, one.tag, tag)
+        outcome = await self._caller.retry(
+            step, lambda: self._caller.call("UpdateDocument", request), abandon=step.abandon
+        )
+        self._settle(step, outcome, one.tag, tag)
         return True
 
     async def _delete(self, step: Step) -> bool:
@@ -214,11 +216,13 @@ class Lane(OwnVectors):
             return False
         del self._documents[step.document]
         request = docs.DeleteDocumentRequest(document_id=one.id, allow_missing=True)
-        told = await self._caller.tell(step, lambda: self._caller.call("DeleteDocument", request), abandon=step.abandon)
-        if told.result is None and told.error is None:
+        outcome = await self._caller.retry(
+            step, lambda: self._caller.call("DeleteDocument", request), abandon=step.abandon
+        )
+        if outcome.result is None and outcome.error is None:
             one.presence = Presence.POSSIBLE
             return True
-        if self._answered(step, told):
+        if self._answered(step, outcome):
             one.presence = Presence.GONE
             await self._find(step, one)
         return True
@@ -231,12 +235,12 @@ class Lane(OwnVectors):
         return await self._begin(step, request, one.name)
 
     async def _begin(self, step: Step, request: docs.ReindexDocumentsRequest, about: str) -> bool:
-        told = await self._caller.tell(step, lambda: self._caller.call("ReindexDocuments", request))
-        if self._answered(step, told):
-            self._world.operations[told.result.operation.id] = f"reindexing for {about}, step {step.number}"
+        outcome = await self._caller.retry(step, lambda: self._caller.call("ReindexDocuments", request))
+        if self._answered(step, outcome):
+            self._world.operations[outcome.result.operation.id] = f"reindexing for {about}, step {step.number}"
             if step.repeat:
                 call = lambda: self._caller.call("ReindexDocuments", request)  # noqa: E731
-                await self._same(step, told.result.operation.id, call, "operation")
+                await self._same(step, outcome.result.operation.id, call, "operation")
         return True
 
     async def _look(self, step: Step) -> bool:
@@ -247,7 +251,7 @@ class Lane(OwnVectors):
         return True
 
     async def _find(self, step: Step, one: model.Document) -> None:
-        """Search for a document, once, and look whether anything is found that was deleted before."""
+        """Search for a document once, and check that no deleted document is found."""
         before = {each.id for each in self._world.documents if each.presence is Presence.GONE and each.id}
         for content in {one.content.certain, *one.content.late}:
             assert isinstance(content, int)
@@ -263,24 +267,24 @@ class Lane(OwnVectors):
             for document_id in {each.chunk.document_id for each in found.chunks} & before:
                 self._world.problem(f"{document_id} is found although its deletion was acknowledged")
 
-    # What steps share
+    # Shared by steps
 
     def _known(self, step: Step) -> model.Document | None:
-        """Return the document of a step if somebody was told its id."""
+        """Return the document of a step if its id was acknowledged."""
         one = self._documents.get(step.document)
         return one if one is not None and one.id else None
 
-    def _settle(self, step: Step, told: Told, of: Possible, value: object) -> None:
-        """Put a change into the model."""
-        if told.result is not None:
-            of.acknowledged(value, told.lost)
-        elif told.error is None:
+    def _settle(self, step: Step, outcome: Outcome, of: Possible, value: object) -> None:
+        """Record a change in the model."""
+        if outcome.result is not None:
+            of.acknowledged(value, outcome.lost)
+        elif outcome.error is None:
             of.maybe(value)
         else:
-            self._answered(step, told)
+            self._answered(step, outcome)
 
     async def _same(self, step: Step, known: str, call: Callable[[], Awaitable[Any]], field: str) -> None:
-        """Repeat a call under its request id: the first one's result comes back."""
-        again = await self._caller.tell(step, call)
+        """Repeat a call with its request id: it must return the first result."""
+        again = await self._caller.retry(step, call)
         if isinstance(again.error, NotFound) or again.result is None or getattr(again.result, field).id != known:
             self._world.problem(f"lane {step.lane} step {step.number} repeated under its request id: {again}")

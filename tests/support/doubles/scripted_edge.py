@@ -76,7 +76,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.status import to_proto
 from grpc_status import rpc_status
 
-from support.partial_edge import PartialEdge
+from support.doubles.partial_edge import PartialEdge
 
 QUOTE = "Every employee has 27 days of paid leave a year."
 ANSWER = "Every employee has 27 days of paid leave a year. [1] Some have more. [2]"
