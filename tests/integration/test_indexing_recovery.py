@@ -29,6 +29,7 @@ from footnote_kit.testing import serve_app
 from footnote_store.compiler import quote
 from footnote_store.rows import Row
 from footnote_store.store import VectorStore
+from google.protobuf.field_mask_pb2 import FieldMask
 from support.blocks import article
 from support.chunks import make_chunk
 from support.indexing import Client
@@ -205,6 +206,39 @@ async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_th
         listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="changed"))
         assert [row.text for row in listed.rows] == ["New 0", "New 1", "New 2"]
         assert await recovery.check_all() == [Findings()]
+    await database.close()
+
+
+async def test_rows_that_the_ledger_lost_go_from_an_index_that_is_being_built_too(
+    uri: str, store: VectorStore, tmp_path: Path
+) -> None:
+    """Else they are found beside the document's next revision, as soon as the new index is searched."""
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        made = await client.create("moving")
+        for number in (1, 2):
+            await client.index(made.id, f"moving-{number}", article(seed=f"M{number}"))
+        made.settings.embedding.dimensions = 128
+        await client.stub.UpdateCollection(
+            pb.UpdateCollectionRequest(
+                scope=client.scope,
+                collection=made.id,
+                resource=made,
+                update_mask=FieldMask(paths=["settings.embedding.dimensions"]),
+            )
+        )
+        written = (await client.index(made.id, "moving-1", article(seed="M1"), revision=2)).chunks_stored
+        rows = f"collection_key == {quote(f'{made.id}:2')}"
+        assert await store.count("chunks_l2_128", rows) == written
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("DELETE FROM indexing_revisions WHERE revision = 2")
+        assert Findings(rows_removed=written) in await recovery.check_all()
+        assert await store.count("chunks_l2_128", rows) == 0
     await database.close()
 
 

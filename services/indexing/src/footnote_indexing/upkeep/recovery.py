@@ -17,7 +17,7 @@ from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
 from footnote_store.rows import CHUNK_SPACES, Hit, own_key
 
-from footnote_indexing.model import IndexVersion, NewRow, RevisionKey
+from footnote_indexing.model import BUILDING, IndexVersion, NewRow, RevisionKey
 from footnote_indexing.ports import IndexVersions, Inventory, LedgerLosses, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
@@ -56,9 +56,15 @@ class Recovery:
         self._lists_again: RowLedger | None = None
 
     async def check_all(self) -> list[Findings]:
-        """Check every searched index version; log the findings. After a loss, check what the ledger no longer knows."""
+        """Check every searched index version; log the findings.
+
+        After a loss, check also those being built, and what the ledger no longer knows.
+        """
         self._lists_again = await self._losses.rows() if self._losses is not None else None
-        found = [await self.check(index_version) for index_version in await self._index_versions.searched()]
+        versions = await self._index_versions.searched()
+        if self._lists_again is not None:  # a version that is being built may hold rows of revisions that were lost
+            versions += [one for one in await self._index_versions.all() if one.state == BUILDING]
+        found = [await self.check(index_version) for index_version in versions]
         if self._losses is not None and self._lists_again is not None:
             await self.remove_unknown()
             await self._losses.settled()
