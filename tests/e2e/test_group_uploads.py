@@ -151,3 +151,15 @@ async def test_a_form_with_several_files(running: Deployment, edge: EdgeClient, 
         too_many = await http.post("/v1/documents:upload", data={**fields, "filename": "x"}, files=files)
         assert too_many.status_code == 400
     assert [list(one.tags) for one in (await settled(edge, collection)).values()] == [["a", "b"]] * 3
+
+
+async def test_a_form_may_be_as_large_as_a_call(running: Deployment, collection: str) -> None:
+    program = b"MZ" + bytes(2**18 - 2)
+    async with httpx2.AsyncClient(base_url=f"http://{running.address('http')}", timeout=60) as http:
+        for count, status in ((15, 200), (17, 400)):
+            files = [("file", (f"{number}.exe", program)) for number in range(count)]
+            answer = await http.post("/v1/documents:upload", data={"collection": collection}, files=files)
+            assert answer.status_code == status, answer.text
+            if status == 200:
+                reasons = {one["error"]["details"][0]["reason"] for one in answer.json()["files"]}
+                assert reasons == {"FILE_UNSUPPORTED"}

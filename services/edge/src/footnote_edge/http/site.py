@@ -29,7 +29,9 @@ from footnote_edge.http.serving.origins import Origins
 from footnote_edge.http.serving.outermost import OutermostLayer
 from footnote_edge.http.serving.problems import on_disconnect, on_fault, on_footnote_error, on_http_exception
 from footnote_edge.http.transcoding import exports, transcoder, uploads
+from footnote_edge.http.transcoding.forms import MAX_FIELDS_BYTES
 from footnote_edge.http.transcoding.rules import rules
+from footnote_edge.jobs.group_processing import MOST_BYTES
 from footnote_edge.settings import Settings
 
 
@@ -109,12 +111,15 @@ def _limits(settings: Settings) -> LimitOf:
     files = [compile_path(path)[0] for path in ("/v1/documents", "/v1/documents/{document_id}:replace")]
     vectors = [rule.path for rule in rules() if rule.method.name == "AddVectors"]
     large = [compile_path(path)[0] for path in (*vectors, "/collections/{name}/documents")]
+    group = compile_path("/v1/documents:upload")[0]
 
     def limit_of(method: str, path: str) -> int | None:
         if method != "POST":
             return settings.body_bytes
         if any(pattern.match(path) for pattern in files):
             return None
+        if group.match(path):
+            return MOST_BYTES + MAX_FIELDS_BYTES
         return settings.vectors_body_bytes if any(pattern.match(path) for pattern in large) else settings.body_bytes
 
     return limit_of
