@@ -81,6 +81,7 @@ def generate() -> str:
         types.message(rule.method.output_type)
     # Uploads are forms, and no RPC's annotation.
     types.message(documents_pb2.UploadDocumentResponse.DESCRIPTOR)
+    types.message(documents_pb2.UploadDocumentsResponse.DESCRIPTOR)
     return HEAD + "\n".join(text for _, text in sorted(types.written.items()))
 
 

@@ -114,6 +114,46 @@ def test_instructions_temperature_and_threshold_of_a_collection_are_set(site: Si
     page.context.close()
 
 
+def test_what_is_typed_outlives_a_grant_and_another_change(site: Site) -> None:
+    page = site.page("writer")
+    mine = {"x-api-key": site.keys["writer"]}
+    name = f"box-{uuid.uuid4().hex[:6]}"
+    private = {"name": name, "visibility": "VISIBILITY_PRIVATE"}
+    assert page.request.post(f"{site.url}v1/collections", headers=mine, data=private).ok
+    page.goto(f"{site.url}#/collections/{name}")
+    typed = {"Description": "Plans of the board", "Instructions for the model": "Answer like a librarian."}
+    for label, words in typed.items():
+        page.get_by_label(label).fill(words)
+    page.get_by_label("Provider of re-scoring").select_option("mmr")
+    who = page.get_by_label("Name of the user or group")
+    who.fill("ann")
+    page.get_by_role("button", name="Share").click()
+    page.get_by_text("User ann may read").wait_for()
+    assert who.input_value() == ""
+    assert {label: page.get_by_label(label).input_value() for label in typed} == typed
+    # Another change that comes first is refused once, shown, and kept beside what is typed.
+    change = {"settings": {"retrieval": {"limit": 9}}}
+    path = f"{site.url}v1/collections/{name}"
+    assert page.request.patch(f"{path}?update_mask=settings.retrieval.limit", headers=mine, data=change).ok
+    page.get_by_role("button", name="Save").click()
+    page.locator(".failure").wait_for()
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('input[type=number]')].some((one) => one.value === '9')"
+    )
+    assert {label: page.get_by_label(label).input_value() for label in typed} == typed
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved.").wait_for(state="attached")
+    kept = page.request.get(path, headers=mine).json()["collection"]
+    assert kept["description"] == typed["Description"]
+    assert kept["settings"]["prompt"]["system_prompt"] == typed["Instructions for the model"]
+    assert kept["settings"]["rerank"]["provider"] == "mmr"
+    assert kept["settings"]["retrieval"]["limit"] == 9
+    assert kept["grants"] == [{"user_id": "ann", "access": "ACCESS_READ"}]
+    assert page.locator(".failure").count() == 0
+    assert not page.faults
+    page.context.close()
+
+
 def test_pictures_of_a_collection_are_read_where_one_says_so(site: Site) -> None:
     page = site.page()
     name = made(page, site)

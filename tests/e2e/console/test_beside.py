@@ -1,8 +1,12 @@
 """Beside the question: recent conversations, what it is asked of and by which model, colours, paper."""
 
+from pathlib import Path
+
 import pytest
 from support.console import WITHOUT_AXE, Site, ask, barriers
 from support.doubles.model_chat import Finish, ModelServer, Say
+
+from .test_answers import DOCUMENT, answered, cited, scripted, stream
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
 
@@ -112,6 +116,44 @@ def test_paper_holds_the_question_its_answer_and_its_footnotes(site: Site, handb
     page.context.close()
 
 
+def test_an_answer_is_saved_as_markdown_with_its_footnotes(site: Site, handbook: str) -> None:
+    page = site.page()
+    question = "How much is the daily travel allowance abroad?"
+    ask(page, question)
+    with page.expect_download() as waited:
+        page.get_by_role("button", name="Save as Markdown").click()
+    assert waited.value.suggested_filename == "answer.md"
+    saved = Path(waited.value.path()).read_text()
+    assert saved.startswith(f"# {question}\n\n")
+    body, _, notes = saved.partition("\n\n[1] ")
+    assert "54 euros abroad" in body
+    assert "[1]" in body
+    assert notes.startswith("handbook.pdf")
+    assert "54 euros abroad" in notes
+    page.context.close()
+
+
+def test_the_page_speaks_every_language_that_answers_have(site: Site, handbook: str) -> None:
+    page = site.page()
+    chosen = page.locator(".foot select")
+    languages = chosen.locator("option").evaluate_all("all => all.map(one => one.value)")
+    assert len(languages) == 12
+    said: dict[str, str] = {}
+    for language in languages:
+        chosen.select_option(language)
+        page.locator(f":root[lang={language}]").wait_for(state="attached")
+        assert page.locator("html").get_attribute("dir") == ("rtl" if language == "ar" else "ltr")
+        said[language] = page.locator(".asker textarea").get_attribute("aria-label")
+        words = page.locator("#app").inner_text()
+        assert "undefined" not in words, language
+        assert "{" not in words, language
+    assert len(set(said.values())) == len(languages), said
+    page.reload()
+    page.locator(f":root[lang={languages[-1]}] .asker").wait_for()
+    assert not page.faults
+    page.context.close()
+
+
 @WITHOUT_AXE
 def test_questions_are_offered_to_begin_and_to_go_on_with(site: Site, handbook: str) -> None:
     page = site.page()
@@ -124,11 +166,30 @@ def test_questions_are_offered_to_begin_and_to_go_on_with(site: Site, handbook: 
     offered.first.click()
     page.locator(".turn .actions").wait_for()
     assert page.locator(".turn h2").text_content().endswith(question)
-    page.locator(".sources summary").first.click()
+    assert not page.faults
+    page.context.close()
+
+
+def test_what_was_found_beside_an_answer_is_offered_to_go_on_with(site: Site) -> None:
+    page = site.page("writer")
+    text = "An otter sleeps eleven hours [1]."
+    done = answered(text, citations=[cited(1, "VERDICT_SUPPORTED", "otters.md", "Sleep", {"start": 29, "end": 32})])
+    done["sources"] = [
+        {"number": number, "chunk_id": "c", "document_id": DOCUMENT, "revision": 1, "collection": "x",
+         "filename": "otters.md", "title": "", "mime_type": "text/markdown", "text": "words", "score": 0.5,
+         "label": "otters.md", "anchors": [], "suspicion": 0, "suspicion_reasons": [],
+         "locator": {"heading_path": ["Otters", heading]}}
+        for number, heading in enumerate(("Sleep", "Food", "Play", "Food"), start=1)
+    ]  # fmt: skip
+    scripted(page, stream(("text_delta", text), ("completed", done)))
+    ask(page, "How long does an otter sleep?")
     further = page.get_by_role("list", name="Questions to go on with").get_by_role("button")
-    if further.count():
-        further.first.click()
-        page.locator(".turn").nth(1).locator(".actions").wait_for()
+    further.first.wait_for()
+    said = [f"What does otters.md say about “{heading}”?" for heading in ("Food", "Play")]
+    assert further.all_text_contents() == said, "what the answer cites is not offered, nor anything twice"
+    further.first.click()
+    page.locator(".turn").nth(1).locator(".actions").wait_for()
+    assert page.locator(".turn h2").last.text_content().endswith(said[0])
     assert not page.faults
     page.context.close()
 

@@ -2,7 +2,7 @@
 
 import pytest
 from support.console import PATIENCE_MS, Page, Site, ask
-from support.doubles.model_chat import Finish, Hold, ModelServer, Say
+from support.doubles.model_chat import Cut, Finish, Hold, ModelServer, Say
 
 from .test_answers import aside
 
@@ -70,6 +70,27 @@ def test_answering_again_without_a_reload_asks_the_same_question(site: Site, tea
     page.locator(".turn .actions").wait_for()
     page.reload()
     page.locator(".turn .actions").wait_for()
+    assert page.locator(".turn").count() == 1
+    page.context.close()
+
+
+def test_an_answer_that_broke_off_is_there_after_a_reload_and_answered_again(
+    site: Site, tea: str, model: ModelServer
+) -> None:
+    page = site.page()
+    page.get_by_label("Search in").select_option("tea")
+    model.script([Say([BEGUN]), Cut()])
+    page.get_by_label("Your question").fill("How is tea brewed?")
+    page.keyboard.press("Enter")
+    page.locator(".turn .notice, .turn .failure").first.wait_for()
+    page.reload()
+    again = page.locator(".turn").get_by_role("button", name="Answer again")
+    again.wait_for()
+    assert FIRST in page.locator(".answer").text_content()
+    model.script(WHOLE)
+    again.click()
+    page.locator(".turn .actions").wait_for()
+    assert "drunk hot" in page.locator(".answer").text_content()
     assert page.locator(".turn").count() == 1
     page.context.close()
 

@@ -174,6 +174,32 @@ def test_green_says_why_and_grey_says_once_what_it_means(site: Site) -> None:
     page.context.close()
 
 
+def test_green_has_a_word_for_every_way_it_was_confirmed(site: Site) -> None:
+    page = site.page("writer")
+    words = {
+        "BASIS_QUOTED": "quoted from the source",
+        "BASIS_CELLS": "from the cells of the table",
+        "BASIS_COMPUTED": "computed again from the cells",
+        "BASIS_READ": "confirmed by a language model that read the source",
+    }
+    text = " ".join(f"It is so [{number}]." for number, _ in enumerate(words, start=1))
+    citations = [
+        {**cited(number, "VERDICT_SUPPORTED", f"{number}.txt", "so", span(text, f"[{number}]")), "basis": basis}
+        for number, basis in enumerate(words, start=1)
+    ]
+    scripted(page, stream(("text_delta", text), ("completed", answered(text, citations=citations))))
+    ask(page, "how is it?")
+    badges = page.locator(".badge")
+    names = badges.evaluate_all("all => all.map(one => one.getAttribute('aria-label').split(', ').at(-1))")
+    assert names == list(words.values())
+    assert page.locator(".badge.weak, .badge.unsupported").count() == 0
+    for number, said in enumerate(words.values()):
+        badges.nth(number).hover()
+        assert page.locator(".tip-verdict.supported").text_content() == said
+    assert page.locator(".unconfirmed").count() == 0, "what grey means is said where something is grey"
+    page.context.close()
+
+
 def test_a_copied_answer_has_the_numbers_that_the_page_shows(site: Site) -> None:
     page = site.page("writer")
     marked(page)

@@ -1,4 +1,5 @@
 // Calls of the HTTP API with the user's key: JSON, server-sent events, files.
+import type { GoogleRpcStatus } from "./types";
 import { credential } from "./oidc";
 import { key, turnedAway } from "./session";
 import { signedInElsewhere } from "./sharing";
@@ -23,12 +24,29 @@ export class Problem extends Error {
   readonly violations: Violation[];
   /** What to do about it; empty where the server has no advice. */
   readonly hint: string;
-  constructor(readonly status: number, body: Body) {
+  /** `retryAfter`: seconds after which the server takes the call again, 0 where it does not say so. */
+  constructor(readonly status: number, body: Body, readonly retryAfter = 0) {
     super(body.detail ?? "");
     this.reason = body.reason ?? "";
     this.violations = body.errors ?? [];
     this.hint = body.metadata?.hint ?? "";
   }
+}
+
+/** HTTP statuses of the canonical codes of errors that may pass by themselves; all others are the caller's. */
+const PASSING: Record<number, number> = { 4: 504, 8: 429, 13: 500, 14: 503 };
+
+/** Return an error within a response, of one file of several say, as the Problem that a call of its own fails with. */
+export function problemOf({ code, message, details }: GoogleRpcStatus): Problem {
+  const body: Body = { detail: message };
+  let retryAfter = 0;
+  for (const one of details as Record<string, any>[]) {
+    const kind = String(one["@type"]).split(".").at(-1);
+    if (kind === "ErrorInfo") Object.assign(body, { reason: one.reason, metadata: one.metadata });
+    if (kind === "BadRequest") body.errors = one.field_violations;
+    if (kind === "RetryInfo") retryAfter = Number.parseFloat(one.retry_delay) || 0;
+  }
+  return new Problem(PASSING[code] ?? 400, body, retryAfter);
 }
 
 async function headers(more: Record<string, string> = {}): Promise<Record<string, string>> {
@@ -40,7 +58,7 @@ async function checked(response: Response): Promise<Response> {
   if (response.ok) return response;
   const body = await response.json().catch(() => ({}));
   if (response.status === 401 && (key.value || !(await signedInElsewhere()))) turnedAway();
-  throw new Problem(response.status, { detail: response.statusText, ...body });
+  throw new Problem(response.status, { detail: response.statusText, ...body }, Number(response.headers.get("retry-after")) || 0);
 }
 
 async function send(path: string, init: RequestInit): Promise<Response> {
@@ -79,11 +97,11 @@ export async function download(documentId: string, revision?: number, stop?: Abo
   return (await send(path, { headers: await headers(), signal: stop ?? null })).blob();
 }
 
-/** Upload a file; `progress` hears 0..1 as bytes leave. */
-export async function upload<T>(path: string, file: File, fields: Record<string, string>, progress: (part: number) => void): Promise<T> {
+/** Upload files in one form; `progress` hears 0..1 as bytes leave. */
+export async function upload<T>(path: string, files: readonly File[], fields: Record<string, string>, progress: (part: number) => void): Promise<T> {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.append(name, value);
-  form.append("file", file, file.name);
+  for (const file of files) form.append("file", file, file.name);
   // fetch tells nothing of how far an upload is.
   const request = new XMLHttpRequest();
   const shown = await headers();
@@ -96,7 +114,7 @@ export async function upload<T>(path: string, file: File, fields: Record<string,
       const body = parsed(request.responseText);
       if (request.status < 300) return resolve(body as T);
       if (request.status === 401) turnedAway();
-      reject(new Problem(request.status, { detail: request.statusText, ...body }));
+      reject(new Problem(request.status, { detail: request.statusText, ...body }, Number(request.getResponseHeader("retry-after")) || 0));
     };
     request.send(form);
   });

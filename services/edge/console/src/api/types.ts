@@ -2232,6 +2232,15 @@ export interface UploadDocumentResponse {
   merged: boolean;
 }
 
+export interface UploadDocumentsResponse {
+  files: UploadedFile[];
+}
+
+export interface UploadedFile {
+  stored?: UploadDocumentResponse;
+  error?: GoogleRpcStatus;
+}
+
 export interface Usage {
   prompt_tokens: number;
   completion_tokens: number;

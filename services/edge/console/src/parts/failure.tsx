@@ -2,7 +2,7 @@
 import { Problem, type Violation } from "../api/client";
 import { Icon } from "./icons";
 import { told } from "../state";
-import { type Key, t } from "../strings";
+import { type Key, number, t } from "../strings";
 
 export interface Fault {
   detail: string;
@@ -23,11 +23,18 @@ function refused({ field, description }: Violation): string {
   return `${words}: ${description}`;
 }
 
+/** Return what failed as a sentence, and after it what to do, as the command line says it. */
+export function advised(message: string, hint: string): string {
+  const said = message.trim();
+  return [said && !/[.!?:…]$/.test(said) ? `${said}.` : said, hint].filter(Boolean).join(" ");
+}
+
 export function faultOf(error: unknown): Fault {
   if (error instanceof Problem) {
     if (!error.status) return { detail: t("error.unreachable"), reason: error.reason };
     const said = error.violations.length ? error.violations.map(refused).join("\n") : error.message;
-    return { detail: [said, error.hint].filter(Boolean).join(" "), reason: error.reason };
+    const hint = error.retryAfter ? t("error.later", { seconds: number(Math.max(1, error.retryAfter)) }) : error.hint;
+    return { detail: advised(said, hint), reason: error.reason };
   }
   return { detail: error instanceof Error ? error.message : String(error), reason: "" };
 }

@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import { Problem, call, events, freshId, upload } from "../api/client";
 import type { CreateCollectionResponse, UploadDocumentResponse, WatchDocumentResponse } from "../api/types";
-import { faultOf } from "../parts/failure";
+import { advised, faultOf } from "../parts/failure";
 import { Icon } from "../parts/icons";
 import { announced, loadCollections, me } from "../state";
 import { t } from "../strings";
@@ -43,12 +43,12 @@ async function made(conversation: string): Promise<string> {
 
 async function send(id: string, file: File, collection: string): Promise<void> {
   try {
-    const sent = await upload<UploadDocumentResponse>("/v1/documents", file, { collection, request_id: id }, () => undefined);
+    const sent = await upload<UploadDocumentResponse>("/v1/documents", [file], { collection, request_id: id }, () => undefined);
     const path = `/v1/documents/${encodeURIComponent(sent.document!.id)}:watch`;
     let last = sent.document!;
     for await (const event of events<WatchDocumentResponse>("GET", path, undefined, new AbortController().signal)) last = event.document ?? last;
     const failed = last.state !== "DOCUMENT_STATE_INDEXED";
-    change(id, { state: failed ? "failed" : "ready", problem: last.failure?.message ?? "" });
+    change(id, { state: failed ? "failed" : "ready", problem: last.failure ? advised(last.failure.message, last.failure.hint) : "" });
   } catch (error) {
     change(id, { state: "failed", problem: faultOf(error).detail });
   }

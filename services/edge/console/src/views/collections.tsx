@@ -4,11 +4,11 @@ import { call, freshId, get } from "../api/client";
 import type { Access, Collection, GetCollectionResponse, Grant } from "../api/types";
 import { Failure, type Fault, faultOf } from "../parts/failure";
 import { useLoaded } from "../parts/load";
-import { type Choice, ProviderFields, given } from "../parts/provider";
-import { announced, collections, go, link, loadCollections, me } from "../state";
+import { collections, go, link, loadCollections, me } from "../state";
 import { counted, t } from "../strings";
 import { Moving } from "./moving";
 import { Quotas } from "./quotas";
+import { SettingsForm } from "./settings";
 
 type Doing = (act: () => Promise<unknown>) => Promise<boolean>;
 
@@ -31,10 +31,12 @@ export function Collections({ opened }: { opened: string }) {
       return true;
     } catch (error) {
       setFault(faultOf(error));
+      // Where another change came first, the next attempt is made from that one.
+      await loadCollections().catch(() => undefined);
       return false;
     }
   };
-  if (one) return <div class="page"><Open key={one.etag} collection={one} doing={doing} fault={fault} /></div>;
+  if (one) return <div class="page"><Open key={one.id} collection={one} doing={doing} fault={fault} /></div>;
   return (
     <div class="page">
       <h1>{t("nav.collections")}</h1>
@@ -93,53 +95,13 @@ function Make({ doing }: { doing: Doing }) {
   );
 }
 
-const chosen = (given?: Partial<Choice>): Choice => ({ provider: given?.provider ?? "", model: given?.model ?? "", settings: given?.settings ?? {} });
-
 function Open({ collection, doing, fault }: { collection: Collection; doing: Doing; fault: Fault | null }) {
-  const { settings, grants } = collection;
+  const { settings } = collection;
   const path = `/v1/collections/${encodeURIComponent(collection.id)}`;
-  const [description, setDescription] = useState(collection.description);
-  const [hidden, setHidden] = useState(collection.visibility === "VISIBILITY_PRIVATE");
-  const [local, setLocal] = useState(settings?.local_only ?? false);
-  const [pictures, setPictures] = useState(settings?.ocr_pictures);
-  const [limit, setLimit] = useState(String(settings?.retrieval?.limit ?? ""));
-  const [threshold, setThreshold] = useState(String(settings?.retrieval?.min_score ?? ""));
-  const [temperature, setTemperature] = useState(String(settings?.generation?.temperature ?? ""));
-  const [prompt, setPrompt] = useState(settings?.prompt?.system_prompt ?? "");
-  const [most, setMost] = useState(String(settings?.max_documents ?? ""));
-  const [writer, setWriter] = useState(chosen(settings?.generation));
-  const [ranker, setRanker] = useState(chosen(settings?.rerank));
   const [typed, setTyped] = useState("");
-  // A save draws the collection again, which would lose what is typed meanwhile: the form takes no input until then.
-  const [saving, setSaving] = useState(false);
-  const saved = async (mask: string, body: object) => {
-    setSaving(true);
-    const done = await doing(() => call("PATCH", `${path}?update_mask=${mask}`, body));
-    setSaving(false);
-    return done;
-  };
   // What counts where the collection says nothing is told only of one that is read by itself.
-  const { value: read, again } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path], EVERY_MS);
-  const usual = read?.collection?.effective_settings;
+  const { value: read, again } = useLoaded((stop) => get<GetCollectionResponse>(path, stop), [path, collection.etag], EVERY_MS);
   const now = read?.collection ?? collection;
-  const save = async () => {
-    const parts = ["generation", "rerank"].flatMap((one) => ["provider", "model", "settings"].map((field) => `settings.${one}.${field}`));
-    const mask = ["description", "visibility", "settings.local_only", "settings.ocr_pictures", "settings.retrieval.limit", "settings.retrieval.min_score", "settings.prompt.system_prompt", "settings.generation.temperature", "settings.max_documents", ...parts].join(",");
-    const body = {
-      description, visibility: hidden ? "VISIBILITY_PRIVATE" : "VISIBILITY_SHARED", etag: collection.etag,
-      settings: {
-        ...(local && { local_only: true }),
-        ...(pictures !== undefined && { ocr_pictures: pictures }),
-        retrieval: { ...(limit && { limit: Number(limit) }), ...(threshold && { min_score: Number(threshold) }) },
-        ...(prompt && { prompt: { system_prompt: prompt } }),
-        ...(most && { max_documents: Number(most) }),
-        generation: { ...given(writer), ...(temperature && { temperature: Number(temperature) }) },
-        rerank: given(ranker),
-      },
-    };
-    if (await saved(mask, body)) announced.value = t("collections.saved");
-  };
-  const share = (list: Grant[]) => saved("grants", { grants: list, etag: collection.etag });
   return (
     <>
       <p><a href={link("collections")}>{t("nav.collections")}</a></p>
@@ -151,24 +113,10 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
       <Quotas collection={collection} />
       {fault && <Failure fault={fault} />}
       {!collection.may_manage && collection.description && <p dir="auto">{collection.description}</p>}
-      {collection.may_manage && <form onSubmit={(event) => { event.preventDefault(); void save(); }}><fieldset class="card fields" disabled={saving}>
-        <h2>{t("collections.settings")}</h2>
-        <label>{t("collections.description")}<input dir="auto" maxLength={1000} value={description} onInput={(event) => setDescription(event.currentTarget.value)} /></label>
-        <label class="check"><input type="checkbox" checked={hidden} onChange={(event) => setHidden(event.currentTarget.checked)} />{t("collections.private")}</label>
-        <label class="check"><input type="checkbox" checked={local} onChange={(event) => setLocal(event.currentTarget.checked)} />{t("collections.local")}</label>
-        <label class="check"><input type="checkbox" checked={pictures ?? usual?.ocr_pictures ?? false} onChange={(event) => setPictures(event.currentTarget.checked)} />{t("collections.pictures")}</label>
-        <label>{t("collections.limit")}<input type="number" min={1} max={100} placeholder={String(usual?.retrieval?.limit ?? "")} value={limit} onInput={(event) => setLimit(event.currentTarget.value)} /></label>
-        <label>{t("collections.threshold")}<input type="number" min={0} max={1} step="any" placeholder={String(usual?.retrieval?.min_score ?? "")} value={threshold} onInput={(event) => setThreshold(event.currentTarget.value)} /></label>
-        <label>{t("collections.temperature")}<input type="number" min={0} max={2} step="any" placeholder={String(usual?.generation?.temperature ?? "")} value={temperature} onInput={(event) => setTemperature(event.currentTarget.value)} /></label>
-        <label>{t("collections.most")}<input type="number" min={1} max={10000000} placeholder={t("quota.none")} value={most} onInput={(event) => setMost(event.currentTarget.value)} /></label>
-        <label class="wide">{t("collections.prompt")}<textarea dir="auto" rows={3} maxLength={8000} placeholder={usual?.prompt?.system_prompt ?? ""} value={prompt} onInput={(event) => setPrompt(event.currentTarget.value)} /></label>
-        <ProviderFields kind="PROVIDER_KIND_MODEL" label={t("collections.provider")} modelLabel={t("collections.model")} inherited={usual?.generation?.provider ?? ""} value={writer} change={setWriter} />
-        <ProviderFields kind="PROVIDER_KIND_RERANKER" label={t("collections.ranker")} modelLabel={t("collections.ranker.model")} inherited={usual?.rerank?.provider ?? ""} value={ranker} change={setRanker} />
-        <button class="primary">{t("save")}</button>
-      </fieldset></form>}
-      {collection.may_write && <Outdated count={now.outdated_documents ?? 0} collection={collection} doing={doing} />}
+      {collection.may_manage && <SettingsForm collection={collection} usual={read?.collection?.effective_settings} doing={doing} />}
+      {collection.may_write && <Outdated key={collection.etag} count={now.outdated_documents ?? 0} collection={collection} doing={doing} />}
       {collection.may_manage && settings?.embedding?.provider !== "none" && <Moving collection={collection} />}
-      {collection.may_manage && collection.visibility === "VISIBILITY_PRIVATE" && <Sharing grants={grants} share={share} saving={saving} />}
+      {collection.may_manage && collection.visibility === "VISIBILITY_PRIVATE" && <Sharing collection={collection} doing={doing} />}
       {collection.may_manage && <form class="card fields" onSubmit={async (event) => {
         event.preventDefault();
         if (typed === collection.name && await doing(() => call("DELETE", path))) go("collections");
@@ -182,14 +130,23 @@ function Open({ collection, doing, fault }: { collection: Collection; doing: Doi
   );
 }
 
-function Sharing({ grants, share, saving }: { grants: Grant[]; share: (grants: Grant[]) => Promise<boolean>; saving: boolean }) {
+function Sharing({ collection, doing }: { collection: Collection; doing: Doing }) {
+  const { grants, etag } = collection;
+  const [saving, setSaving] = useState(false);
   const [who, setWho] = useState("");
   const [kind, setKind] = useState<"user_id" | "group">("user_id");
   const [access, setAccess] = useState<Access>("ACCESS_READ");
+  const share = async (list: Grant[]) => {
+    setSaving(true);
+    const path = `/v1/collections/${encodeURIComponent(collection.id)}?update_mask=grants`;
+    const done = await doing(() => call("PATCH", path, { grants: list, etag }));
+    setSaving(false);
+    return done;
+  };
   return (
-    <form onSubmit={(event) => {
+    <form onSubmit={async (event) => {
       event.preventDefault();
-      void share([...grants, { [kind]: who, access } as unknown as Grant]);
+      if (await share([...grants, { [kind]: who, access } as unknown as Grant])) setWho("");
     }}><fieldset class="card fields" disabled={saving}>
       <h2>{t("collections.share")}</h2>
       {grants.length > 0 && (

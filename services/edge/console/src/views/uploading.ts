@@ -1,12 +1,20 @@
-// Files on their way: a few at once, each with how far it is and what went wrong.
+// Files on their way: small ones many in a call, each with how far it is and what went wrong.
 import { signal } from "@preact/signals";
-import { Problem, freshId, upload } from "../api/client";
-import type { UploadDocumentResponse } from "../api/types";
+import { Problem, freshId, problemOf, upload } from "../api/client";
+import type { UploadDocumentResponse, UploadDocumentsResponse } from "../api/types";
 import { faultOf } from "../parts/failure";
 import { announced } from "../state";
-import { t } from "../strings";
+import { counted, t } from "../strings";
 
+/** Calls at once. */
 const AT_ONCE = 3;
+/** Bytes; a larger file has a call of its own, as with the Python client and the command line. */
+const SMALL = 256 * 1024;
+/** Maximum number of files of one call, and of their bytes with their metadata. */
+const MOST_FILES = 64;
+const MOST_BYTES = 4 * 2 ** 20;
+/** Bytes that the server may count as a file's metadata, beside its name. */
+const METADATA_BYTES = 1024;
 
 export interface Sending {
   id: string;
@@ -17,49 +25,112 @@ export interface Sending {
   problem: string;
   /** Another try may end otherwise: the server was away, or had no room just then. */
   passing: boolean;
+  /** It does not go in a group, which was too large on its way. */
+  alone: boolean;
 }
 
 export const sending = signal<Sending[]>([]);
+let calls = 0;
 
-const change = (id: string, to: Partial<Sending>) => {
-  sending.value = sending.value.map((one) => (one.id === id ? { ...one, ...to } : one));
-};
+function change(changes: Map<string, Partial<Sending>>): void {
+  sending.value = sending.value.map((one) => (changes.has(one.id) ? { ...one, ...changes.get(one.id) } : one));
+}
 
-export function forget(id: string): void {
-  sending.value = sending.value.filter((one) => one.id !== id);
+export function forget(...ids: string[]): void {
+  const gone = new Set(ids);
+  sending.value = sending.value.filter((one) => !gone.has(one.id));
 }
 
 export function add(files: File[], collection: string, done: () => void): void {
   sending.value = [
     ...sending.value,
-    ...files.map((file): Sending => ({ id: freshId(), file, collection, part: 0, state: "waiting", problem: "", passing: false })),
+    ...files.map((file): Sending => ({ id: freshId(), file, collection, part: 0, state: "waiting", problem: "", passing: false, alone: false })),
   ];
   for (let index = 0; index < AT_ONCE; index++) void work(done);
 }
 
 export function retry(id: string, done: () => void): void {
-  change(id, { state: "waiting", problem: "", part: 0 });
+  change(new Map([[id, { state: "waiting", problem: "", part: 0 }]]));
   void work(done);
 }
 
+const costOf = ({ file }: Sending) => file.size + 3 * file.name.length + METADATA_BYTES;
+
+/** Return the files of the next call: the first that waits and, if it is small, others of its collection. */
+function next(): Sending[] {
+  const waiting = sending.value.filter((one) => one.state === "waiting");
+  const [first] = waiting;
+  if (!first || first.alone || first.file.size > SMALL) return first ? [first] : [];
+  const group: Sending[] = [];
+  let size = 0;
+  for (const one of waiting) {
+    if (one.alone || one.file.size > SMALL || one.collection !== first.collection) continue;
+    size += costOf(one);
+    if (size > MOST_BYTES || group.length === MOST_FILES) break;
+    group.push(one);
+  }
+  return group;
+}
+
 async function work(done: () => void): Promise<void> {
-  for (;;) {
-    const next = sending.value.find((one) => one.state === "waiting");
-    if (!next || sending.value.filter((one) => one.state === "sending").length >= AT_ONCE) return;
-    change(next.id, { state: "sending" });
+  while (calls < AT_ONCE) {
+    const files = next();
+    if (!files.length) return;
+    calls += 1;
+    change(new Map(files.map((one) => [one.id, { state: "sending" }])));
     try {
-      const fields = { collection: next.collection, request_id: next.id };
-      const accepted = await upload<UploadDocumentResponse>("/v1/documents", next.file, fields, (part) => change(next.id, { part }));
-      if (accepted.duplicate) change(next.id, { state: "duplicate" });
-      else forget(next.id);
-      announced.value = t("documents.sent", { filename: next.file.name });
+      end(files, await send(files));
       done();
     } catch (error) {
-      const { detail } = faultOf(error);
-      change(next.id, { state: "failed", problem: detail, passing: passes(error) });
-      announced.value = `${next.file.name}: ${detail}`;
+      // A proxy on the way may take less in one call than the server does.
+      if (files.length > 1 && error instanceof Problem && error.status === 413) change(new Map(files.map((one) => [one.id, { state: "waiting", part: 0, alone: true }])));
+      else end(files, files.map(() => error));
+    } finally {
+      calls -= 1;
     }
   }
+}
+
+/** Upload files by one call, and return of each the response or why it failed. */
+async function send(files: Sending[]): Promise<unknown[]> {
+  const [{ id, collection }] = files as [Sending];
+  const contents = files.map((one) => one.file);
+  const progress = (part: number) => change(parts(files, part));
+  if (files.length === 1) return [await upload<UploadDocumentResponse>("/v1/documents", contents, { collection, request_id: id }, progress)];
+  const response = await upload<UploadDocumentsResponse>("/v1/documents:upload", contents, { collection }, progress);
+  return response.files.map(({ stored, error }) => stored ?? problemOf(error!));
+}
+
+/** Return how far each file is once a part of their bytes has left. */
+function parts(files: Sending[], part: number): Map<string, Partial<Sending>> {
+  let left = part * files.reduce((sum, one) => sum + one.file.size, 0);
+  return new Map(files.map((one) => {
+    const gone = Math.min(left, one.file.size);
+    left -= gone;
+    return [one.id, { part: one.file.size ? gone / one.file.size : part }];
+  }));
+}
+
+/** Say what came of each file; those that were taken are in the list of documents from now on. */
+function end(files: Sending[], outcomes: unknown[]): void {
+  const changes = new Map<string, Partial<Sending>>();
+  const taken: Sending[] = [];
+  const failed: string[] = [];
+  for (const [index, one] of files.entries()) {
+    const outcome = outcomes[index];
+    if (outcome instanceof Error) {
+      const { detail } = faultOf(outcome);
+      failed.push(`${one.file.name}: ${detail}`);
+      changes.set(one.id, { state: "failed", problem: detail, passing: passes(outcome) });
+    } else {
+      taken.push(one);
+      if ((outcome as UploadDocumentResponse).duplicate) changes.set(one.id, { state: "duplicate" });
+    }
+  }
+  change(changes);
+  forget(...taken.filter((one) => !changes.has(one.id)).map((one) => one.id));
+  const sent = taken.length === 1 ? [t("documents.sent", { filename: taken[0]!.file.name })] : taken.length ? [t("documents.sent.many", { documents: counted("documents", taken.length) })] : [];
+  announced.value = [...sent, ...failed].join("\n");
 }
 
 /** Tell whether a failure may pass by itself: what the server says of the file itself does not. */
