@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from functools import lru_cache
+from itertools import zip_longest
 
 from footnote.types.v1.table_pb2 import Cell, Measure
 
@@ -97,27 +98,33 @@ class Numbers:
         self._day_first: bool | None = None
         self._known: dict[str, bytes] = {}
 
-    def learn(self, rows: Iterable[Sequence[str]]) -> None:
-        """Look at the first rows of a table before parsing it.
+    def learn(self, rows: Iterable[Sequence[str]], own: Sequence[Sequence[bytes] | None] = ()) -> None:
+        """Look at the first rows of a table before parsing it; `own` are the values that the file itself holds.
 
-        A column with "987" and "1,234" has no decimals: its mark separates thousands.
+        A column with "987" and "1,234" has no decimals: its mark separates thousands. So has a column of a sheet whose
+        numbers are whole.
         """
         bare: set[int] = set()
+        broken: set[int] = set()
         marked: dict[int, str] = {}
-        for row in rows:
+        for row, values in zip_longest(rows, own):
             for column, text in enumerate(row):
                 if not text or text[0] not in _STARTS:
                     continue
-                if text.isdecimal() and text.isascii():
-                    if len(text) < 4 and text != "0":
+                if values and (value := values[column])[:1] == _NUMBER_TAG:
+                    (bare if _DOUBLE.unpack_from(value, 1)[0].is_integer() else broken).add(column)
+                    self.cell(text)
+                    continue
+                body = text.strip("-+()−–$€£ ")
+                if body.isdecimal() and body.isascii():
+                    if len(body) < 4 and body != "0":
                         bare.add(column)
                     continue
                 self.cell(text)
-                body = text.strip("-+()−–$€£ ")
                 if len(body) in (5, 6, 7) and body[-4] in ".," and (body[:-4] + body[-3:]).isdecimal():
                     marked[column] = body[-4] if marked.get(column, body[-4]) == body[-4] and body[0] != "0" else ""
         for column, mark in marked.items():
-            if mark and column in bare and not self._decimal:
+            if mark and column in bare - broken and not self._decimal:
                 self._shows("," if mark == "." else ".")
 
     def cell(self, text: str) -> bytes:

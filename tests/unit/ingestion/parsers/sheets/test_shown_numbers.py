@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import openpyxl
 import pytest
 from footnote.stages.v1.parsing_pb2 import Block
 from footnote_ingestion.parsers.base import BlockWriter, Limits
@@ -77,3 +78,37 @@ def test_a_damaged_workbook_has_its_plain_values_at_least(tmp_path: Path, cut: i
     damaged.write_bytes(data[:cut] + bytes(64) + data[cut + 64 :])
     assert beside_cells(damaged).of_sheet("Prices") is not None
     assert beside_cells(damaged).of_sheet("no such sheet") == SheetExtras(unreadable=1)
+
+
+def read_numbers(path: Path, *body: tuple[object, ...]) -> dict[str, float | None]:
+    """The number of each cell of the second column, by the row's name."""
+    book = openpyxl.Workbook()
+    book.active.append(["Town", "Result"])
+    for row in body:
+        book.active.append(row)
+    book.save(path)
+    blocks: list[Block] = []
+    WorkbookParser().parse(path, BlockWriter(blocks.append, Limits()), Limits())
+    found: dict[str, float | None] = {}
+    for block in blocks:
+        name, value = block.anchors
+        known = value.cell.WhichOneof("value") == "number"
+        found[block.text[name.span.start : name.span.end]] = value.cell.number if known else None
+    return found
+
+
+def test_texts_among_whole_numbers_have_thousands_and_brackets_are_negative(tmp_path: Path) -> None:
+    found = read_numbers(
+        tmp_path / "a.xlsx",
+        ("Ghent", "62,994"),
+        ("Mons", 51760),
+        ("Bruges", "(1,250)"),
+        ("Ypres", "(35)"),
+        ("Namur", 8),
+    )
+    assert found == {"Ghent": 62994, "Mons": 51760, "Bruges": -1250, "Ypres": -35, "Namur": 8}
+
+
+def test_texts_that_nothing_shows_how_to_read_stay_texts(tmp_path: Path) -> None:
+    found = read_numbers(tmp_path / "a.xlsx", ("Ghent", "62,994"), ("Mons", "5,250"), ("Bruges", "(1,250)"))
+    assert found == {"Ghent": None, "Mons": None, "Bruges": None}

@@ -161,9 +161,16 @@ class GridWriter:
                 self._share(*row)
             return
         self._decided = True
-        self._out.numbers.learn(own)
+        self._out.numbers.learn(own, [row[3] for row in rows])
+        rows = [self._read_again(*row) for row in rows]
         self._pairs = not self._lasting_headers and are_pairs(own)
         self._begin_part(rows, own, None if self._pairs else self._find(rows))
+
+    def _read_again(self, number: int, values: Sequence[str], covered: frozenset[int], typed: Typed | None) -> Row:
+        """Return a row with the values of texts that could not be read before the rows below it were known."""
+        if typed is not None:
+            typed = [own or self._out.numbers.cell(text) for own, text in zip(typed, values, strict=True)]
+        return number, values, covered, typed
 
     def _part_beside(self, start: int, group: str) -> GridWriter:
         left = self._left + start
