@@ -367,3 +367,11 @@ def test_a_currency_sign_that_is_alone_in_its_row_stays(tmp_path: Path) -> None:
         "2019: $",
         "West; 2019: 18; 2020: 19",
     ]
+
+
+def test_currency_signs_behind_their_figures_belong_to_them(tmp_path: Path) -> None:
+    table = [["", "2022", "2023"], ["Sales", "1,234 $", "567 $"], ["Rent", "88 $", "1,090 $"], ["Fees", "5 $", "7 $"]]
+
+    assert rows(read(tmp_path, lambda pdf: columns(pdf, table, ends=(350, 450)))) == [
+        "Sales; 2022: 1,234 $; 2023: 567 $", "Rent; 2022: 88 $; 2023: 1,090 $", "Fees; 2022: 5 $; 2023: 7 $"
+    ]  # fmt: skip

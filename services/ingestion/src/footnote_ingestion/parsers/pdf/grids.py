@@ -17,7 +17,7 @@ from footnote_ingestion.parsers.pdf.superscripts import with_raised
 FIGURE = re.compile(  # of a whole word: a search within one would restart at each character
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
     r"(?:[%)*†‡]|bn|[MBKkxX])*(?:(?:[/±–-]| [-–—−] )[($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
-    r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+    r"(?: \(\d[\d.,/]*%?\))?(?: ?[$€£¥])?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
@@ -232,8 +232,9 @@ def _are_apart(left: Word, right: Word) -> bool:
 def joined_figures(row: Sequence[Word]) -> list[Word]:
     """Return a row in which "70.0 / 24.0" is one word, and so are "83.2 (86.5)", "15 455" and "2024 - 2044".
 
-    All but the first only with narrow gaps.
+    All but the first only with narrow gaps. A currency sign behind each figure belongs to it: "1,234 $".
     """
+    row = _with_signs_behind(row)
     made: list[Word] = []
     joins = ranges = False
     for at, word in enumerate(row):
@@ -248,15 +249,43 @@ def joined_figures(row: Sequence[Word]) -> list[Word]:
         ranges = dash
         if made and (slash or beside or (joins and is_figure(word.text))):
             last = made[-1]
-            text = f"{last.text} {word.text}" if beside else f"{last.text}{word.text}"
-            made[-1] = Word(
-                text, last.left, word.right, max(last.top, word.top), min(last.bottom, word.bottom),
-                last.line, (*last.more, word.line, *word.more), last.mirrored,
-            )  # fmt: skip
+            made[-1] = _one(f"{last.text} {word.text}" if beside else f"{last.text}{word.text}", last, word)
         else:
             made.append(word)
         joins = bool(slash) or (word.text[-1] == "/" and is_figure(word.text[:-1]))
     return made
+
+
+def _with_signs_behind(row: Sequence[Word]) -> Sequence[Word]:
+    """Return a row with each currency sign joined to the figure before it, if its signs stand behind their figures.
+
+    A sign before a figure never ends a row, and the first one has no figure before it.
+    """
+    if not row or row[-1].text not in CURRENCIES:
+        return row
+    made: list[Word] = []
+    for word in row:
+        if word.text not in CURRENCIES:
+            made.append(word)
+        elif made and made[-1].text[-1] not in CURRENCIES and _stands_behind(made[-1], word):
+            made[-1] = _one(f"{made[-1].text} {word.text}", made[-1], word)
+        else:
+            return row
+    return made
+
+
+def _stands_behind(figure: Word, sign: Word) -> bool:
+    """Return whether a sign is right of a figure, at its height."""
+    shared = min(figure.top, sign.top) - max(figure.bottom, sign.bottom)
+    return sign.left >= figure.right and 2 * shared > sign.top - sign.bottom and is_figure(figure.text)
+
+
+def _one(text: str, left: Word, right: Word) -> Word:
+    """Return two words as one."""
+    return Word(
+        text, left.left, right.right, max(left.top, right.top), min(left.bottom, right.bottom),
+        left.line, (*left.more, right.line, *right.more), left.mirrored,
+    )  # fmt: skip
 
 
 def _is_range(figure: Word, dash: Word, after: Sequence[Word]) -> bool:
