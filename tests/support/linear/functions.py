@@ -18,10 +18,9 @@ from footnote_edge.audit import call_origins
 from footnote_edge.sources import patterns, robots
 from footnote_edge.sources.kinds import feed
 from footnote_generation.answering import addresses, markup, nearest, policy
-from footnote_generation.extractive import compose, foreign_passages, forms, provider, question, rows
+from footnote_generation.extractive import compose, foreign_passages, forms, provider
 from footnote_generation.language import quantities, quotes, text_language
 from footnote_generation.language.cldr import writing
-from footnote_generation.language.table_rows import CellSpan
 from footnote_generation.language.words import analyse
 from footnote_generation.verification import (
     cells,
@@ -139,9 +138,6 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_generation.extractive.foreign_passages.find": lambda t: foreign_passages.find(t, [_SOURCE]),
     "footnote_generation.extractive.foreign_passages.of": lambda t: foreign_passages.of(t, _SOURCE),
     "footnote_generation.extractive.provider.cited": lambda t: provider.cited(t, 1),
-    "footnote_generation.extractive.rows.shorten": lambda t: rows.shorten(
-        t, [CellSpan("Weight", 0, len(t)), CellSpan("Name", 0, 5)], question.read("What weight?")
-    ),
     "footnote_generation.verification.claims.segment": lambda t: claims.segment(t, _MARKERS),
     "footnote_generation.answering.policy.instructions_in": lambda t: policy.instructions_in(t, ["Use the sources."]),
     "footnote_generation.verification.explanations.shorten": lambda t: explanations.shorten(t, t),

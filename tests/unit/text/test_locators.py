@@ -8,6 +8,7 @@ from footnote.types.v1.locator_pb2 import (
     SlideLocator,
     TextSpan,
 )
+from footnote.types.v1.table_pb2 import Cell, TableCell
 from footnote_text.locators import label, narrow
 
 C12 = Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))
@@ -33,6 +34,24 @@ PAGE = Locator(page=PageLocator(page=3))
 )  # fmt: skip
 def test_label(filename: str, locator: Locator, locale: str, expected: str) -> None:
     assert label(filename, locator, locale) == expected
+
+
+@pytest.mark.parametrize(
+    ("locator", "locale", "cell", "expected"),
+    [
+        (PAGE, "en", TableCell(row_headers=["Assets", "Cash"], column_headers=["2023"]),
+         "a, page 3, row 'Assets › Cash', column '2023'"),
+        (Locator(heading_path=["Wards"]), "fr", TableCell(cell=Cell(row=3, column=2)),
+         "a, Wards, ligne 3, colonne 2"),
+        (Locator(), "en", TableCell(row_headers=["x " * 80], column_headers=["Beds"]),
+         f"a, row '{'x ' * 39}x…', column 'Beds'"),
+        (C12, "en", TableCell(row_headers=["Bolt"], column_headers=["Stock"]), "a, sheet 'Stocks', cell C12"),
+    ],
+)  # fmt: skip
+def test_a_cell_outside_of_sheets_is_named_by_its_headers(
+    locator: Locator, locale: str, cell: TableCell, expected: str
+) -> None:
+    assert label("a", locator, locale, cell) == expected
 
 
 def row() -> tuple[Locator, list[Anchor]]:

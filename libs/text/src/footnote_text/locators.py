@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from footnote.types.v1.locator_pb2 import Anchor, Locator, TextSpan
+from footnote.types.v1.table_pb2 import TableCell
 
 from footnote_text import a1, locales
 
 _HEADING_SEPARATOR = " › "
+_LONGEST_HEADER = 80  # characters
 
 
-def label(filename: str, locator: Locator, locale: str = "en") -> str:
+def label(filename: str, locator: Locator, locale: str = "en", cell: TableCell | None = None) -> str:
     """Return a place as text: "handbook.pdf, page 3" or "stock.xlsx, sheet 'Stocks', cell C12".
 
-    An unknown `locale` means English.
+    `cell` is the cell of a table at the place; outside of sheets it is named by its headers: "report.docx, Wards, row
+    'Neurology', column 'Beds'". An unknown `locale` means English.
     """
     words = locales.choose(locale).places
     parts = [filename] if filename else []
@@ -39,7 +42,18 @@ def label(filename: str, locator: Locator, locale: str = "en") -> str:
         parts.append(f"{text} ({headings})" if headings else text)
     elif headings:
         parts.append(headings)
+    if cell is not None and not locator.sheet.range:
+        parts.append(f"{words.row[0]} {_header(cell.row_headers, cell.cell.row)}")
+        parts.append(f"{words.column[0]} {_header(cell.column_headers, cell.cell.column)}")
     return ", ".join(parts)
+
+
+def _header(headers: Sequence[str], number: int) -> str:
+    """Return the headers of a row or column in quotes, its number if it has none."""
+    text = _HEADING_SEPARATOR.join(" ".join(one.split()) for one in headers)
+    if len(text) > _LONGEST_HEADER:
+        text = text[: _LONGEST_HEADER - 1].rstrip() + "…"
+    return f"'{text}'" if text else str(number)
 
 
 def _numbered(words: tuple[str, str], first: int, last: int) -> str:

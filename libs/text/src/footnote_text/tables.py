@@ -84,6 +84,14 @@ class Row:
         return self.cells[-1].end
 
     @property
+    def names(self) -> tuple[Cell, ...]:
+        """The cells that name it: those of naming columns, else its first of several if that is no number."""
+        named = tuple(cell for cell in self.cells if cell.names_row)
+        if named or len(self.cells) < 2:
+            return named
+        return self.cells[:1] if self.cells[0].number is None else ()
+
+    @property
     def headers(self) -> tuple[str, ...]:
         """The headers of its cells: its sections, then its header cells."""
         return (*self.sections, *(cell.text for cell in self.cells if cell.names_row))

@@ -2,7 +2,8 @@
 
 from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED
-from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
+from footnote.types.v1.locator_pb2 import Anchor
+from footnote.types.v1.table_pb2 import Cell, ComputedCells, Table, TableColumn, TableComputation
 from footnote_edge.asking.computed import answer_of
 
 CHUNKS = [ScoredChunk(chunk=Chunk(id="c", document_id="d", filename="a.csv", document_type="csv"))]
@@ -32,3 +33,40 @@ def test_without_doubts_it_is_supported_and_says_how_it_was_computed() -> None:
         'SELECT SUM("Units") FROM t_d_1',
         ["d"],
     )
+
+
+def chunk(kind: str, *places: tuple[int, int, str, str]) -> ScoredChunk:
+    """A passage with one row of table 1; each cell has row, column, its place in a sheet and its text."""
+    table = Table(number=1, columns=[TableColumn(headers=["Ward"], names_rows=True), TableColumn(headers=["Beds"])])
+    found = Chunk(id="c", document_id="d", filename=f"a.{kind}", document_type=kind, tables=[table])
+    for row, column, place, text in places:
+        anchor = Anchor(cell=Cell(row=row, column=column))
+        anchor.span.start, anchor.span.end = len(found.text), len(found.text) + len(text)
+        if place:
+            anchor.locator.sheet.sheet, anchor.locator.sheet.range = "S", place
+        found.anchors.append(anchor)
+        found.text += text + " "
+    return ScoredChunk(chunk=found)
+
+
+def one_cell(**more: object) -> TableComputation:
+    cells = ComputedCells(document_id="d", table=1, name="S", column="Beds", ranges=["B5"], count=1)
+    return TableComputation(text="Sum of Beds: 22", query="SELECT 1", cells=[cells], confirmed=True, **more)  # type: ignore[arg-type]
+
+
+def test_a_table_right_of_the_first_column_has_the_cells_of_its_sheet() -> None:
+    found = chunk("xlsx", (5, 1, "D5", "Neurology"), (5, 2, "E5", "22"))
+    (citation,) = answer_of(one_cell(), [], [found], "en")[0].citations
+    assert (citation.locator.sheet.range, citation.label) == ("E5", "a.xlsx, sheet 'S', cell E5")
+    assert (citation.quote, citation.cell.text) == ("E5 (Beds, 1)", "22")
+    moved = one_cell()
+    moved.cells[0].ranges[:], moved.cells[0].count = ["B5:B7", "B9"], 4
+    (citation,) = answer_of(moved, [], [found], "en")[0].citations
+    assert (citation.locator.sheet.range, citation.quote) == ("E5:E9", "E5:E7, E9 (Beds, 4)")
+
+
+def test_a_result_of_one_cell_names_it_outside_of_sheets() -> None:
+    found = chunk("docx", (5, 1, "", "Neurology"), (5, 2, "", "22"))
+    (citation,) = answer_of(one_cell(), [], [found], "en")[0].citations
+    assert citation.label == "a.docx, S, row 'Neurology', column 'Beds'"
+    assert (citation.cell.text, list(citation.cell.row_headers)) == ("22", ["Neurology"])

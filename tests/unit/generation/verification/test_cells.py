@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 from footnote.stages.v1 import parsing_pb2, passage_pb2, stored_document_pb2
 from footnote.types.v1 import collection_pb2
-from footnote.types.v1.answer_pb2 import VERDICT_SUPPORTED, Citation, Source
+from footnote.types.v1.answer_pb2 import (
+    VERDICT_NOT_CONFIRMED,
+    VERDICT_SUPPORTED,
+    VERDICT_UNSUPPORTED,
+    Citation,
+    Source,
+    Verdict,
+)
 from footnote_generation.extractive.compose import draft
 from footnote_generation.verification.checker import Checker
 from footnote_generation.verification.claims import PlacedMarker, segment
@@ -112,3 +119,52 @@ def test_a_part_of_a_wide_row_knows_the_name_of_its_row(tmp_path: Path) -> None:
     assert (citation.support, list(citation.cell.row_headers)) == (VERDICT_SUPPORTED, ["Ghent"])
     assert cited(part, "The count of sort 455 of Mons is 1355 [1].").support != VERDICT_SUPPORTED
     assert cited(part, "The count of sort 455 of Ghent is 1354 [1].").support != VERDICT_SUPPORTED
+
+
+ACCOUNTS = (
+    "Archive,Region,Visitors,Result 2023\n"
+    'Maps,North,1290,"(1,250)"\nLetters,South,2140,"3,480"\nPhotographs,North,3875,"1,905"\nNewspapers,South,960,(640)\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "verdict"),
+    [
+        ("Result 2023 of Maps is (1,250) [1].", VERDICT_SUPPORTED),
+        ("Result 2023 of Maps is -1,250 [1].", VERDICT_SUPPORTED),
+        ("Result 2023 of Maps is −1250 [1].", VERDICT_SUPPORTED),
+        ("Result 2023 of Maps is 1,250 [1].", VERDICT_NOT_CONFIRMED),
+        ("Result 2023 of Newspapers is -640 [1].", VERDICT_SUPPORTED),
+        ("Result 2023 of Letters is 3,480 [1].", VERDICT_SUPPORTED),
+        ("Result 2023 of Letters is -3,480 [1].", VERDICT_UNSUPPORTED),
+        ("Result 2023 of Letters (3,480) [1].", VERDICT_SUPPORTED),
+    ],
+)
+def test_brackets_around_a_number_are_its_minus(tmp_path: Path, statement: str, verdict: Verdict.ValueType) -> None:
+    (found,) = of_rows(tmp_path, ACCOUNTS)
+    assert cited(found, statement).support == verdict
+
+
+def test_a_statement_may_describe_the_row_by_its_other_cells(tmp_path: Path) -> None:
+    (found,) = of_rows(tmp_path, ACCOUNTS)
+    assert cited(found, "Maps, North — Visitors: 1290 [1].").support == VERDICT_SUPPORTED
+    assert cited(found, "Maps, South — Visitors: 1290 [1].").support != VERDICT_SUPPORTED
+    assert cited(found, "Maps, North — Visitors: 2140 [1].").support != VERDICT_SUPPORTED
+
+
+def test_of_a_row_quoted_whole_the_footnote_names_the_cell_asked_for(tmp_path: Path) -> None:
+    (found,) = of_rows(tmp_path, ACCOUNTS)
+    row = found.text.splitlines()[1] if found.text.startswith("Archive,") else found.text.splitlines()[0]
+    statement = f"{row} [1]."
+    marker = PlacedMarker(statement.index("[1]"), statement.index("[1]") + 3, 1)
+
+    def asked(question: str) -> Citation:
+        checker = Checker({1: found}, "en", question=question)
+        (checked,) = checker.check_by_rules(segment(statement, [marker]))
+        (citation,) = checked.citations
+        return citation
+
+    visitors, result, unclear = map(asked, ("How many visitors came to the Maps?", "What was the result of Maps?", "?"))
+    assert (visitors.cell.text, visitors.locator.sheet.range, visitors.quote) == ("1290", "C2", row)
+    assert (result.cell.text, result.locator.sheet.range) == ("(1,250)", "D2")
+    assert (unclear.HasField("cell"), unclear.locator.sheet.range) == (False, "A2:D2")

@@ -113,6 +113,8 @@ class Places(_Table):
     cell: OneAndSeveral
     slide: OneAndSeveral
     line: OneAndSeveral
+    row: OneAndSeveral
+    column: OneAndSeveral
 
 
 class Reasons(_Table):

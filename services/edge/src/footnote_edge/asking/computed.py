@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from footnote.stages.v1.passage_pb2 import ScoredChunk
+from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import (
     BASIS_COMPUTED,
     FINISH_REASON_ANSWERED,
@@ -18,7 +18,9 @@ from footnote.types.v1.answer_pb2 import (
     Source,
 )
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
-from footnote.types.v1.table_pb2 import ComputedCells, TableComputation
+from footnote.types.v1.table_pb2 import ComputedCells, TableCell, TableComputation
+from footnote_text import tables
+from footnote_text.a1 import cell_position, corners, range_name
 from footnote_text.locators import label
 
 MOST_DOCUMENTS = 20
@@ -60,15 +62,16 @@ def answer_of(
                     locator=chunk.locator, text=chunk.text, label=label(chunk.filename, chunk.locator, locale),
                 )
             )  # fmt: skip
-        place = _place(cells, chunk.document_type)
-        quote = f"{', '.join(cells.ranges)} ({cells.column}, {cells.count})"
+        ranges = _in_sheet(cells, chunks)
+        place, cell = _place(cells, ranges, chunk.document_type), _cell(cells, chunks)
+        quote = f"{', '.join(ranges)} ({cells.column}, {cells.count})"
         places.append(
             (
                 known[cells.document_id],
                 Citation(
                     number=known[cells.document_id], chunk_id=chunk.id, document_id=chunk.document_id,
                     filename=chunk.filename, title=chunk.title, revision=chunk.revision, sha256=chunk.sha256,
-                    locator=place, quote=quote, label=label(chunk.filename, place, locale),
+                    locator=place, quote=quote, label=label(chunk.filename, place, locale, cell), cell=cell,
                     support=verdict, support_score=score, basis=BASIS_COMPUTED,
                 ),
             )
@@ -116,9 +119,46 @@ def _written(computed: TableComputation, places: Sequence[tuple[int, Citation]],
     return answer
 
 
-def _place(cells: ComputedCells, document_type: str) -> Locator:
+def _cell(cells: ComputedCells, chunks: Sequence[ScoredChunk]) -> TableCell | None:
+    """Return the cell of a result that rests on one, if a passage found holds it."""
+    if cells.count != 1:
+        return None
+    number, column = cell_position(cells.ranges[0])
+    for one in chunks:
+        if one.chunk.document_id != cells.document_id:
+            continue
+        for row in tables.rows(one.chunk):
+            if (row.table.number, row.number) == (cells.table, number + 1):
+                for cell in row.cells:
+                    if cell.column == column + 1:
+                        return tables.cell_message(row, cell)
+    return None
+
+
+def _in_sheet(cells: ComputedCells, chunks: Sequence[ScoredChunk]) -> list[str]:
+    """Return the ranges of cells as their sheet names them: a table may begin right of the sheet's first column."""
+    left = next((left for one in chunks if (left := _left_of(cells, one.chunk)) is not None), 0)
+    moved: list[str] = []
+    for name in cells.ranges:
+        top, first, bottom, last = corners(name) or (0, 0, 0, 0)
+        moved.append(range_name(top, first + left, bottom, last + left))
+    return moved
+
+
+def _left_of(cells: ComputedCells, chunk: Chunk) -> int | None:
+    """Return how many columns of the sheet stand left of the table; None if the passage does not show it."""
+    if chunk.document_id != cells.document_id:
+        return None
+    numbers = [table.number for table in chunk.tables]
+    for anchor in chunk.anchors:
+        if anchor.HasField("cell") and anchor.locator.sheet.range and numbers[anchor.cell.table] == cells.table:
+            return cell_position(anchor.locator.sheet.range)[1] - (anchor.cell.column - 1)
+    return None
+
+
+def _place(cells: ComputedCells, ranges: Sequence[str], document_type: str) -> Locator:
     if document_type not in _SHEETS:
         return Locator(heading_path=[cells.name] if cells.name else [])
     sheet = "" if document_type in ("csv", "tsv") else cells.name
-    first, last = cells.ranges[0].partition(":")[0], cells.ranges[-1].rpartition(":")[2]
+    first, last = ranges[0].partition(":")[0], ranges[-1].rpartition(":")[2]
     return Locator(sheet=SheetLocator(sheet=sheet, range=first if first == last else f"{first}:{last}"))

@@ -218,6 +218,7 @@ class Generator:
             not_found,
             chosen.reader,
             chosen.why_not,
+            request.question,
         )
         return _Answering(
             request=request,

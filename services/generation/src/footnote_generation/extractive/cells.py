@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text import tables
-from footnote_text.tables import Row
+from footnote_text.tables import Cell, Row
 
 from footnote_generation.extractive.passages import Unit, marks
 from footnote_generation.extractive.question import Question
@@ -21,11 +21,10 @@ def is_another(question: Question, row: Row | None, under: frozenset[str]) -> bo
     """
     if row is None:
         return False
-    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
-    name = _stems(" . ".join(row.headers), question.language)
-    columns = _asked_columns([word for word in words if not name.intersection(word.stems)], question, row)
+    columns = _columns_asked_of(question, row)
     if columns is None:
-        return False
+        return _lacks_sought(question, row, under)
+    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
     if not any(cell.column in columns and cell.text.strip() for cell in row.cells):
         return True
     headed = _stems(" . ".join(column for cell in row.cells for column in cell.headers), question.language)
@@ -33,21 +32,60 @@ def is_another(question: Question, row: Row | None, under: frozenset[str]) -> bo
     return not any(_says(stems, word) for word in words)
 
 
+def _lacks_sought(question: Question, row: Row, under: frozenset[str]) -> bool:
+    """Whether a question asks for a noun that neither a row of several values nor anything above it says.
+
+    "How many passengers …?" has no answer in a row of departures and fares; a single value may be meant by any word.
+    """
+    sought = question.sought - lexicon.light_stems()
+    if not sought or len(_values(row)) < 2:
+        return False
+    headed = (header for column in row.table.columns for header in column.headers)
+    stems = _stems(" . ".join([*(cell.text for cell in row.cells), *headed]), question.language) | under
+    return sought.isdisjoint(stems) and _groups(sought).isdisjoint(_groups(stems))
+
+
+def _groups(stems: frozenset[str]) -> frozenset[int]:
+    return frozenset(group for stem in stems for group in lexicon.groups(stem))
+
+
 def _says(stems: frozenset[str], word: Word) -> bool:
-    groups = frozenset(group for stem in stems for group in lexicon.groups(stem))
+    groups = _groups(stems)
     return bool(stems.intersection(word.stems)) or any(lexicon.groups(stem) & groups for stem in word.stems)
 
 
 def asked(question: Question, row: Row | None) -> bool | None:
     """Return whether a row has a value in a column that the question names; None where it names none."""
-    if row is None:
-        return None
-    name = _stems(" . ".join(row.headers), question.language)
-    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
-    columns = _asked_columns([word for word in words if not name.intersection(word.stems)], question, row)
-    if columns is None:
+    columns = None if row is None else _columns_asked_of(question, row)
+    if row is None or columns is None:
         return None
     return any(cell.column in columns and cell.text.strip() for cell in row.cells)
+
+
+def asked_cells(question: Question, row: Row) -> tuple[Cell, ...]:
+    """Return the values of a row in the columns that a question names, none where it names none."""
+    columns = _columns_asked_of(question, row)
+    if columns is None:  # "Which city …?": the noun that is asked for may be said by the header alone
+        columns = {cell.column for cell in row.cells if _stems(cell.header, question.language) & question.sought}
+    return tuple(cell for cell in _values(row) if cell.column in columns)
+
+
+def asked_cell(question: Question, row: Row) -> Cell | None:
+    """Return the one value of a row that a question asks for: in the column that it names, or the only one there is."""
+    found = asked_cells(question, row) or _values(row)
+    return found[0] if len(found) == 1 else None
+
+
+def _values(row: Row) -> tuple[Cell, ...]:
+    names = row.names
+    return tuple(cell for cell in row.cells if cell not in names and cell.text.strip())
+
+
+def _columns_asked_of(question: Question, row: Row) -> set[int] | None:
+    """Return the columns that a question names by words that do not name the row, None where it names none."""
+    name = _stems(" . ".join(row.headers), question.language)
+    words = [word for word in (*question.about, *question.subject) if not set(word.stems) <= lexicon.light_stems()]
+    return _asked_columns([word for word in words if not name.intersection(word.stems)], question, row)
 
 
 def name_of(row: Row | None, language: str) -> frozenset[str]:
@@ -96,7 +134,7 @@ def _asked_columns(words: Sequence[Word], question: Question, row: Row) -> set[i
 def _fit(words: Sequence[Word], wanted: frozenset[str], header: str, language: str) -> frozenset[str]:
     """Return which words and marks of a question stand in a header, synonyms included."""
     stems = _stems(header, language)
-    groups = frozenset(group for stem in stems for group in lexicon.groups(stem))
+    groups = _groups(stems)
     fit = {
         word.stems[0]
         for word in words

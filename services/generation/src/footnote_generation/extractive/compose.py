@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from footnote.types.v1.answer_pb2 import Source
 from footnote_text.anaphora import begins_anaphorically
 from footnote_text.intents import Intent
+from footnote_text.tables import Row
 
-from footnote_generation.extractive import meaning
+from footnote_generation.extractive import cells, meaning
 from footnote_generation.extractive.confidence import confidence, signs
 from footnote_generation.extractive.meaning import Comparison
 from footnote_generation.extractive.missing_names import fitting
@@ -55,13 +56,14 @@ class Search:
         self.question = replace(question, wish=None) if part and question.wish is Intent.COMPARISON else question
         self.sources = sources
         self._by_number = {source.number: source for source in sources}
+        self._rows = cells.Rows(self._by_number)
         found = units(sources, question.language)
         ranked = rank(self.question, found, [source.score for source in sources])
         self._support = support(self.question, ranked, found) if ranked else 0.0
         # A heading speaks for what is told below it, and tells nothing itself.
         ranked = [item for item in ranked if not item.unit.is_heading]
-        self._ranked = fitting(self.question, ranked, found, self._by_number)
-        self._comparison = Comparison(self.question, self._ranked, found, self._by_number)
+        self._ranked = fitting(self.question, ranked, found, self._by_number, self._rows)
+        self._comparison = Comparison(self.question, self._ranked, found, self._by_number, self._rows)
 
     @property
     def texts(self) -> Sequence[str]:
@@ -85,7 +87,7 @@ class Search:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
         sure = meaning.support(chosen) if likeness else self._support
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
-        sentences = tuple((tidy(item.unit, question), item.unit.source) for item in chosen)
+        sentences = tuple((tidy(item.unit, question, self._rows.of(item.unit)), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit)
 
 
@@ -160,10 +162,12 @@ def _plain(text: str) -> str:
     return _FOOTNOTES.sub("", text).strip(" |")
 
 
-def tidy(unit: Unit, question: Question) -> str:
-    """Return a sentence fit to stand alone: whole, on one line, without footnote marks and leading links."""
-    text = shorten(unit.text, unit.cells, question) if unit.is_row else unit.text
-    text = _plain(text)
+def tidy(unit: Unit, question: Question, row: Row | None = None) -> str:
+    """Return a sentence fit to stand alone: whole, on one line, without footnote marks and leading links.
+
+    `row` is the row that it is: then only its name and the cells asked for, if the question names them.
+    """
+    text = _plain((row is not None and shorten(row, question)) or unit.text)
     lead = _LEAD.match(text)
     if lead:
         text = text[lead.end() :]

@@ -10,6 +10,7 @@ from footnote.types.v1.answer_pb2 import Source
 from footnote_text import locators
 from footnote_text.lexical import fold
 
+from footnote_generation.extractive.cells import Rows
 from footnote_generation.extractive.compose import tidy
 from footnote_generation.extractive.missing_names import named_marks
 from footnote_generation.extractive.passages import Unit, marks, units
@@ -119,5 +120,6 @@ def _passage(question: Question, source: Source, best: Unit | None = None) -> Pa
         else:
             break
     chosen: list[Unit] = candidates[first : last + 1]
-    sentences = tuple(tidy(unit, question) for unit in chosen)
+    rows = Rows({source.number: source})
+    sentences = tuple(tidy(unit, question, rows.of(unit)) for unit in chosen)
     return Passage(source, sentences, chosen[0].start, chosen[-1].end)

@@ -19,6 +19,7 @@ from footnote.types.v1.answer_pb2 import Source
 from numpy.typing import NDArray
 
 from footnote_generation.extractive.above import Above
+from footnote_generation.extractive.cells import Rows
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked
@@ -48,12 +49,14 @@ class Comparison:
     """The likeliest sentences and rows of a question by their words, made ready for a comparison in meaning."""
 
     def __init__(
-        self, question: Question, ranked: Sequence[Ranked], found: Sequence[Unit], sources: Mapping[int, Source]
-    ) -> None:
+        self, question: Question, ranked: Sequence[Ranked], found: Sequence[Unit], sources: Mapping[int, Source],
+        rows: Rows | None = None,
+    ) -> None:  # fmt: skip
         self.question = question
         self._ranked = ranked
         self._found = found
         self._sources = sources
+        self._rows = rows
         behind = Above(found, sources).behind
         places = {(unit.source, unit.place): at for at, unit in enumerate(found)}
         self._chosen = [places[item.unit.source, item.unit.place] for item in ranked[:COMPARED]]
@@ -62,7 +65,7 @@ class Comparison:
 
     def table(self, likeness: Sequence[float]) -> Table:
         """Return the signs NAMES and LIKENESS of the compared sentences, in the order of `texts`."""
-        table = signs(self.question, self._found, self._sources)[self._chosen]
+        table = signs(self.question, self._found, self._sources, self._rows)[self._chosen]
         return np.concatenate([table, of_likeness(table, np.array(likeness))], 1)
 
     def ranked(self, likeness: Sequence[float]) -> list[Ranked]:

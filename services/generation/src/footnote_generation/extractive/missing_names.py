@@ -28,11 +28,13 @@ _LOOKED = 24
 class Lacking:
     """Tells for one question which of its parts a sentence lacks."""
 
-    def __init__(self, question: Question, found: Sequence[Unit], sources: Mapping[int, Source]) -> None:
+    def __init__(
+        self, question: Question, found: Sequence[Unit], sources: Mapping[int, Source], rows: cells.Rows | None = None
+    ) -> None:
         self._question = question
         self._sources = sources
         self._above = Above(found, sources).text
-        self._rows = cells.Rows(sources)
+        self._rows = rows or cells.Rows(sources)
         words = (*question.about, *question.subject)
         self._marks = named_marks(question)
         years = (amount.text for amount in question.analysed.quantities if amount.dimension in _DAYS)
@@ -80,13 +82,17 @@ class Lacking:
 
 
 def fitting(
-    question: Question, ranked: Sequence[Ranked], found: Sequence[Unit], sources: Mapping[int, Source]
+    question: Question,
+    ranked: Sequence[Ranked],
+    found: Sequence[Unit],
+    sources: Mapping[int, Source],
+    rows: cells.Rows | None = None,
 ) -> list[Ranked]:
     """Return the best of ranked sentences and rows without rows that are of another thing than asked.
 
     Where such a row says more of the question than another sentence, that one is not of what is asked either.
     """
-    lacking = Lacking(question, found, sources)
+    lacking = Lacking(question, found, sources, rows)
     looked = [(item, lacking.share(item.unit), lacking.is_another(item.unit)) for item in ranked[:_LOOKED]]
     least = min((share for item, share, another in looked if another and item.unit.is_row), default=1.0)
     return [item for item, share, another in looked if not another and share <= least]

@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from footnote_text.tables import Row
 
+from footnote_generation.extractive.cells import asked_cells
 from footnote_generation.extractive.question import Question
-from footnote_generation.language import lexicon
-from footnote_generation.language.table_rows import CellSpan
-from footnote_generation.language.words import Analysed, analyse
+from footnote_generation.language.words import analyse
+
+_SEPARATOR = " › "
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    header: str
-    value: str
-    header_words: Analysed
-    value_words: Analysed
+def shorten(row: Row, question: Question) -> str:
+    """Return "name — Header: value" with the cells asked for, "" if the question does not name row and column.
 
-
-def shorten(text: str, spans: Sequence[CellSpan], question: Question) -> str:
-    """Return "name — Header: value" with the cells asked for, or the whole row if they cannot be determined."""
-    cells = _cells(text, spans, question.language)
-    if len(cells) < 2:
-        return text
+    Beside the names of the row stand its other cells that the question names: "Bus 14, Harbour — Repairs: 3".
+    """
+    asked = [cell for cell in asked_cells(question, row) if cell.header]
+    if not asked:
+        return ""
     wanted = frozenset(stem for word in (*question.about, *question.subject) for stem in word.stems) | question.sought
-    groups = frozenset(group for stem in wanted for group in lexicon.groups(stem))
-    names = [cell for cell in cells if cell.value_words.stems & wanted and not cell.value_words.quantities]
-    asked = [cell for cell in cells if cell not in names and _matches(cell.header_words, wanted, groups)]
-    if not asked or not names:
-        return text
-    name = ", ".join(dict.fromkeys(cell.value for cell in names))
-    return f"{name} — " + "; ".join(f"{cell.header}: {cell.value}" for cell in asked)
+    own = row.names
+    told = [cell for cell in row.cells if cell not in asked and _is_named(cell.text, wanted, question)]
+    if not told:
+        return ""
+    names = dict.fromkeys(cell.text.strip() for cell in (*own, *(cell for cell in told if cell not in own)))
+    values = "; ".join(f"{_SEPARATOR.join(cell.headers)}: {cell.text}" for cell in asked)
+    return f"{', '.join(filter(None, names))} — {values}"
 
 
-def _matches(header: Analysed, wanted: frozenset[str], groups: frozenset[int]) -> bool:
-    return any(stem in wanted or lexicon.groups(stem) & groups for stem in header.stems)
-
-
-def _cells(text: str, spans: Sequence[CellSpan], language: str) -> list[_Cell]:
-    found: list[_Cell] = []
-    for header, start, end in spans:
-        if header:
-            value = text[start:end]
-            found.append(_Cell(header, value, analyse(header, language), analyse(value, language)))
-    return found
+def _is_named(text: str, wanted: frozenset[str], question: Question) -> bool:
+    words = analyse(text, question.language)
+    return bool(words.stems & wanted) and not words.quantities

@@ -69,7 +69,9 @@ class _Asked:
     names: tuple[bool, ...]
 
 
-def signs(question: Question, found: Sequence[Unit], sources: Mapping[int, Source]) -> Table:
+def signs(
+    question: Question, found: Sequence[Unit], sources: Mapping[int, Source], tables: cells.Rows | None = None
+) -> Table:
     """Return the signs NAMES of each sentence or row: shape (sentences, signs)."""
     asked = _asked(question, found)
     top = max((source.score for source in sources.values()), default=0.0) or 1.0
@@ -78,7 +80,7 @@ def signs(question: Question, found: Sequence[Unit], sources: Mapping[int, Sourc
     everywhere = _said(asked, anywhere, anywhere_groups)
     wanted = marks(question.text) | marks(" ".join(word.text for word in question.subject))
     above = Above(found, sources).text
-    rows_of = cells.Rows(sources)
+    rows_of = tables or cells.Rows(sources)
     by_source: dict[int, frozenset[int]] = {}
     for unit in found:
         by_source[unit.source] = by_source.get(unit.source, frozenset()) | unit.groups

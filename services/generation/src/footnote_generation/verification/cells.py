@@ -48,6 +48,8 @@ class _Value:
     more: tuple[tuple[str, ...], ...]
     """Optional headers: sections, outer headers, the table's name."""
     unit: str
+    beside: tuple[tuple[tables.Cell, tuple[str, ...]], ...] = ()
+    """The other cells of its row that hold words alone, with their tokens: a statement may describe the row by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Cells:
         """Return the cells of a source."""
         rows = tables.rows(source)
         alike = _alike(rows)
-        found = [value for row in rows for value in _values(row, _named(row), alike, decimal)]
+        found = [value for row in rows for value in _values(row, row.names, alike, decimal)]
         return cls(tuple(found), language, decimal)
 
 
@@ -85,15 +87,6 @@ def _needed(named: Sequence[tables.Cell], alike: frozenset[tuple[int, int]]) -> 
     return telling or words[-1:] or some
 
 
-def _named(row: tables.Row) -> list[tables.Cell]:
-    """Return the cells that name a row: those of its naming columns, else the first one if it is no number."""
-    named = [cell for cell in row.cells if cell.names_row]
-    if named or len(row.cells) < 2:
-        return named
-    first = row.cells[0]
-    return [first] if first.number is None else []
-
-
 def _values(
     row: tables.Row, named: Sequence[tables.Cell], alike: frozenset[tuple[int, int]], decimal: str
 ) -> Iterator[_Value]:
@@ -106,6 +99,11 @@ def _values(
         names = [_ways(sections.pop(), decimal)]  # the row's name is in another part of it
     if not names:
         return
+    beside = tuple(
+        (cell, folded(tokens(cell.text, decimal)))
+        for cell in row.cells
+        if cell not in named and cell.text.strip() and not any(map(str.isdigit, cell.text))
+    )
     for cell in row.cells:
         if cell in named or not cell.text.strip():
             continue
@@ -122,7 +120,13 @@ def _values(
         bracket = _BRACKETS.search(cell.header)
         unit = cell.measure.unit or cell.measure.currency or (bracket[0][1:-1].strip() if bracket else "")
         yield _Value(
-            cell, row, folded(tokens(cell.text, decimal)), tuple(needed), tuple(one for one in more if one), unit
+            cell,
+            row,
+            folded(tokens(cell.text, decimal)),
+            tuple(needed),
+            tuple(one for one in more if one),
+            unit,
+            beside,
         )
 
 
@@ -172,8 +176,8 @@ def at(statement: str, spans: Iterable[tuple[int, int]], source: Source, cells: 
             if (cell.start, cell.end) not in wanted:
                 continue
             value = _Value(cell, row, folded(tokens(cell.text, cells.decimal)), (), (), cell.measure.unit)
-            names = [way for one in (*_named(row), cell) for way in _ways(one.header, cells.decimal)]
-            names += [way for one in _named(row) for way in _ways(one.text, cells.decimal)]
+            names = [way for one in (*row.names, cell) for way in _ways(one.header, cells.decimal)]
+            names += [way for one in row.names for way in _ways(one.text, cells.decimal)]
             rest = tuple(stated)
             for way in names:
                 rest = _taken(rest, way) or rest
@@ -196,6 +200,9 @@ def _rest(stated: tuple[str, ...], value: _Value) -> tuple[str, ...] | None:
     assert rest is not None
     for way in sorted(value.more, key=len, reverse=True):
         rest = _taken(rest, way) or rest
+    for cell, way in value.beside:
+        if cell is not value.cell and way:
+            rest = _taken(rest, way) or rest
     return _tied(rest)
 
 
@@ -221,9 +228,11 @@ def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) 
     """Return whether the rest of a statement is the cell's value; None if it cannot be compared."""
     if not rest:
         return None
+    number = value.cell.number
+    if (differs := _differs_in_sign(rest, value, statement, cells.decimal)) is not False:
+        return None if differs is None else False
     if rest == value.plain or _tied(value.plain) == rest:
         return True
-    number = value.cell.number
     spoken = _spoken(rest, cells.decimal)
     written = find(spoken, cells.language)
     if len(written) != 1 or any(char.isalpha() for char in _outside(spoken, written[0])):
@@ -242,11 +251,47 @@ def _agrees(value: _Value, rest: tuple[str, ...], statement: str, cells: Cells) 
     plain = rest[: -len(unit)] if unit and rest[-len(unit) :] == unit else ()
     if plain:
         given = next(iter(find(_spoken(plain, cells.decimal), cells.language)), given)
+    number = abs(number)  # `given` is read from tokens, which have no sign
     if not given.dimension or given.dimension == "year":
         return same_value(Quantity(frozenset([number]), "", 0, 0, ""), given)
     if not held.dimension or not same_dimension(held, given):
         return None
     return same_value(Quantity(frozenset([number * factor]), held.dimension, 0, 0, ""), given)
+
+
+_NEGATIVE = tuple("-−–(")
+_MINUS = re.compile(r"(?<![\w)])[-−–][$€£¥]?\Z")
+_OPENED, _CLOSED = re.compile(r"\( ?[$€£¥]? ?\Z"), re.compile(r" ?[$€£¥%]? ?\)")
+
+
+def _differs_in_sign(rest: Sequence[str], value: _Value, statement: str, decimal: str) -> bool | None:
+    """Return whether a statement gives the one number in it another sign than the cell does; None if that is unclear.
+
+    A minus or brackets make it negative: "(1,250)". Words such as "a loss of 1,250" are left to a reader.
+    """
+    figures = [token for token in rest if token[0].isdigit()]
+    if len(figures) != 1:
+        return False
+    number, text = value.cell.number, value.cell.text
+    held = number < 0 if number is not None else text.startswith(_NEGATIVE) and not any(map(str.isalpha, text))
+    stated = _marks(statement, figures[0], decimal)
+    if held:
+        return False if stated else None
+    return "-" in stated and number is not None  # brackets around a number may be those of a text
+
+
+def _marks(text: str, figure: str, decimal: str) -> set[str]:
+    """Return "-" and "(" as a number in a text has a minus before it or stands in brackets."""
+    found: set[str] = set()
+    for token in tokens(text, decimal):
+        if token.text != figure:
+            continue
+        before = max(0, token.start - 4)
+        if _MINUS.search(text, before, token.start):
+            found.add("-")
+        elif _OPENED.search(text, before, token.start) and _CLOSED.match(text, token.end):
+            found.add("(")
+    return found
 
 
 def _spoken(rest: Sequence[str], decimal: str) -> str:

@@ -63,6 +63,8 @@ class Question:
 class Checker:
     """Checks statements against the numbered sources; each source is prepared once, at its first citation.
 
+    `question` is what the statements answer, "" if unknown: of a whole row, the footnote names the cell asked for.
+
     A reader, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
     missing or incomplete.
     """
@@ -72,6 +74,7 @@ class Checker:
     not_found: Sequence[str] = ()
     opinion: SecondOpinion | None = None
     failure: str = ""
+    question: str = ""
     _ready: dict[int, Evidence] = field(default_factory=dict)
     _read: dict[_Key, Read] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
@@ -176,8 +179,11 @@ class Checker:
             named = named_places.find(sentence.text, marker.place, self.sources[marker.number], self.locale)
             evidence = self._evidence(marker.number)
             citations.append(
-                cite(marker, span, sentence.text, verdict, named.span if named else None, evidence, self.locale)
-            )
+                cite(
+                    marker, span, sentence.text, verdict, named.span if named else None, evidence, self.locale,
+                    self.question,
+                )
+            )  # fmt: skip
         best = _overall(list(verdicts.values()))
         issue = best.issue
         about = next((at for at, one in enumerate(citations) if verdicts[_cited(sentence)[at]] is best), 0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from footnote.types.v1.answer_pb2 import Citation, Claim, Source
+from footnote.types.v1.answer_pb2 import Citation, Claim
 from footnote.types.v1.locator_pb2 import TextSpan
 from footnote.types.v1.table_pb2 import TableCell
 from footnote_text import locators, tables
 
+from footnote_generation.extractive.cells import asked_cell
+from footnote_generation.extractive.question import read
 from footnote_generation.language.quantities import find, same_dimension, same_value
 from footnote_generation.verification.calibration import likelihood
 from footnote_generation.verification.claims import PlacedMarker
@@ -26,17 +28,26 @@ class Checked:
 
 def cite(
     marker: PlacedMarker, claim: TextSpan, statement: str, verdict: Judgement, named: TextSpan | None,
-    evidence: Evidence, locale: str,
+    evidence: Evidence, locale: str, question: str = "",
 ) -> Citation:  # fmt: skip
-    """Return the footnote of a marker; a place named by the statement is never moved to where its words are."""
+    """Return the footnote of a marker; a place named by the statement is never moved to where its words are.
+
+    Of a row that the statement repeats whole, the footnote names the cell that the question asks for.
+    """
     source = evidence.source
     start, end = verdict.start, verdict.end
     if start >= end:
         parts = evidence.index.parts
         start, end = (parts[0].start, parts[0].end) if parts else (0, len(source.text))
-    cell = TextSpan(start=verdict.cell[0], end=verdict.cell[1]) if verdict.cell else None
-    place = named or cell or _value_span(statement, evidence, start, end) or TextSpan(start=start, end=end)
+    place = TextSpan(start=start, end=end)
+    if named is not None:
+        place = named
+    elif verdict.cell is not None:
+        place = TextSpan(start=verdict.cell[0], end=verdict.cell[1])
+    elif (value := _stated_cell(statement, question, evidence, start, end)) is not None:
+        place = TextSpan(start=value.start, end=value.end)
     locator = locators.narrow(source.locator, source.anchors, place)
+    cell = _cell_at(evidence, place)
     name = source.filename or source.title or source.document_id
     return Citation(
         number=marker.number,
@@ -53,49 +64,45 @@ def cite(
         marker_span=TextSpan(start=marker.start, end=marker.end),
         support=verdict.support,
         support_score=likelihood(verdict.support, verdict.score),
-        label=locators.label(name, locator, locale),
-        cell=_cell_at(source, place),
+        label=locators.label(name, locator, locale, cell),
+        cell=cell,
         basis=verdict.basis,
     )
 
 
-def _cell_at(source: Source, place: TextSpan) -> TableCell | None:
+def _cell_at(evidence: Evidence, place: TextSpan) -> TableCell | None:
     """Return the single cell of a place in a source."""
-    for row in tables.rows(source):
+    for row in evidence.rows:
         for cell in row.cells:
             if (cell.start, cell.end) == (place.start, place.end):
                 return tables.cell_message(row, cell)
     return None
 
 
-def _value_span(statement: str, evidence: Evidence, start: int, end: int) -> TextSpan | None:
-    """Return the stretch of the one cell in a table row whose value the statement gives; None for the whole row.
+def _stated_cell(statement: str, question: str, evidence: Evidence, start: int, end: int) -> tables.Cell | None:
+    """Return the one cell of a table row whose value the statement gives; None for the whole row.
 
-    Of several repeated cells, the one with a quantity wins, else the one farthest right, since tables name things on
-    the left. A statement with several quantities rests on the whole row.
+    Of several values, the one that the question asks for. A quantity wins over words; what names the row is no value.
     """
-    source = evidence.source
-    if source.locator.WhichOneof("place") != "sheet" or not source.anchors:
+    rows = [row for row in evidence.rows if row.start < end and row.end > start]
+    if len(rows) != 1:
         return None
+    (row,) = rows
     stated, words = find(statement, evidence.language), roots(statement)
-    best: tuple[int, int, TextSpan] | None = None
-    quantities = 0
-    for anchor in source.anchors:
-        first, last = anchor.span.start, anchor.span.end
-        if last <= start or first >= end:
+    names = row.names
+    amounts: list[tables.Cell] = []
+    texts: list[tables.Cell] = []
+    for cell in row.cells:
+        if cell in names:
             continue
-        text = source.text[first:last]
-        if any(
-            same_value(one, other) and same_dimension(one, other)
-            for one in stated
-            for other in find(text, evidence.language)
-        ):
-            rank = 2
-            quantities += 1
-        elif (own := roots(text)) and own <= words:
-            rank = 1
-        else:
-            continue
-        if best is None or (rank, first) > best[:2]:
-            best = (rank, first, TextSpan(start=first, end=last))
-    return best[2] if best and quantities < 2 else None
+        given = find(cell.text, evidence.language)
+        if any(same_value(one, other) and same_dimension(one, other) for one in stated for other in given):
+            amounts.append(cell)
+        elif (own := roots(cell.text)) and own <= words:
+            texts.append(cell)
+    if len(amounts) + len(texts) > 1 and question:
+        asked = asked_cell(read(question), row)
+        if asked is not None and (asked in amounts or asked in texts):
+            return asked
+    found = amounts or texts
+    return found[0] if len(found) == 1 else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from footnote.types.v1.answer_pb2 import Source
+from footnote_text import tables
 
 from footnote_generation.language import text_language
 from footnote_generation.language.cldr import writing
@@ -51,6 +53,11 @@ class Evidence:
         """The headings that its places name; in its text they are lines without a marker."""
         places = (self.source.locator, *(anchor.locator for anchor in self.source.anchors))
         return frozenset(heading.strip() for place in places for heading in place.heading_path)
+
+    @cached_property
+    def rows(self) -> Sequence[tables.Row]:
+        """The rows of its tables."""
+        return tables.rows(self.source)
 
     @cached_property
     def cells(self) -> Cells:
