@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import pytest
 from footnote_text.near_duplicates import Originals, alike, contained, runs
 
@@ -21,6 +23,8 @@ LONG = [
     "new",
     "library",
 ]
+
+WORDS = [f"word{number:02}" for number in range(15)]
 
 
 def test_runs_are_of_three_words() -> None:
@@ -88,3 +92,38 @@ def test_passages_without_words_are_the_same() -> None:
     originals: Originals[str] = Originals(contained(0.9))
     assert originals.of("a", []) is None
     assert originals.of("b", []) == "a"
+
+
+@pytest.mark.parametrize("words", [WORDS, WORDS[:7] * 2, WORDS[:8] * 2], ids=["once", "twice", "shifted"])
+def test_a_text_is_ruled_out_only_if_it_is_not_alike(words: list[str]) -> None:
+    """Every pair of words exchanged, where they stand or wherever they do, at every share."""
+    ruled_out = 0
+    for first, second in combinations(range(len(words)), 2):
+        at_these = [f"other{at}" if at in (first, second) else word for at, word in enumerate(words)]
+        wherever = ["other" if word in (words[first], words[second]) else word for word in words]
+        for other in (at_these, wherever, wherever[first:]):
+            for least in (share / 20 for share in range(1, 21)):
+                originals: Originals[str] = Originals(alike(least), 8, least)
+                originals.of("original", words)
+                repeats = originals.of("other", other, keep=False) is not None
+                out = originals.rules_out(" ".join(other))
+                assert not (out and repeats), (least, other)
+                ruled_out += out
+    assert ruled_out > 100
+
+
+def test_of_two_originals_both_must_be_ruled_out() -> None:
+    originals: Originals[str] = Originals(alike(0.9), 8, 0.9)
+    originals.of("a", LONG)
+    originals.of("b", [f"{word}s" for word in LONG])
+    assert not originals.rules_out(" ".join(LONG))
+    assert originals.rules_out("quite another text of no common word, as most passages are to each other")
+    assert not Originals[str](contained(0.9)).rules_out("anything")
+
+
+def test_a_text_that_keeps_just_enough_runs_is_not_ruled_out() -> None:
+    least = 10 / 13  # of thirteen runs it lacks three
+    originals: Originals[str] = Originals(alike(least), 8, least)
+    originals.of("original", WORDS)
+    assert originals.of("other", WORDS[3:], keep=False) == "original"
+    assert not originals.rules_out(" ".join(WORDS[3:]))

@@ -48,13 +48,41 @@ def contained(least: float) -> Same:
     return same
 
 
+class Absence:
+    """Rules out that a text is `alike` an original without taking its words: too many of the original's are absent."""
+
+    def __init__(self, words: Sequence[str], own: Runs, least: float) -> None:
+        """Take the original's words and runs, and the share that `alike` takes.
+
+        No run holds two of every third word, so each of these that a text lacks takes three places of runs from it.
+        """
+        # Long words first: few other texts have them.
+        self._words = sorted(set(words[RUN - 1 : 1 - RUN : RUN]), key=len, reverse=True)
+        places, self._enough = len(words) - RUN + 1, 1
+        while places - RUN * self._enough >= least * len(own):
+            self._enough += 1
+
+    def rules_out(self, text: str) -> bool:
+        """Return True only if a text is not alike; it is folded as the original's words are."""
+        left = self._enough
+        for word in self._words:
+            if word not in text:
+                left -= 1
+                if not left:
+                    return True
+        return False
+
+
 class Originals(Generic[T]):
     """Keeps new items, and finds the original of each repetition."""
 
-    def __init__(self, same: Same, whole_below: int = RUN) -> None:
+    def __init__(self, same: Same, whole_below: int = RUN, least_alike: float | None = None) -> None:
+        """Take a test for repetitions; `least_alike` is the share of an `alike` one, for `rules_out`."""
         self._same = same
         self._whole_below = whole_below
+        self._least_alike = least_alike
         self._originals: list[tuple[T, Runs]] = []
+        self._absences: list[Absence] = []
 
     def __len__(self) -> int:
         return len(self._originals)
@@ -77,4 +105,10 @@ class Originals(Generic[T]):
                 return other
         if keep:
             self._originals.append((item, mine))
+            if self._least_alike is not None:
+                self._absences.append(Absence(words, mine, self._least_alike))
         return None
+
+    def rules_out(self, text: str) -> bool:
+        """Return True only if a text, folded like the words, repeats no kept item; several times cheaper than `of`."""
+        return self._least_alike is not None and all(absence.rules_out(text) for absence in self._absences)

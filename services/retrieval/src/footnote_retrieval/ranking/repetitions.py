@@ -25,17 +25,20 @@ def without_repetitions(
     The passages themselves are compared, not the titles above them: one clause in six contracts is one result. Of
     several `named` files none repeats another.
     """
-    originals: Originals[Candidate] = Originals(alike(threshold), whole_below=_SHORT)
+    originals: Originals[Candidate] = Originals(alike(threshold), _SHORT, threshold)
     several = named if len(named) > 1 else ()
     file_of = {document_id: at for at, file in enumerate(several) for document_id in file.document_ids}
     last = len(candidates)
     for at, candidate in enumerate(candidates):
         if at >= last:
             break
+        folded = candidate.hit.text.casefold()
+        if len(originals) >= wanted and originals.rules_out(folded):
+            continue
         file = file_of.get(candidate.hit.document_id)
         original = originals.of(
             candidate,
-            _WORD.findall(candidate.hit.text.casefold()),
+            _WORD.findall(folded),
             lambda one, file=file: file_of.get(one.hit.document_id) == file,  # type: ignore[misc]
             keep=len(originals) < wanted,
         )
