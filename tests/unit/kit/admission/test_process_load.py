@@ -64,6 +64,20 @@ async def test_what_holds_up_a_service_is_read_by_others_while_it_does_and_a_min
     await reader.close()
 
 
+async def test_the_processor_time_is_as_old_as_the_loads(tmp_path: Path) -> None:
+    now = 0.0
+    reader = ProcessLoads(tmp_path, STAGES, clock=lambda: now)
+    reader.processor()
+    end = time.process_time() + 0.02
+    while time.process_time() < end:
+        pass
+    assert reader.processor() == 0.0
+    now += 2 * process_load._FRESH_SECONDS
+    assert reader.processor() >= 0.02
+    assert reader.lag() == 0.0, "no service writes"
+    await reader.close()
+
+
 def test_another_process_and_its_processor_time(tmp_path: Path) -> None:
     reader = ProcessLoads(tmp_path, STAGES, clock=Clock())
     with subprocess.Popen(
