@@ -15,10 +15,9 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_SYSTEM
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_database.parts import Parts
-from footnote_indexing.adapters.database import TRAITS, Database
+from footnote_indexing.adapters.database import TRAITS, Database, Losses
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable
-from footnote_indexing.adapters.losses import Losses
 from footnote_indexing.adapters.row_ledger import RowTable
 from footnote_indexing.app import build
 from footnote_indexing.settings import Settings

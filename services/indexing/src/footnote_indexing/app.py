@@ -24,11 +24,10 @@ from footnote_store.registry import chosen, open_store
 
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
 from footnote_indexing.adapters.collection_table import CollectionTable
-from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database
+from footnote_indexing.adapters.database import FILE, SAMPLES, TRAITS, Database, Losses
 from footnote_indexing.adapters.index_versions import IndexVersionTable
 from footnote_indexing.adapters.inventory import InventoryTable, SearchedChunkTable
 from footnote_indexing.adapters.ledger import LedgerTable
-from footnote_indexing.adapters.losses import Losses
 from footnote_indexing.adapters.model_moves import ModelMoveTable
 from footnote_indexing.adapters.purge_list import PurgeTable
 from footnote_indexing.adapters.row_ledger import RowTable

@@ -154,7 +154,7 @@ class CollectionRecords(Protocol):
 
 
 class LedgerLosses(Protocol):
-    """What follows from an accepted loss of the ledger's newest commits; see `adapters.losses.Losses`."""
+    """What follows from an accepted loss of the ledger's newest commits; see `adapters.database.Losses`."""
 
     async def rows(self) -> "RowLedger | None":
         """Return where rows of own vectors are entered that only the store holds; None without a loss."""

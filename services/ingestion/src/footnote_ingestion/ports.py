@@ -12,7 +12,7 @@ from footnote_kit.access import Access
 from footnote_kit.errors import FootnoteError
 from footnote_kit.paging import Page
 
-from footnote_ingestion.model.additions import Added, Addition
+from footnote_ingestion.model.files import Added, Addition
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Repeated, Request, RequestKey
 from footnote_ingestion.model.values import ListQuery, Stored, Unfinished

@@ -9,7 +9,7 @@ from footnote_database.parts import Parts
 from footnote_ingestion.adapters.blobs import FILES, refuse_missing_files
 from footnote_ingestion.adapters.database import FILE, TRAITS, Database
 from footnote_ingestion.adapters.documents import DocumentTable
-from footnote_ingestion.model.additions import Addition
+from footnote_ingestion.model.files import Addition
 from footnote_ingestion.model.lifecycle import UPLOADED
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.values import Stored, now_micros

@@ -35,12 +35,11 @@ from footnote_generation.language.places import Place
 from footnote_generation.language.quantities import find
 from footnote_generation.ports import Opinion, SecondOpinion
 from footnote_generation.verification import named_places, opinion, values
-from footnote_generation.verification.calibration import likelihood
 from footnote_generation.verification.citing import Checked, cite
 from footnote_generation.verification.claims import Sentence, states_something
 from footnote_generation.verification.evidence import Evidence
 from footnote_generation.verification.explanations import ClaimIssue, explain
-from footnote_generation.verification.judging import WRONG, Judgement, judge
+from footnote_generation.verification.judging import WRONG, Judgement, judge, likelihood
 from footnote_generation.verification.opinion import Passage, Read, Word
 
 _log = get_logger(__name__)

@@ -12,10 +12,9 @@ from footnote_text import locators, tables
 from footnote_generation.extractive.cells import asked_cell
 from footnote_generation.extractive.question import read
 from footnote_generation.language.quantities import find, same_dimension, same_value
-from footnote_generation.verification.calibration import likelihood
 from footnote_generation.verification.claims import PlacedMarker
 from footnote_generation.verification.evidence import Evidence, roots
-from footnote_generation.verification.judging import Judgement
+from footnote_generation.verification.judging import Judgement, likelihood
 
 
 @dataclass(frozen=True, slots=True)

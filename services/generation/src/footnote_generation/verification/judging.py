@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from footnote.types.v1.answer_pb2 import (
     BASIS_CELLS,
@@ -28,6 +29,9 @@ from footnote_generation.verification.explanations import NONE, ClaimIssue
 from footnote_generation.verification.named_places import Named, without_places
 from footnote_generation.verification.normalised import tokens
 
+# Shares of true statements among unconfirmed ones, by the share of their words in the source's most similar part.
+# tests/bench/test_bench_likeness.py fits and prints them.
+_LIKELIHOODS = ((0.0, 0.1), (0.5, 0.3), (1.0, 0.5))
 MAX_STATEMENT = 2000
 """Maximum characters of a checked statement; a longer one is not confirmed."""
 SURE, WRONG = 1.0, 0.0
@@ -124,3 +128,15 @@ def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) 
 def _short(text: str) -> str:
     flat = " ".join(text.split())
     return flat if len(flat) <= _SHOWN else flat[: _SHOWN - 1].rstrip() + "…"
+
+
+def likelihood(support: Verdict.ValueType, score: float) -> float:
+    """Return a verdict's score from 0 to 1: for NOT_CONFIRMED it depends on similarity alone. Never raises."""
+    if support == VERDICT_SUPPORTED:
+        return score
+    if support != VERDICT_NOT_CONFIRMED:
+        return min(score, 0.05)
+    for (low, at_low), (high, at_high) in pairwise(_LIKELIHOODS):
+        if score <= high:
+            return at_low + (at_high - at_low) * max(0.0, score - low) / (high - low)
+    return _LIKELIHOODS[-1][1]

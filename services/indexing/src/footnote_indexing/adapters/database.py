@@ -4,6 +4,7 @@ Commits survive a power cut (synchronous FULL), as in every service: otherwise t
 PostgreSQL the tables are in the database's own schema, distinguished from others by their names.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from footnote.types.v1.collection_pb2 import Collection, EmbeddingSettings
 from footnote_database import transactions
 from footnote_database.engine import address
 from footnote_database.migrations import Migrations
+from footnote_database.parts import Parts
 from footnote_database.storage import Sample
 from footnote_database.traits import Traits, Writers
 from footnote_kit import epochs
@@ -20,6 +22,7 @@ from google.protobuf.message import DecodeError, Message
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.tables import metadata
+from footnote_indexing.ports import RowLedger
 
 FILE = "indexing.db"
 MIGRATIONS = Migrations(
@@ -119,3 +122,19 @@ class Database(transactions.Database):
             if epoch is not None:
                 epoch.close()
         await super().close()
+
+
+class Losses:
+    """Records, over restarts, that the ledger lost its newest commits and was not compared with the store since."""
+
+    def __init__(self, parts: Parts, rows: RowLedger) -> None:
+        self._parts = parts
+        self._rows = rows
+
+    async def rows(self) -> RowLedger | None:
+        """Return where rows of own vectors are entered that only the store holds; None without a loss."""
+        return self._rows if await asyncio.to_thread(self._parts.lacks, TRAITS.part) else None
+
+    async def settled(self) -> None:
+        """Record that the store was compared with the ledger since the loss."""
+        await asyncio.to_thread(self._parts.forget_loss, TRAITS.part)

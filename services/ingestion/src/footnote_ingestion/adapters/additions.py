@@ -14,7 +14,7 @@ from footnote_ingestion.adapters.changes import alive
 from footnote_ingestion.adapters.records import to_row
 from footnote_ingestion.adapters.rows import Rows
 from footnote_ingestion.adapters.schema import documents
-from footnote_ingestion.model.additions import Added, Addition
+from footnote_ingestion.model.files import Added, Addition
 from footnote_ingestion.model.quota import Quota, Room
 from footnote_ingestion.model.repeats import Outcome, Repeated, RequestKey
 from footnote_ingestion.model.values import now_micros

@@ -25,8 +25,7 @@ from footnote_ingestion.documents import spool
 from footnote_ingestion.documents.permissions import Permissions
 from footnote_ingestion.documents.stored_files import StoredFiles
 from footnote_ingestion.model import lifecycle
-from footnote_ingestion.model.additions import Added, Addition
-from footnote_ingestion.model.files import with_new_file
+from footnote_ingestion.model.files import Added, Addition, with_new_file
 from footnote_ingestion.model.quota import Quota
 from footnote_ingestion.model.repeats import (
     Repeated,

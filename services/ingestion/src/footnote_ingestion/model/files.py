@@ -1,8 +1,9 @@
-"""Which file each revision of a document has, and how a new one replaces it."""
+"""Files of documents: those that are added, the one of each revision, and how a new one replaces it."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentFile
@@ -10,7 +11,33 @@ from footnote_kit.document_files import FIELDS, take_replacement
 from footnote_kit.errors import NotFound
 
 from footnote_ingestion.model import lifecycle
+from footnote_ingestion.model.repeats import Request
 from footnote_ingestion.model.values import Stored
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """A file to add: its new document, or the id of the document that has its bytes already.
+
+    `merged` returns that document with the labels of this file, the same object if nothing changes; it may raise.
+    """
+
+    sha256: str
+    size: int
+    allow_duplicate: bool
+    merged: Callable[[Stored], Stored]
+    request: Request | None = None
+    new: Stored | None = None
+    same: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """The document, whether it existed before, and whether labels were added to it."""
+
+    stored: Stored
+    duplicate: bool = False
+    merged: bool = False
 
 
 def file_of(stored: Stored, revision: int | None) -> tuple[DocumentFile, str]:

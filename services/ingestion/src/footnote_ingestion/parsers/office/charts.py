@@ -1,4 +1,4 @@
-"""Charts of Office Open XML documents: the title, then the cached values, as tables."""
+"""Charts and diagrams of Office Open XML documents: a chart's title and cached values as tables, a diagram's texts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from footnote_ingestion.parsers.parse_warnings import PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _C = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
+_D = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}"
 _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _MOST_POINTS = 10_000
 
@@ -92,3 +93,22 @@ def _shown(text: str) -> str:
         return f"{float(text):.15g}" if "." in text else text
     except ValueError:
         return text
+
+
+def diagram_texts(element: etree._Element, part: Any, out: BlockWriter, place: Place | None = None) -> list[str]:
+    """Return the text of each shape of the diagrams (SmartArt) under an element, in the order of creation.
+
+    `part` is the element's part; unreadable diagrams cause a warning.
+    """
+    found = []
+    for names in element.iter(f"{_D}relIds"):
+        try:
+            data = part.rels[names.get(f"{_R}dm") or ""].target_part
+            root = etree.fromstring(data.blob, xml_parser())
+        except (KeyError, AttributeError, ValueError, etree.XMLSyntaxError):
+            out.warn(PARTS_UNREADABLE, "{count} diagrams could not be read", 1, [place])
+            continue
+        for point in root.iter(f"{_D}pt"):
+            lines = ("".join(one.text or "" for one in line.iter(f"{_A}t")) for line in point.iter(f"{_A}p"))
+            found.append(inline(" ".join(lines)))
+    return [text for text in found if text]

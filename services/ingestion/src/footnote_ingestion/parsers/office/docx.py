@@ -29,8 +29,7 @@ from footnote_ingestion.parsers.cells import joined_down, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, ParseError
 from footnote_ingestion.parsers.inside import write_picture
-from footnote_ingestion.parsers.office.charts import write_charts
-from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
+from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.notes import PARTS, Notes
 from footnote_ingestion.parsers.office.numbering import Numbers, set_before

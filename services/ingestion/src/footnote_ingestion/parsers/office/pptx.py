@@ -1,7 +1,8 @@
-"""Presentations: slide by slide, title first, then text, tables, charts and notes."""
+"""Presentations: slide by slide, title first, then text, tables, charts, notes and comments."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from footnote_ingestion.parsers.cells import Cell, write_table
 from footnote_ingestion.parsers.clean import inline
 from footnote_ingestion.parsers.failures import CORRUPT, TOO_LARGE, ParseError
 from footnote_ingestion.parsers.inside import write_picture
-from footnote_ingestion.parsers.office.charts import write_charts
-from footnote_ingestion.parsers.office.diagrams import texts as diagram_texts
+from footnote_ingestion.parsers.office.charts import diagram_texts, write_charts
 from footnote_ingestion.parsers.office.equations import linear
 from footnote_ingestion.parsers.office.package import (
     UNREADABLE_PACKAGE,
@@ -25,15 +25,17 @@ from footnote_ingestion.parsers.office.package import (
     blob_of,
     check_package,
     core_properties,
+    xml_parser,
 )
 from footnote_ingestion.parsers.office.repair import LOST_PARTS, opened
-from footnote_ingestion.parsers.office.slide_comments import remarks
 from footnote_ingestion.parsers.parse_warnings import CONTENT_LEFT_OUT, MOST_PLACES, PARTS_UNREADABLE
 
 _A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 _IMAGE = f"{_A}blip"
 _P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
 _NAMED = f"{_P}cNvPr"
+_THREADS = "{http://schemas.microsoft.com/office/powerpoint/2018/8/main}"
+_MOST_COMMENTS = 1_000
 _MATH = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 _ALTERNATIVES = "{http://schemas.openxmlformats.org/markup-compatibility/2006}AlternateContent"
 
@@ -93,7 +95,7 @@ def _slide(slide: Any, number: int, out: BlockWriter) -> None:
     if slide.has_notes_slide and (frame := slide.notes_slide.notes_text_frame) is not None:
         for paragraph in frame.paragraphs:
             out.add(NOTE, inline(_runs(paragraph)), place)
-    for remark in remarks(slide.part, out, place):
+    for remark in _comments(slide.part, out, place):
         out.add(NOTE, remark, place)
 
 
@@ -168,3 +170,25 @@ def _cells(table: Any) -> list[list[Cell]]:
         [Cell(inline(cell.text), cell.span_height, cell.span_width) for cell in row.cells if not cell.is_spanned]
         for row in table.rows
     ]
+
+
+def _comments(slide: Any, out: BlockWriter, place: SlideLocator) -> list[str]:
+    """Return the comments of a slide's part, in order; warn of unreadable ones."""
+    found: list[str] = []
+    for relation in slide.rels.values():
+        if relation.is_external or not relation.reltype.endswith("/comments"):
+            continue
+        try:
+            found += _comment_texts(etree.fromstring(relation.target_part.blob, xml_parser()))
+        except (KeyError, AttributeError, ValueError, etree.XMLSyntaxError):
+            out.warn(PARTS_UNREADABLE, "{count} parts with comments could not be read", 1, [place])
+    return [f"Comment: {text}" for text in found[:_MOST_COMMENTS] if text]
+
+
+def _comment_texts(root: etree._Element) -> Iterator[str]:
+    for remark in root.iter(f"{_P}cm", f"{_THREADS}cm", f"{_THREADS}reply"):
+        if remark.tag == f"{_P}cm":
+            yield inline(remark.findtext(f"{_P}text") or "")
+        elif (body := remark.find(f"{_THREADS}txBody")) is not None:
+            lines = ("".join(one.text or "" for one in line.iter(f"{_A}t")) for line in body.iter(f"{_A}p"))
+            yield inline(" ".join(lines))

@@ -16,7 +16,6 @@ from footnote_text.language import detect
 
 from footnote_ingestion.parsers.base import BlockWriter
 from footnote_ingestion.parsers.parse_warnings import BYTES_REPLACED, ENCODING_GUESSED
-from footnote_ingestion.parsers.texts.alphabets import LETTERS
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
@@ -38,6 +37,46 @@ _ESCAPES = (
     (re.compile(rb"\x1b\$\)C"), "iso2022_kr"),
     (re.compile(rb"\x1b(?:\$[@B]|\([JI]|\$\(D)"), "iso2022_jp_ext"),
 )
+_LETTERS: dict[str, frozenset[str]] = {
+    language: frozenset(letters + letters.upper())
+    for language, letters in {
+        "af": "áèéêëîïôöûü",
+        "bs": "čćđšž",
+        "ca": "àçéèíïóòúü",
+        "cs": "áčďéěíňóřšťúůýž",
+        "cy": "âêîôûŵŷäëïöẅÿáéíóúàèìòù",
+        "da": "æøåéáü",
+        "de": "äöüßé",
+        "en": "éèêëïôöçñæœ",
+        "es": "áéíñóúü",
+        "et": "äõöüšž",
+        "eu": "ñçü",
+        "fi": "äöåšž",
+        "fo": "áðíóúýæø",
+        "fr": "àâæçéèêëîïôœùûüÿ",
+        "ga": "áéíóú",
+        "gl": "áéíñóúïü",
+        "hr": "čćđšž",
+        "hu": "áéíóöőúüű",
+        "is": "áðéíóúýþæö",
+        "it": "àèéìíîòóùú",
+        "lt": "ąčęėįšųūž",
+        "lv": "āčēģīķļņšūž",
+        "nb": "æøåéèêóòôü",
+        "nl": "áéèëêïíóöúü",
+        "nn": "æøåéèêóòôü",
+        "no": "æøåéèêóòôü",
+        "pl": "ąćęłńóśźż",
+        "pt": "àáâãçéêíóôõúü",
+        "ro": "ăâîșțşţ",
+        "sk": "áäčďéíĺľňóôŕšťúýž",
+        "sl": "čšž",
+        "sq": "ëç",
+        "sv": "åäöéàü",
+        "tr": "çğıöşüâîûİ",
+    }.items()
+}
+"""Letters beyond a to z of languages in Latin script, from their orthographies, with the letters of loan words."""
 _NON_ASCII = re.compile("[^\x00-\x7f]")
 # A superscript, a fraction or a currency sign inside a word is a letter of another encoding.
 _SIGN_IN_WORD = re.compile(r"(?<=[^\W\d_])[¡-©«-´¶-¹»-¿×÷](?=[^\W\d_])")
@@ -201,7 +240,7 @@ def _sample(data: bytes) -> bytes:
 def _foreign(sample: bytes, name: str) -> int:
     """Return how many decoded characters do not belong to the language detected in that text."""
     text = sample.decode(name, errors="replace")
-    own = LETTERS.get(detect(text))
+    own = _LETTERS.get(detect(text))
     found = 0
     for char in _NON_ASCII.findall(text):
         if char == "\ufffd" or char < "\xa0":

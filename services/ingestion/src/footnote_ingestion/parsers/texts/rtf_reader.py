@@ -16,7 +16,6 @@ _TOKEN = re.compile(
 )
 _DEEPEST = 2_000
 """Limit on nested groups; deeper ones are read at this depth."""
-_LONGEST_STYLE = 100
 
 # The role of a group's content by its first control word; other groups have the role of the text around them.
 BODY, NOTE, COMMENT, AUTHOR, MARGIN, HIDDEN, HTML, TITLE, WRITER, STYLE, SKIPPED = (
