@@ -13,22 +13,13 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_
 from footnote.types.v1.vector_pb2 import VectorRow
 from footnote_kit.clients import open_channel
 from footnote_kit.errors import InvalidArgument, Unavailable
+from support.doubles.listing_caller import Listing
 from support.harness import audit, message_audit, reference_model, storage_audit, vector_steps
 from support.harness.caller import Caller
 from support.harness.plan import Step
 from support.harness.reference_model import Possible, Presence, ReferenceModel, sha256, text
 
 CONTENT = 5
-
-
-class Listing(Caller):
-    """A caller that is shown lists without a service."""
-
-    def __init__(self, documents: list[Document], collections: list[Any], **more: list[Any]) -> None:
-        self._lists = {"documents": documents, "collections": collections, **more}
-
-    async def pages(self, method: str, request: Any, items: str) -> list[Any]:
-        return self._lists[items]
 
 
 def told() -> ReferenceModel:
@@ -43,7 +34,7 @@ def listed(**changed: Any) -> Document:
 
 
 async def catalogue(model: ReferenceModel, documents: list[Document]) -> list[str]:
-    return await audit.catalogue(Listing(documents, [Collection(id="c1", name="c")]), model)
+    return await audit.catalogue(Listing(documents=documents, collections=[Collection(id="c1", name="c")]), model)
 
 
 async def test_what_is_as_told_is_no_finding() -> None:
@@ -81,7 +72,7 @@ async def test_wrong_rows_of_own_vectors_are_found(rows: dict[str, str], finding
     model = ReferenceModel()
     model.rows["v"] = {"s-0": Possible("New"), "s-1": Possible("New"), "gone-0": Possible(None)}
     listed_rows = [VectorRow(id=name, text=text) for name, text in rows.items()]
-    found = {one.partition(":")[0] for one in await vector_steps.audit(Listing([], [], rows=listed_rows), model)}
+    found = {one.partition(":")[0] for one in await vector_steps.audit(Listing(rows=listed_rows), model)}
     assert (finding in found) if finding else not found
 
 
@@ -99,10 +90,10 @@ async def test_a_wrong_rating_is_found(presence: Presence, listed_rating: Any, f
     question.rating.acknowledged(RATING_UP, 0)
     model.conversations.append(reference_model.Conversation("c", Possible("Talk"), [question], presence))
     feedback = [Feedback(answer_id="a", rating=listed_rating)] if listed_rating else []
-    found = [one.partition(":")[0] for one in await message_audit.ratings(Listing([], [], feedback=feedback), model)]
+    found = [one.partition(":")[0] for one in await message_audit.ratings(Listing(feedback=feedback), model)]
     assert found == ([finding] if finding else [])
     unknown = Feedback(answer_id="b", rating=RATING_UP)
-    assert "ghost" in " ".join(await message_audit.ratings(Listing([], [], feedback=[*feedback, unknown]), model))
+    assert "ghost" in " ".join(await message_audit.ratings(Listing(feedback=[*feedback, unknown]), model))
 
 
 async def test_a_deleted_document_that_is_listed_is_a_ghost() -> None:

@@ -11,6 +11,7 @@ import pytest
 from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT, MESSAGE_ROLE_USER
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
+from support.doubles.listing_caller import Listing
 from support.harness import audit, damage, earlier, message_audit, reference_model, storage_audit, vector_steps
 from support.harness.damage import Lost, spoil, undo, wrong_refusal
 from support.harness.modes import MODES
@@ -68,16 +69,6 @@ def listed(*ids: str, **tags: str) -> Any:
         for one in ids
     ]  # fmt: skip
     return Listing(documents=documents)
-
-
-class Listing:
-    """A caller that is shown lists without a service."""
-
-    def __init__(self, **lists: list[Any]) -> None:
-        self._lists = {"collections": [], **lists}
-
-    async def pages(self, method: str, request: Any, items: str) -> list[Any]:
-        return self._lists[items]
 
 
 def categories(found: list[str]) -> list[str]:
@@ -174,29 +165,29 @@ async def test_what_an_earlier_release_stored_and_is_missing_is_found(tmp_path: 
     earlier.begin(folder, state, made)
     shown = [
         Document(
-            id=one.id, filename=one.filename, collection_id=one.collection.id, sha256=sha256(one.content.certain),  # type: ignore[arg-type]
+            id=one.id, filename=one.filename, collection_id=one.collection.id, sha256=sha256(one.content.certain),
             revision=1, indexed_revision=1, state=DOCUMENT_STATE_INDEXED, tags=["water"],
         )
         for one in made.documents
     ]  # fmt: skip
     made.collections.clear()
-    assert not await audit.catalogue(Listing(documents=shown), made)  # type: ignore[arg-type]
-    assert categories(await audit.catalogue(Listing(documents=shown[1:]), made)) == ["lost"]  # type: ignore[arg-type]
+    assert not await audit.catalogue(Listing(documents=shown), made)
+    assert categories(await audit.catalogue(Listing(documents=shown[1:]), made)) == ["lost"]
     [(_, rows)] = made.rows.items()
     kept = [vector_steps.VectorRow(id=name, text=of.certain) for name, of in rows.items()]
     assert len(kept) == earlier.OWN_ROWS
-    assert not await vector_steps.audit(Listing(rows=kept), made)  # type: ignore[arg-type]
-    assert categories(await vector_steps.audit(Listing(rows=kept[1:]), made)) == ["lost"]  # type: ignore[arg-type]
+    assert not await vector_steps.audit(Listing(rows=kept), made)
+    assert categories(await vector_steps.audit(Listing(rows=kept[1:]), made)) == ["lost"]
     [talk, _] = made.conversations
     messages = [
         message_audit.talk.ConversationMessage(id=one, question_id=question.question_id, text=question.text, role=role)
         for question in talk.questions
         for one, role in ((question.question_id, MESSAGE_ROLE_USER), (question.answer_id, MESSAGE_ROLE_ASSISTANT))
     ]
-    assert not await message_audit._messages(Listing(messages=messages), talk)  # type: ignore[arg-type]
-    assert categories(await message_audit._messages(Listing(messages=messages[:-1]), talk)) == ["lost"]  # type: ignore[arg-type]
+    assert not await message_audit._messages(Listing(messages=messages), talk)
+    assert categories(await message_audit._messages(Listing(messages=messages[:-1]), talk)) == ["lost"]
     talk.questions[-1].certain = False
-    assert not await message_audit._messages(Listing(messages=messages[:-1]), talk)  # type: ignore[arg-type]
+    assert not await message_audit._messages(Listing(messages=messages[:-1]), talk)
     assert made.keys
 
 

@@ -3,8 +3,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 import pytest
@@ -14,12 +13,13 @@ from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.markers import MarkerScanner
 from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.writer import Writer
-from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+from footnote_generation.ports import ModelRequest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 from support import xss_corpus
+from support.doubles.model_provider import ScriptedModel
 from support.matrices import sampled
 
 SOURCES = [types.Source(number=1, filename="a.txt", text="The stock is 150."), types.Source(number=2, filename="b.txt")]
@@ -59,30 +59,12 @@ def compose(parts: Sequence[str]) -> tuple[str, list[str], Writer]:
     return writer.text, shown, writer
 
 
-class Speaker:
-    id = default_model = "speaker"
-
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self._pieces = pieces
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        for piece in self._pieces:
-            yield Words(piece)
-        yield Finished(prompt_tokens=1, completion_tokens=1)
-
-    async def health(self) -> Mapping[str, Any]:
-        return {}
-
-    async def close(self) -> None:
-        return None
-
-
 def answer(pieces: Sequence[str], strict: bool = False) -> tuple[types.Answer, str]:
     """Return the answer made of what a model says, and all that was shown of it."""
 
     async def run() -> tuple[types.Answer, str]:
         request = ModelRequest(messages=(), question="?", sources=SOURCES, locale="en")
-        events = [event async for event in Generator(RetryPolicy()).run(Speaker(pieces), request, strict)]
+        events = [event async for event in Generator(RetryPolicy()).run(ScriptedModel(pieces), request, strict)]
         assert isinstance(events[-1], Completed)
         return events[-1].answer, "".join(event.text for event in events if isinstance(event, Delta))
 

@@ -1,8 +1,7 @@
 # ruff: noqa: E501 - tables of cases
 """The scenarios of the source documents that end in an answer: citation extraction and accuracy (A), answer generation (C)."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
@@ -14,7 +13,8 @@ from footnote.types.v1.reasons_pb2 import (
 )
 from footnote_generation.answering.generate import Completed, Delta, Generator
 from footnote_generation.answering.retries import RetryPolicy
-from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+from footnote_generation.ports import ModelRequest
+from support.doubles.model_provider import ScriptedModel
 from support.sources_with_tables import with_tables
 
 CELL = types.Source(
@@ -51,33 +51,12 @@ with_tables(CELL)
 with_tables(OTHER)
 
 
-class Script:
-    """A model that says what it is told, part by part."""
-
-    id = "script"
-    default_model = "script-1"
-
-    def __init__(self, parts: Sequence[str]) -> None:
-        self._parts = parts
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        for part in self._parts:
-            yield Words(part)
-        yield Finished()
-
-    async def health(self) -> Mapping[str, Any]:
-        return {}
-
-    async def close(self) -> None:
-        pass
-
-
 async def answer(
     *parts: str, sources: Sequence[types.Source] = (CELL, PAGE, OTHER), strict: bool = False
 ) -> types.Answer:
     request = ModelRequest(messages=(), question="q", sources=sources, locale="fr")
     shown, cited, last = "", [], None
-    async for event in Generator(RetryPolicy()).run(Script(parts), request, strict):
+    async for event in Generator(RetryPolicy()).run(ScriptedModel(parts), request, strict):
         if isinstance(event, Delta):
             shown += event.text
         elif isinstance(event, Completed):
@@ -302,7 +281,7 @@ async def test_without_a_source_a_disobedient_model_is_not_shown() -> None:
     shown = []
     request = ModelRequest(messages=(), question="q", sources=(), locale="fr")
     async for event in Generator(RetryPolicy()).run(
-        Script(["The capital ", "of France is Paris. ", "Ask more!"]), request
+        ScriptedModel(["The capital ", "of France is Paris. ", "Ask more!"]), request
     ):
         if isinstance(event, Delta):
             shown.append(event.text)

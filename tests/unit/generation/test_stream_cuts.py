@@ -3,18 +3,18 @@
 import asyncio
 import itertools
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 from footnote.types.v1 import answer_pb2 as types
 from footnote.types.v1.locator_pb2 import Locator, PageLocator, SheetLocator
 from footnote_generation.answering.generate import Completed, Delta, Event, Generator
 from footnote_generation.answering.retries import RetryPolicy
-from footnote_generation.ports import Finished, ModelEvent, ModelRequest, Words
+from footnote_generation.ports import ModelRequest
 from footnote_generation.verification.claims import PlacedMarker, segment
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.doubles.model_provider import ScriptedModel
 
 pytestmark = pytest.mark.slow
 
@@ -44,33 +44,12 @@ ALL = (
 )
 
 
-class Speaker:
-    """A model that says its pieces."""
-
-    id = "speaker"
-    default_model = "speaker-1"
-
-    def __init__(self, pieces: Sequence[str]) -> None:
-        self._pieces = pieces
-
-    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
-        for piece in self._pieces:
-            yield Words(piece)
-        yield Finished(prompt_tokens=1, completion_tokens=1)
-
-    async def health(self) -> Mapping[str, Any]:
-        return {}
-
-    async def close(self) -> None:
-        return None
-
-
 def answer(pieces: Sequence[str]) -> tuple[types.Answer, list[Event]]:
     """Run generation over the pieces; return the answer and every event."""
 
     async def run() -> list[Event]:
         request = ModelRequest(messages=(), question="?", sources=SOURCES, locale="fr")
-        return [event async for event in Generator(RetryPolicy()).run(Speaker(pieces), request)]
+        return [event async for event in Generator(RetryPolicy()).run(ScriptedModel(pieces), request)]
 
     events = asyncio.run(run())
     assert isinstance(events[-1], Completed)
