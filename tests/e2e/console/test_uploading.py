@@ -12,8 +12,8 @@ import pytest
 from docx import Document
 from footnote_cli.errors import explain_failure, sentence
 from footnote_kit.errors import ResourceExhausted
+from support.base_environment import inherited
 from support.console import WITHOUT_AXE, Page, Site, barriers
-from support.surroundings import inherited
 
 from .test_administering import made
 from .test_answers import aside
