@@ -247,6 +247,20 @@ async def test_an_operation_whose_end_edge_lost_is_run_once_more(
         assert (again.state, again.error.message) == (pb.OPERATION_STATE_SUCCEEDED, "")
 
 
+async def test_a_collection_whose_deletion_indexing_lost_is_deleted_again_at_a_restart(
+    world: World, tmp_path: Path
+) -> None:
+    async with serve_doubles(world) as addresses:
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+            edge = EdgeStub(served.channel)
+            collection = await fill(edge, world, 1)
+            lost = world.collections[collection.id]
+            assert (await ended(edge, await delete(edge))).state == pb.OPERATION_STATE_SUCCEEDED
+        world.collections[collection.id] = lost
+        async with serve_app(build, addresses=addresses, data_dir=tmp_path):
+            await world.until(lambda: collection.id not in world.collections)
+
+
 async def test_a_reindex_that_waits_is_cancelled_at_once(edge: EdgeStub, world: World) -> None:
     await fill(edge, world, 3)
     world.gates["ParseDocument"] = gate = asyncio.Event()

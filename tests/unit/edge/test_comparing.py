@@ -13,6 +13,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote_edge.documents.comparing import Comparison
 from footnote_edge.settings import Settings
+from footnote_kit.errors import NotFound
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Both:
     searched: dict[str, int]
     removed: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
+    collections: list[str] = field(default_factory=list)
 
     async def ListDocuments(self, request: Any, **more: Any) -> ingestion.ListDocumentsResponse:
         wanted = [one for one in self.documents.values() if not request.states or one.state in request.states]
@@ -46,6 +48,16 @@ class Both:
         self.removed.append(request.document_id)
         self.searched.pop(request.document_id, None)
         return indexing.DeleteDocumentChunksResponse()
+
+    async def deleted(self, most: int) -> list[tuple[str, str]]:
+        return [("acme", "gone"), ("acme", "back")][:most]
+
+    async def DeleteCollection(self, request: Any, **more: Any) -> indexing.DeleteCollectionResponse:
+        assert request.scope.tenant_id == "acme"
+        if request.collection not in self.collections:
+            raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
+        self.collections.remove(request.collection)
+        return indexing.DeleteCollectionResponse()
 
     async def renew(self, scope: Any, document: Document) -> Document:
         self.renewed.append(document.id)
@@ -74,7 +86,7 @@ async def test_what_is_searched_is_what_is_recorded(
     document = Document(id="d", state=state, revision=5, indexed_revision=recorded)
     both = Both({"d": document}, {"d": searched} if searched else {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await Comparison(*cast(Any, (stages, both, both, Settings()))).look()
+    await Comparison(*cast(Any, (stages, both, both, both, Settings()))).look()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
 
 
@@ -82,7 +94,7 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
     running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
     both = Both(dict(running), {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    comparison = Comparison(*cast(Any, (stages, both, both, Settings())))
+    comparison = Comparison(*cast(Any, (stages, both, both, both, Settings())))
     await comparison.look()
     for name, renewed in (("a", []), ("b", ["a", "b"])):
         running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
@@ -91,3 +103,14 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
     both.documents["c"] = Document(id="c", state=DOCUMENT_STATE_INDEXED, revision=1, indexed_revision=1)
     await comparison.look()
     assert both.renewed == ["a", "b"], "the next comparison is due in an hour"
+
+
+async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_again() -> None:
+    both = Both({}, {}, collections=["back", "other"])
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    comparison = Comparison(*cast(Any, (stages, both, both, both, Settings())))
+    await comparison.look()
+    assert both.collections == ["other"]
+    both.collections.append("back")
+    await comparison.look()
+    assert both.collections == ["other", "back"], "only a restart may have lost it"

@@ -197,7 +197,7 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    reconciler = Reconciler(stages, jobs, Comparison(stages, jobs, work.chores, settings), settings)
+    reconciler = Reconciler(stages, jobs, Comparison(stages, jobs, work.chores, base.operations, settings), settings)
     mending = Mending(stages, jobs, work.chores, settings)
     leftovers = InterruptedWork(stages, library.deleting, settings)
     backlog = Backlog(stages, jobs, settings)

@@ -11,6 +11,7 @@ from footnote.edge.v1.operations_pb2 import (
     OPERATION_STATE_CANCELLED,
     OPERATION_STATE_QUEUED,
     OPERATION_STATE_RUNNING,
+    OPERATION_STATE_SUCCEEDED,
     OperationState,
 )
 from footnote.stages.v1.scope_pb2 import Scope
@@ -130,6 +131,20 @@ class OperationTable:
                 self._deleting.clear()
             self._deleting[tenant_id] = found
         return found
+
+    async def deleted(self, most: int) -> list[tuple[str, str]]:
+        """Return the tenants and ids of the collections whose deletions ended last."""
+        query = (
+            select(OperationRow.tenant_id, OperationRow.collection_id)
+            .where(
+                OperationRow.kind == OPERATION_KIND_DELETE_COLLECTION,
+                OperationRow.state == OPERATION_STATE_SUCCEEDED,
+            )
+            .order_by(OperationRow.end_time.desc())
+            .limit(most)
+        )
+        async with self._sessions() as session:
+            return [(row.tenant_id, row.collection_id) for row in await session.execute(query)]
 
     async def deletion_of(self, collection_id: str) -> StoredOperation | None:
         """Return a collection's unfinished deletion."""

@@ -7,6 +7,7 @@ and chunks without a document.
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -28,6 +29,7 @@ from footnote_kit.telemetry import counter, untraced
 from footnote_edge.documents.deleting import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
+from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 
@@ -37,6 +39,7 @@ MOST_TRIES = 3
 _FINAL = (DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_ERROR)
 _IN_PROGRESS = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _MOST_REMEMBERED = 100_000
+_MOST_DELETED = 1_000
 
 _log = get_logger(__name__)
 
@@ -48,13 +51,14 @@ class Comparison:
     record that a document is indexed whose chunks were deleted in commits that the other database has lost.
     """
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, book: OperationStore, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._ingestion_upkeep = stages.ingestion_upkeep
         self._indexing = stages.indexing
         self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
         self._chores = chores
+        self._book = book
         self._timeout = settings.call_timeout_seconds
         self._every = settings.compare_seconds
         self._due = 0.0
@@ -69,6 +73,8 @@ class Comparison:
         if not restarted and time.monotonic() < self._due and not await self._have_ended():
             return
         in_progress = await self._unfinished() if restarted else frozenset()
+        if restarted:
+            await self._delete_again()
         missing, orphans = await self._missing(), await self._orphans()
         # Set only now, so that an interrupted comparison starts over.
         self._due = time.monotonic() + self._every
@@ -78,6 +84,15 @@ class Comparison:
             counter("footnote.edge.repairs").add(missing, {"footnote.repair": "document_without_chunks"})
             counter("footnote.edge.repairs").add(orphans, {"footnote.repair": "chunks_without_document"})
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
+
+    async def _delete_again(self) -> None:
+        """Delete collections whose deletion had ended, in case indexing lost that with its newest commits."""
+        for tenant_id, collection_id in await self._book.deleted(_MOST_DELETED):
+            scope = Scope(tenant_id=tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+            request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
+            with suppress(NotFound):
+                await self._indexing.DeleteCollection(request, timeout=self._timeout, metadata=untraced())
+                _log.warning("collection_deleted_again", collection_id=collection_id)
 
     async def _have_ended(self) -> bool:
         """Return whether the last of the documents that were in progress at a restart has ended since."""

@@ -110,6 +110,9 @@ class OperationStore(Protocol):
     async def unfinished(self) -> list[StoredOperation]:
         """Return every operation of all tenants that has not ended."""
 
+    async def deleted(self, most: int) -> list[tuple[str, str]]:
+        """Return the tenants and ids of the collections whose deletions ended last."""
+
     async def deleting(self, tenant_id: str) -> set[str]:
         """Return the ids of a tenant's collections that are being deleted.
 
