@@ -6,6 +6,8 @@ import sys
 import pytest
 
 HEAVY = {
+    "duckdb": "import footnote_ingestion.app",
+    "sqlglot": "import footnote_ingestion.app",
     "mcp": "import footnote_edge.app",
     "openai": (
         "import footnote_generation.app, footnote_retrieval.app\n"

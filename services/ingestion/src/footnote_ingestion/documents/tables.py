@@ -17,7 +17,7 @@ from footnote_ingestion.documents.uploads import file_error
 from footnote_ingestion.parsers.base import Limits
 from footnote_ingestion.parsers.failures import OUT_OF_MEMORY, TIMEOUT, ParseError
 from footnote_ingestion.ports import Readers
-from footnote_ingestion.tables.jobs import COSTLY, NO_TABLE, REFUSED, Question
+from footnote_ingestion.tables.questions import COSTLY, NO_TABLE, REFUSED, Question
 from footnote_ingestion.tables.traced_queries import record_query
 from footnote_ingestion.worker.wire import Job
 

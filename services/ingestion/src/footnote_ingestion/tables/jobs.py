@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -28,12 +27,11 @@ from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Engine, Session, TooCostly
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.opened import Archive
+from footnote_ingestion.tables.questions import COSTLY, NO_TABLE, REFUSED, Question
 from footnote_ingestion.tables.statements import RefusedStatement, checked
 from footnote_ingestion.tables.table_archive import Keeper
 from footnote_ingestion.tables.written_queries import WrittenQuery
 
-REFUSED, COSTLY, NO_TABLE = "QUERY_REFUSED", "QUERY_TOO_COSTLY", "TABLE_NOT_FOUND"
-"""Failure reasons besides those of parsers."""
 _PART = 1024 * 1024
 _MOST_TABLES = 50
 
@@ -117,28 +115,6 @@ class OwnRows:
 
     def _taking(self, found: dict[int, list[RowData]]) -> Callable[[TableData, RowData], None]:
         return lambda table, row: found.setdefault(table.number, []).append(row)
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question about the tables of `documents`, (id, file name, type) each, in the order of the archives.
-
-    `query` is a statement. With `question`, the documents' files follow the archives, and a `query` is what a
-    model wrote for it. Otherwise it asks for rows of the table `number` after place `after`, or for descriptions.
-    """
-
-    documents: Sequence[tuple[str, str, str]]
-    seconds: float
-    query: str = ""
-    number: int = 0
-    after: int = 0
-    size: int = 0
-    question: str = ""
-    locale: str = ""
-
-    def line(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self))
 
 
 def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
