@@ -15,7 +15,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.native_logs import stderr
 from footnote_kit.settings import STAGES, KitSettings
 
-from footnote_cli import part
+from footnote_cli import installed, part
 from footnote_cli.forked import Forked
 from footnote_cli.supervise import Launch, StartError, Supervisor, credential_of
 from footnote_cli.targets import Target, split
@@ -167,7 +167,8 @@ class Fleet:
         """Start everything; StartError if something does not start. `stop` cleans up in either case."""
         for one in self.parts:
             await one.begin()
-        await self.supervisor.start_engine()
+        own = asyncio.to_thread(installed.load, self.supervisor.services)
+        await _together(self.supervisor.start_engine(), own)
         self.supervisor.before_engine_ends(self._stop_parts)
         self.supervisor.bind()
         await _together(*(self._stage(one, _BOUND) for one in self.parts))

@@ -1,6 +1,7 @@
-"""Parts of a launch, forked from its first process after it has loaded what all of them need.
+"""Parts of a launch, forked from its first process after it has loaded what several of them need.
 
-A fork shares the pages of loaded code and pays for loading once. It is safe only while this process has one Python
+A fork shares the pages of loaded code and pays for loading once. Each part then loads its own services, at the same
+time as the others. It is safe only while this process has one Python
 thread, no event loop and no gRPC object: `fork` runs before any of these, and never afterwards. A part that is
 restarted later is a fresh interpreter (`part`), as on systems without pidfds.
 """
@@ -17,13 +18,19 @@ import threading
 import traceback
 from collections.abc import Iterable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
 from footnote_text import language
 
-from footnote_cli import part
-from footnote_cli.installed import SERVICES, found
+from footnote_cli import installed, part
+
+SHARED = (
+    "footnote_kit.server", "footnote_database.transactions", "footnote_database.storage", "footnote_store.store",
+    "footnote_store.filters", "footnote_providers.automatic", "footnote_text.lexical", "footnote_text.tokens", "httpx2",
+)  # fmt: skip
+"""Modules that bring in what at least two parts use: most of all that is loaded, by time and size."""
 
 
 class Forked:
@@ -94,12 +101,12 @@ def can_fork() -> bool:
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and threading.active_count() == 1
 
 
-def load(services: Iterable[str]) -> None:
-    """Load what these services need, so that processes forked afterwards share its pages."""
-    for name in services:
-        # The process that needs an unloadable module reports it, with its service's name.
-        with suppress(Exception):
-            found(SERVICES, name)
+def load(services: Iterable[str] = ()) -> None:
+    """Load the libraries of several parts, and these services, so that processes forked afterwards share the pages."""
+    for name in SHARED:
+        with suppress(ImportError):  # the process that needs it reports that
+            import_module(name)
+    installed.load(services)
     language.detect("Which words are these?")  # the language model is the largest object that all parts share
     gc.freeze()
 

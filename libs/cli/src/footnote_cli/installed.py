@@ -4,6 +4,8 @@ The command imports none of them by name: each registers an entry point, so that
 another package.
 """
 
+from collections.abc import Iterable
+from contextlib import suppress
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -22,3 +24,10 @@ def found(group: str, name: str) -> Any:
     raise CommandError(
         f"Nothing installed here offers {name!r} ({group}).", "Install footnote as a whole, or that part."
     )
+
+
+def load(services: Iterable[str]) -> None:
+    """Load services, ahead of their use; that use raises the error of one that cannot be loaded."""
+    for name in services:
+        with suppress(Exception):
+            found(SERVICES, name)

@@ -61,7 +61,7 @@ def serve(
         number = how_many(settings.processes, _cores(), store_is_shared(settings)) if whole else 1
         folder = _make_folder(settings.data_dir)
         with locked(folder, STATEFUL.intersection(wanted.services)):
-            waiting = _forked(wanted.services, number - 1)
+            waiting = _forked(number - 1)
             exported = process.configure(settings, wanted.services)
             private.tighten(folder)
             fleet = Fleet(wanted, settings, folder, port_base, port, number, waiting)
@@ -76,11 +76,11 @@ def serve(
     return 0
 
 
-def _forked(services: tuple[str, ...], number: int) -> list[forked.Forked]:
+def _forked(number: int) -> list[forked.Forked]:
     """Return this many forked parts; none if forking is not possible or not wanted."""
     if not number or not forked.can_fork():
         return []
-    forked.load(services)
+    forked.load()
     return forked.fork(number)
 
 

@@ -23,6 +23,7 @@ from footnote_kit import private, process
 from footnote_kit.credential import ServiceCredential
 from footnote_kit.settings import STAGES, KitSettings
 
+from footnote_cli import installed
 from footnote_cli.supervise import Launch, StartError, Supervisor
 from footnote_cli.targets import Target
 
@@ -104,6 +105,7 @@ def main() -> None:
     _die_with(message["parent"])
     orders = Orders.of(message)
     exported = process.configure(orders.settings, orders.target.services)
+    installed.load(orders.target.services)  # while the launch starts the engine
     asyncio.run(_run(orders, exported, out))
 
 

@@ -78,6 +78,11 @@ class Supervisor:
         )
 
     @property
+    def services(self) -> tuple[str, ...]:
+        """The services of this process."""
+        return self._target.services
+
+    @property
     def addresses(self) -> dict[str, str]:
         """The addresses of this process, by stage or name."""
         own = {host.name: self.runtime.addresses[host.name] for host in self._hosts}
