@@ -16,9 +16,9 @@ from support.base_environment import inherited
 from support.deployment import deployment
 from support.edge_client import edge_client
 
-FILES = 600
+FILES = 300
 
-pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 def test_a_folder_is_taken_in_over_restarts_of_ingestion(tmp_path: Path) -> None:

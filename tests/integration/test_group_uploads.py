@@ -23,7 +23,7 @@ from footnote_ingestion.worker import wire
 from footnote_ingestion.worker.fork_server_client import Starter
 from footnote_ingestion.worker.isolation import Box, Workers
 from footnote_ingestion.worker.pool import Pool
-from footnote_kit.errors import FootnoteError, InvalidArgument
+from footnote_kit.errors import FootnoteError, InvalidArgument, Unavailable
 from footnote_kit.status import from_proto
 from footnote_kit.testing import serve_app
 from support.ingestion_client import Client
@@ -171,6 +171,25 @@ async def test_duplicates_are_locked_in_the_order_of_their_ids(
     ids = [document_id for document_id, _ in by_id]
     assert [one.document.id for one in again if isinstance(one, ing.UploadDocumentResponse)] == ids[::-1]
     assert locked == ids
+
+
+async def test_a_file_whose_duplicate_is_deleted_meanwhile_is_sent_again(ingestion: Client) -> None:
+    first = (await ingestion.upload(b"The same bytes.", collection="c")).document
+    precheck = Additions.precheck
+
+    async def then_deleted(self: Additions, *given: Any) -> Any:
+        found = await precheck(self, *given)
+        await ingestion.delete(first.id)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Additions, "precheck", then_deleted)
+        [refused] = await upload(ingestion, file(b"The same bytes."))
+    assert isinstance(refused, Unavailable)
+    assert refused.retry_after
+    [stored] = await upload(ingestion, file(b"The same bytes."))
+    assert isinstance(stored, ing.UploadDocumentResponse)
+    assert not stored.duplicate
 
 
 async def test_mails_are_parsed_alone(ingestion: Client, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from operator import itemgetter
 
-from footnote_kit.errors import FootnoteError
+from footnote_kit.errors import FootnoteError, NotFound, Unavailable
 from sqlalchemy import and_, insert, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -110,6 +110,8 @@ class Additions(Rows):
         try:
             before = await self._get(connection, tenant_id, document_id, for_update=True)
             after = one.merged(before)
+        except NotFound:  # its deletion has begun since it was found: a repeat stores the file
+            return Unavailable("The document with the same bytes was deleted; send the file again", retry_after=0.1)
         except FootnoteError as error:
             return error
         stored = await self._put(connection, before, after)
