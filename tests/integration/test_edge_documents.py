@@ -169,6 +169,19 @@ async def test_work_waits_for_indexing_and_goes_on_by_itself(
     assert not document.HasField("next_attempt_time")
 
 
+async def test_a_document_that_goes_on_does_not_say_that_it_waits(edge: EdgeStub, world: World) -> None:
+    world.failures["IndexDocument"] = Unavailable("does not answer")
+    world.gates["IndexResult"] = gate = asyncio.Event()
+    document_id = (await edge.UploadDocument(upload(b"much is still to come"))).document.id
+    await world.until(lambda: bool(world.documents[document_id].waiting_reason))
+    del world.failures["IndexDocument"]
+    await world.until(lambda: bool(world.requests("IndexResult")))
+    await world.until(lambda: not world.documents[document_id].waiting_reason)
+    assert world.documents[document_id].state == doc.DOCUMENT_STATE_PROCESSING
+    gate.set()
+    assert (await settle(edge, document_id)).state == doc.DOCUMENT_STATE_INDEXED
+
+
 async def test_uploads_are_accepted_while_collections_cannot_be_looked_up(edge: EdgeStub, world: World) -> None:
     await edge.UploadDocument(upload(b"before"))
     world.failures["GetCollection"] = Unavailable("down")

@@ -430,6 +430,9 @@ class Indexing(idx_grpc.IndexingServiceServicer):
                 self.world.chunks[document.id] = chunks
                 if self.world.vectors_later:
                     self.world.missing[document.id] = len(chunks)
+                if "IndexResult" in self.world.gates:
+                    yield idx.IndexDocumentResponse(progress=doc.Progress(chunks_stored=len(chunks)))
+                    await self.world.enter("IndexResult", first)
                 yield idx.IndexDocumentResponse(
                     result=idx.IndexResult(
                         chunks_expected=len(chunks),

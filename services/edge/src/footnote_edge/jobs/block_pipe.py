@@ -1,7 +1,7 @@
 """Streams a document's blocks from ingestion to indexing, and publishes the progress of both."""
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
@@ -41,8 +41,13 @@ class BlockPipe:
         self._shares = shares
         self._longest = longest
 
-    async def run(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
-        """Parse and index a document's newest file; return what both stages found. Raises the first stage's failure."""
+    async def run(
+        self, scope: Scope, document: Document, stored: Callable[[], Awaitable[None]]
+    ) -> tuple[ParsedMetadata, indexing.IndexResult]:
+        """Parse and index a document's newest file; return what both stages found. Raises the first stage's failure.
+
+        `stored` is called at each report of chunks in the store: all that indexing needs is there.
+        """
         # Blocks flow between the stages under HTTP/2 flow control; only one batch is here at a time.
         document = newest(document)
         progress = self.progress(document)
@@ -86,6 +91,8 @@ class BlockPipe:
                 if event.HasField("progress"):
                     reading.indexed(event.progress)
                     self._bus.publish(document.id, document.collection_id, progress)
+                    if event.progress.chunks_stored:
+                        await stored()
                 elif event.HasField("result"):
                     result = event.result
                     reading.done(result)

@@ -4,6 +4,7 @@ This module does not know how jobs are stored; `workflows.py` runs the three ste
 """
 
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from cachetools import LRUCache
@@ -138,13 +139,26 @@ class Processor:
         request = ingestion.UpdateDocumentStateRequest(
             scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_ERROR
         )
+        waits = bool(document.waiting_reason)
+
+        async def wait(error: FootnoteError, attempts: int, pause: float) -> None:
+            nonlocal waits
+            waits = True
+            await self.note_waiting(scope, document, error, attempts, pause)
+
+        async def stored() -> None:
+            nonlocal waits
+            if waits:
+                waits = False
+                await self._note_waiting_over(scope, document)
+
         attempts = 0
         while True:
             try:
                 indexed = until_available(
-                    lambda: self._set_up(scope, document),
+                    lambda: self._set_up(scope, document, stored),
                     self._ceiling,
-                    on_wait=lambda error, attempts, pause: self.note_waiting(scope, document, error, attempts, pause),
+                    on_wait=wait,
                     also_timeouts=False,
                     give_up=give_up,
                 )
@@ -165,10 +179,12 @@ class Processor:
         end_with(request, metadata, result)
         return request
 
-    async def _set_up(self, scope: Scope, document: Document) -> tuple[ParsedMetadata, indexing.IndexResult]:
+    async def _set_up(
+        self, scope: Scope, document: Document, stored: Callable[[], Awaitable[None]]
+    ) -> tuple[ParsedMetadata, indexing.IndexResult]:
         """Parse and index; waits for a provider that is not configured, as the document is not at fault."""
         try:
-            return await self._pipe.run(scope, document)
+            return await self._pipe.run(scope, document, stored)
         except FailedPrecondition as error:
             if error.reason != "PROVIDER_UNCONFIGURED":
                 raise
@@ -259,6 +275,15 @@ class Processor:
             if not is_transient(refusal):
                 raise
         self._bus.publish(document.id, document.collection_id, self._pipe.progress(document))
+
+    async def _note_waiting_over(self, scope: Scope, document: Document) -> None:
+        """Note on a document that it waits for nothing more: much of it may still be to come."""
+        request = ingestion.UpdateDocumentStateRequest(
+            scope=scope, document_id=document.id, revision=document.revision, state=DOCUMENT_STATE_UNSPECIFIED
+        )
+        with suppress(FootnoteError):  # the job's own calls meet the same error
+            moved = await self._stages.ingestion.UpdateDocumentState(request, timeout=self._call_timeout)
+            self._bus.deliver(moved.document)
 
     async def _exists(self, scope: Scope, document: Document) -> bool:
         try:
