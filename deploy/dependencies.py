@@ -1,9 +1,9 @@
 """Writes deploy/dependencies.md: every package and image that a deployment is made of, its version, and since when.
 
-    python deploy/dependencies.py           # writes the table anew
+    python deploy/dependencies.py           # rewrites the table
     python deploy/dependencies.py --check   # exits 1 when it is not current
 
-The date is the one on which this repository took the version. Without a network nobody can ask which versions have
+The date is the one on which this repository took the version. Without a network it is unknown which versions have
 known faults; with one, `pip-audit --requirement constraints.txt` can, and a table shows what has not moved for long.
 """
 

@@ -1,6 +1,6 @@
 """Writes deploy/kubernetes/footnote.yaml from the chart, as it stands without values, for those who have no helm.
 
-python deploy/manifests.py           # writes it anew; needs helm
+python deploy/manifests.py           # rewrites it; needs helm
 python deploy/manifests.py --check   # exits 1 when it is not current
 """
 

@@ -1,4 +1,4 @@
-"""Derives the constants of fusion and proximity anew: each varied alone, chosen on one set, told for two others.
+"""Derives the constants of fusion and proximity again: each varied alone, chosen on one set, shown for two others.
 
 FOOTNOTE_BENCH_QUESTIONS (300) of each set, always the same ones, with the built-in embedder. A difference under 0.01 is
 noise at so many questions: a constant holds when its value loses less than that to the best on the set that chooses.

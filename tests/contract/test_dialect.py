@@ -54,7 +54,7 @@ UNIT_IN_A_NAME = re.compile(r"_(?:ms|seconds|minutes|hours|days|at)$")
 MOMENTS = re.compile(r"(?:.*_)?time|time_value|created_(?:after|before)|since|away_since|until")
 """Names of points in time: what happened then, or where a range begins and ends."""
 UPDATES_WITHOUT_MASK = {"UpdateDocumentStateRequest", "UpdateDocumentChunksRequest"}
-"""Moves of a life cycle and copies of a record between stages; nobody edits a resource by them."""
+"""State transitions and copies of a record between stages; they do not edit a resource."""
 
 
 def files() -> list[FileDescriptorProto]:

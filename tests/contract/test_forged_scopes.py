@@ -236,7 +236,7 @@ async def test_a_stranger_is_refused_before_its_message_is_read(stage: str, monk
     reached: list[str] = []
     async with real(stage, reached, monkeypatch) as served, grpc.aio.insecure_channel(served.address) as channel:
         for method in methods(stage):
-            # A call whose message never comes: whoever waited for it would not answer.
+            # A call whose message never comes: a server that waited for it would not answer.
             silent = channel.stream_stream(path_of(method))(metadata=(), timeout=30)
             with pytest.raises(grpc.aio.AioRpcError) as caught:
                 await asyncio.wait_for(silent.read(), 20)

@@ -25,7 +25,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 SHARED_RESPONSES = {"RegenerateMessage": "AskResponse", "EditMessage": "AskResponse"}
-"""What answers a question anew streams what Ask streams: clients read one kind of event."""
+"""RPCs that regenerate an answer stream what Ask streams: clients read one kind of event."""
 
 
 def test_buf_lint_finds_nothing(image: Path) -> None:

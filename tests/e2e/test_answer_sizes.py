@@ -1,4 +1,4 @@
-"""What an answer weighs: the words and their footnotes, and nothing that nobody asked for."""
+"""The size of an answer: the words and their footnotes, and nothing that was not asked for."""
 
 import pytest
 from footnote.edge.v1.answers_pb2 import AnswerPart, AskResponse

@@ -1,6 +1,6 @@
 """Where texts go, seen from outside: all services behind the real launcher, and a provider that notes what it is given.
 
-The deployment answers, re-scores and checks with a provider elsewhere unless somebody says otherwise; it embeds here.
+The deployment answers, re-scores and checks with a remote provider by default; it embeds locally.
 """
 
 import asyncio
@@ -431,7 +431,7 @@ async def test_the_operators_file_rules_by_tenant_and_role(tmp_path: Path) -> No
                     "free, not to choose": denied,
                     "other": denied,
                 }
-                # What nobody asked for is within the limits of the role as well.
+                # Defaults are within the limits of the role as well.
                 lengths = [body["max_tokens"] for path, body in outside.bodies if path == "chat/completions"]
                 assert lengths[0] == 50
                 assert max(lengths) == 1024

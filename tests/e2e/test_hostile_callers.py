@@ -164,7 +164,7 @@ async def under(server: Server, names: list[str], seconds: float) -> dict[str, A
     """Measure searches alone and then under these attacks, on one connection; return the figures."""
     before = server.memory_mb()
     memory = [before]
-    # The connection is there before the attack: whoever limits connections per address can't tell callers apart here.
+    # The connection is there before the attack: a limit per address cannot distinguish callers here.
     async with grpc.aio.insecure_channel(server.running.address()) as channel:
         stub = EdgeStub(channel)
         await search(server, stub, 0.5)

@@ -1,4 +1,4 @@
-"""Parts of every kind that can live outside, of somebody else's package, found by its entry points alone."""
+"""Parts of every kind that another package can provide, found by its entry points alone."""
 
 import os
 import sys

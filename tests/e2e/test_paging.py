@@ -1,4 +1,4 @@
-"""One dialect of pages for every list: tokens belong to caller and request; lists stay in step while others write."""
+"""Pages of every list: tokens belong to caller and request, and lists stay consistent while others write."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -121,7 +121,7 @@ async def test_a_list_is_read_in_pages(edge: EdgeClient, make: Callable[..., Awa
     ):
         with pytest.raises(InvalidArgument, match=words):
             await lister.page(user, **other)
-    if lister.rpc != "ListMessages":  # somebody else's conversation is not found before its pages are looked at
+    if lister.rpc != "ListMessages":  # another user's conversation is not found, before its pages are read
         with pytest.raises(InvalidArgument, match="another request"):
             await lister.page(uuid4().hex, page_token=first)
     assert (await lister.page(user, page_size=100_000))[1] == ""

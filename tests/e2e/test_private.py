@@ -35,7 +35,7 @@ QUESTION = "When does the moonbase open?"
 
 
 class Person:
-    """Somebody of the test's tenant."""
+    """A user of the test's tenant."""
 
     def __init__(self, edge: EdgeClient, tenant: str, user: str, role: str, groups: str = "") -> None:
         self._stub = edge.stub

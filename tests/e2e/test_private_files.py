@@ -71,6 +71,6 @@ def test_files_and_folders_are_the_owners_alone(opened: Deployment) -> None:
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything; tests/unit/kit/test_private.py shows the effect")
 def test_memory_and_environment_are_closed(opened: Deployment) -> None:
-    """The kernel hands the files of a process that said so to root: nobody else may look into its environment."""
+    """The kernel gives root the /proc files of a non-dumpable process: no other user can read its environment."""
     for process in opened.processes.values():
         assert Path(f"/proc/{process.pid}/environ").stat().st_uid == 0

@@ -1,4 +1,4 @@
-"""A whole collection is cut anew, then embedded anew, while it is searched without a pause.
+"""A whole collection is cut again, then embedded again, while it is searched without a pause.
 
 Every sentence of the documents carries a mark of its own, so that an answer limited to one document must hold each mark
 exactly once: one missing was lost in the change, one found twice came from two revisions at once.
@@ -127,7 +127,7 @@ async def watch(edge: EdgeClient, ids: Sequence[str], seed: int, seen: Seen, unt
 
 
 async def change(edge: EdgeClient, settings: CollectionSettings, path: str) -> None:
-    """Change a setting and index every document anew by it."""
+    """Change a setting and reindex every document."""
     request = UpdateCollectionRequest(
         collection=NAME, resource=Collection(settings=settings), update_mask=FieldMask(paths=[path])
     )

@@ -285,7 +285,7 @@ async def test_a_deletion_hides_at_once_and_is_watched_to_its_end(
     assert (begun.kind, begun.collection, begun.collection_id) == (
         pb.OPERATION_KIND_DELETE_COLLECTION, "", collection.id,
     )  # fmt: skip
-    # Nothing is deleted yet, and nobody sees it, administrators neither.
+    # Nothing is deleted yet, but it is hidden, even from administrators.
     await world.until(lambda: bool(world.requests("DeleteDocument")))
     assert len(world.documents) == 6
     for who in (None, meta("eve", "admin"), meta("eve", "reader")):

@@ -178,7 +178,7 @@ async def walk(setting: Setting, run: Run) -> None:
     for level, values in levels:
         done, counted = await run(*values)
         assert value_of(counted) == expected, f"given by the {level} it does not count"
-        assert done != plain, f"given by the {level} nobody reads it"
+        assert done != plain, f"given by the {level}, it has no effect"
     # A nearer level takes back what a farther one says, by zero, false and empty as well.
     back = {setting.path: setting.built_in}
     if setting.built_in is None:

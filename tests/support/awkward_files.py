@@ -1,7 +1,7 @@
 # ruff: noqa: E501
 """Ordinary questions among awkward file names: names made of the words of questions.
 
-Nobody who asks these means a file. Each question's answer is one passage; beside it stand files whose names hold the
+None of these questions means a file. Each question's answer is one passage; beside it stand files whose names hold the
 question's words and whose passages do not answer it. Every other question was kept apart while the rule was worked on.
 """
 

@@ -51,7 +51,7 @@ class Deployment:
         self._patience = patience
         self.separate = separate
         self.processes: dict[str, subprocess.Popen[bytes] | Started] = {}
-        # One process with all services believes this besides the secret of its launch, which nobody learns; services
+        # One process with all services believes this besides the secret of its launch, which is secret; services
         # apart find theirs in the folder.
         self.token = new_secret()
         self._env = env or {}

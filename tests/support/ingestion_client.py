@@ -16,7 +16,7 @@ from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.testing import Served
 
 SCOPE = Scope(tenant_id="t", user_id="u", roles=[ROLE_SYSTEM])
-"""The service by itself knows no collections: whoever is not a service would have to be looked up in indexing."""
+"""The service alone knows no collections: for a caller that is not a service it would ask indexing."""
 
 PART = 256 * 1024
 

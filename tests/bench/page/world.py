@@ -103,7 +103,7 @@ def queries(questions: list[str]) -> list[Query]:
 
 
 def made_rows(texts: Texts, like: RowOf, first: int, count: int) -> list[RowOf]:
-    """Return rows of a row's tenant and collection, of texts cut anew, with the vectors and terms that those have."""
+    """Return rows of a row's tenant and collection, of texts cut again, with the vectors and terms that those have."""
     cut = [texts.text(10_000_000 + number, PASSAGE) for number in range(first, first + count)]
     vectors = [vector for at in range(0, count, 100) for vector in embed(cut[at : at + 100], DIMENSIONS)]
     rows = []

@@ -75,7 +75,7 @@ def test_a_code_becomes_a_token_that_no_address_holds(both: Both) -> None:
     assert not any(token in url for url in page.requests)
     assert page.evaluate("localStorage.getItem('footnote.oidc')") is None
     assert page.evaluate("location.search") == ""
-    # It lasts as long as the tab: loaded anew, the page asks nobody.
+    # It lasts as long as the tab: after a reload, the page does not ask again.
     page.reload()
     page.wait_for_selector(".asker")
     assert len(both.issuer.exchanges) == 1

@@ -55,7 +55,7 @@ def database(path: Path, writers: Writers) -> Database:
 
 
 def is_free(path: Path) -> bool:
-    """Tell whether somebody else may write."""
+    """Return whether another connection may write."""
     with closing(sqlite3.connect(path, timeout=0.5, isolation_level=None)) as other:
         try:
             other.execute("BEGIN IMMEDIATE")

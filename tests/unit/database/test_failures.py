@@ -16,7 +16,7 @@ from sqlalchemy.pool import QueuePool
 
 
 def raised(path: Path, statement: str, *before: str) -> Exception:
-    """Return what a statement fails with on a file whose writers' lock somebody else may hold."""
+    """Return the failure of a statement on a file whose write lock another connection may hold."""
     engine = create_engine(f"sqlite:///{path}", connect_args={"timeout": 0.05})
     try:
         with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""SQLite files of ours forget what is deleted, whoever opened them."""
+"""Our SQLite files overwrite deleted content, whichever connection deleted it."""
 
 import asyncio
 import contextlib

@@ -78,7 +78,7 @@ def test_compose_runs_every_service_on_its_own_port(stage: str, port: int) -> No
     assert service["read_only"]
     assert service["cap_drop"] == ["ALL"]
     assert service["volumes"] == [f"{stage}-data:/data", "service-token:/run/footnote:ro"]
-    # A stage believes nobody without the secret that is made before the first of them starts.
+    # A stage trusts no caller without the secret, which is created before the first stage starts.
     assert service["environment"]["FOOTNOTE_SERVICE_TOKEN_FILE"] == COMPOSE["services"]["service-token"]["command"][1]
     assert service["depends_on"]["service-token"] == {"condition": "service_completed_successfully"}
     assert "FOOTNOTE_INSECURE_LISTEN" not in service["environment"]
@@ -222,7 +222,7 @@ def test_the_network_lets_in_the_callers_of_a_service_and_nobody_else(stage: str
     *calls, metrics = policy["ingress"]
     assert metrics["ports"] == [{"port": METRICS_PORT}]
     assert all("podSelector" not in one for one in metrics["from"])
-    # Edge, too, is shut until somebody is named: its port is no longer everybody's.
+    # Edge accepts no caller until one is named in the policy.
     assert len(calls) == (stage != "edge")
     for one in calls:
         assert one["ports"] == [{"port": DEFAULT_PORTS[stage]}]

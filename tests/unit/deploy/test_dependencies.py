@@ -17,7 +17,7 @@ def script() -> dict[str, Any]:
 
 
 def test_the_table_has_every_pin_and_image(script: dict[str, Any]) -> None:
-    assert script["problems"]() == [], "write it anew: python deploy/dependencies.py"
+    assert script["problems"]() == [], "rewrite it: python deploy/dependencies.py"
     assert len(script["rows"]()) > 100
 
 

@@ -1,4 +1,4 @@
-"""What is logged for people acts on no screen, whoever logs it."""
+"""Log lines for people contain nothing that acts on a terminal."""
 
 import logging
 from collections.abc import Iterator

@@ -63,4 +63,4 @@ async def test_lag_is_measured_once_for_all_services_of_a_loop(monkeypatch: pyte
         assert max(seen) > 0.25
         assert 1 <= held <= 8
     await asyncio.sleep(0.25)
-    assert len(seen) <= held + 3, "it goes on when nobody wants it"
+    assert len(seen) <= held + 3, "it continues after its caller has left"

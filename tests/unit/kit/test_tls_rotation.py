@@ -1,4 +1,4 @@
-"""Certificates replaced on disk serve the next connection: nothing is started anew, no call fails."""
+"""Certificates replaced on disk serve the next connection: nothing is restarted, no call fails."""
 
 import asyncio
 import socket

@@ -1,4 +1,4 @@
-"""The measurement itself: it finds what grows too fast, and blames nobody for a processor that changes its pace."""
+"""The measurement itself: it finds work that grows too fast, and tolerates a processor that changes its speed."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ class OnnxEmbeddings:
             raise Unavailable(f"onnx model {self.model!r} failed: {error}", reason="PROVIDER_FAILED") from error
 
     def encode(self, texts: Sequence[str], beside: Executor | None = None, batch: int = _BATCH) -> Vectors:
-        """Embed any number of texts in batches of nearly one length, on the calling thread or on those of `beside`."""
+        """Embed any number of texts in batches of nearly one length, on the calling thread or those of `beside`."""
         windows, owners = _windows(self._tokenizer.encode_batch(list(texts)))
         vectors = np.zeros((len(windows), self.dimensions), dtype=np.float32)
         batches = list(by_length(windows, batch))

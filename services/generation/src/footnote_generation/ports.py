@@ -102,7 +102,7 @@ class ModelProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """A model's opinion of a statement beside a passage, each figure from 0 to 1.
+    """A model's opinion of a statement given a passage, each figure from 0 to 1.
 
     `spans` are the supporting stretches of the passage, strongest first, offsets from 0; none means all of it. `heard`
     is False without an opinion: the model was not asked, or not about this.
@@ -115,11 +115,11 @@ class Opinion:
 
 
 Asked = tuple[str, Sequence[str]]
-"""A statement, and the passages to read it beside."""
+"""A statement, and the passages to compare it with."""
 
 
 class SecondOpinion(Protocol):
-    """A model that reads statements beside their sources. Calls may run concurrently.
+    """A model that compares statements with their sources. Calls may run concurrently.
 
     `enough` is the support from which it counts. `sees_contradictions` is whether it can distinguish a contradiction
     from similarity; without that it changes no verdict, only the score of unconfirmed statements. `most_passages` is

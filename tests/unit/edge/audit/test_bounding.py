@@ -40,7 +40,7 @@ def test_the_first_few_are_events_and_the_rest_one_with_their_count(bounding: Bo
     assert (rest.call_origin.address, rest.action, rest.status, rest.reason) == (
         "10.0.0.1", "DeleteDocument", "UNAUTHENTICATED", "R",
     )  # fmt: skip
-    assert bounding.take(attempt())[0].count == 1, "the next window begins anew"
+    assert bounding.take(attempt())[0].count == 1, "the next window starts from zero"
     assert bounding.due() == []
 
 

@@ -1,4 +1,4 @@
-"""When watches look: at once after a move, ever more seldom where all is told, as often as ever where others work."""
+"""When watches poll: at once after an event, at a growing interval while idle, often while other processes write."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""A document's job that was noted is begun, whatever becomes of whoever wanted it."""
+"""A document's recorded job is started, even if its caller is cancelled."""
 
 import asyncio
 from collections.abc import Iterator

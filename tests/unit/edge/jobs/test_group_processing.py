@@ -91,7 +91,7 @@ class Nothing:
     """Shares and metering, which do not matter here."""
 
     async def job_turn(self, *_: object) -> None:
-        """Wait for nobody."""
+        """Do not wait."""
 
     def charge(self, *_: object) -> None:
         """Count nothing."""

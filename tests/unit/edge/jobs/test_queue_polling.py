@@ -1,4 +1,4 @@
-"""A queue is looked at often while it has work and for a while after, seldom when it has none."""
+"""A queue is polled often while it has work and for a while after, and at a long interval when idle."""
 
 from __future__ import annotations
 

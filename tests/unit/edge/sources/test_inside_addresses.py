@@ -1,4 +1,4 @@
-"""Inside addresses in every notation: none is connected to, whoever wrote it down.
+"""Internal addresses in every notation: none is connected to.
 
 The notations are those that others have collected to get past such filters: PayloadsAllTheThings (MIT licence) on
 server-side request forgery, PortSwigger's and OWASP's pages on it. A generator writes each address in each of them.

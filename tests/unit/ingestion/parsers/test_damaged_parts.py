@@ -24,7 +24,7 @@ WORDS = {
     "xlsx": ["Onehead", "BodyOne", "CommentOne", "Twohead", "BodyTwo", "CommentTwo", "47.1%"],
     "odt": ["Bodyword", "Lastword", "Headword"],
 }
-# Without these a document has no text, nobody can tell what is where, or dates are taken for numbers.
+# Without these a document has no text, places are unknown, or dates are taken for numbers.
 VITAL = {
     "docx": {"[Content_Types].xml", "_rels/.rels", "word/document.xml", "word/_rels/document.xml.rels"},
     "pptx": {"[Content_Types].xml", "_rels/.rels", "ppt/presentation.xml", "ppt/_rels/presentation.xml.rels"},

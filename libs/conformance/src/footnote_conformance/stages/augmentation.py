@@ -97,7 +97,7 @@ async def the_prompt_holds_what_the_sources_say(target: Target) -> None:
     expect(built.sources, "five candidates gave no source")
     for source in built.sources:
         expect(source.text and source.text in whole, f"the text of source {source.number} is not in the prompt")
-        expect(source.chunk_id in given, f"source {source.number} is chunk '{source.chunk_id}', which nobody gave")
+        expect(source.chunk_id in given, f"source {source.number} is chunk '{source.chunk_id}', which was not given")
         chunk = given[source.chunk_id]
         same = (source.document_id, source.filename, source.revision) == (chunk.document_id, chunk.filename, 1)
         expect(same, f"source {source.number} has another document, file name or revision than its chunk")

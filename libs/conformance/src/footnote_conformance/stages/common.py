@@ -129,7 +129,7 @@ def _of_the_fields(suite: Suite) -> None:
             for name in paged:
                 given = _required_values(target, name)
                 call = target.call(name, **given, page_token="bm9uZSBvZiB5b3Vycw")
-                await _refused_or_absent(call, f"{name} with a token that nobody gave out", "page_token")
+                await _refused_or_absent(call, f"{name} with an invented token", "page_token")
                 if "page_size" in target.stage.contract.methods_by_name[name].input_type.fields_by_name:
                     call = target.call(name, **given, page_size=-1)
                     await _refused_or_absent(call, f"{name} with page_size -1", "page_size")

@@ -106,9 +106,9 @@ def _of_collections(suite: Suite) -> None:
             asked = {"collection_ids": [made.id, "f" * 32]}
             held = (await target.call("AuthorizeCollections", **asked)).collections
             reported = [(one.collection_id, one.may_manage) for one in held]
-            expect(reported == [(made.id, True)], f"its owner is told {reported}")
+            expect(reported == [(made.id, True)], f"its owner gets {reported}")
             held = (await with_scope(target, "AuthorizeCollections", stranger(target), **asked)).collections
-            expect(not held, f"another tenant is told of {len(held)}")
+            expect(not held, f"another tenant sees {len(held)}")
 
     @suite.check(
         "Hides a collection that is about to be deleted: it exists for services only, and its name is free.",

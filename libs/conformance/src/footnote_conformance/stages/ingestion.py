@@ -364,7 +364,7 @@ async def changes_are_told_from_a_moment_on(target: Target) -> None:
         expect(first and first[-1].HasField("until"), "the last message does not say from when to ask on")
         expect(not any(one.HasField("until") for one in first[:-1]), "a message before the last one says it")
         found = {document.id for one in first for document in one.documents}
-        expect(found == {kept, gone}, f"of 2 documents {len(found)} are told")
+        expect(found == {kept, gone}, f"of 2 documents {len(found)} are reported")
         await target.call("DeleteDocument", document_id=gone)
         later = await target.call("ListDocumentChanges", collection_id=made.id, since=first[-1].until)
         deleted = [one for message in later for one in message.deleted]

@@ -231,7 +231,7 @@ async def queries_are_required(target: Target) -> None:
     async with library.collection():
         await refused_field(target, "Retrieve", "query", query="  ", collections=["instruments"])
         await refused_field(target, "Retrieve", "query", query="x" * 8001, collections=["instruments"])
-        await refused(_found(target, page_token="nothing"), INVALID, "a page_token of nobody's", "page_token")
+        await refused(_found(target, page_token="nothing"), INVALID, "an invented page_token", "page_token")
 
 
 @SUITE.check(

@@ -38,7 +38,9 @@ def key_in(name: str | Path) -> str:
             text = handle.read(_MAX_BYTES).strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise KeyProblem(f"No key can be read from {name}: {reason}.", f"Set {FILE_VARIABLE} anew.") from error
+        raise KeyProblem(
+            f"No key can be read from {name}: {reason}.", f"Set {FILE_VARIABLE} to a readable file."
+        ) from error
     if not text or not text.isprintable() or " " in text:
         raise KeyProblem(f"{name} does not hold a key.", "Write the key into it, and nothing else.")
     return text

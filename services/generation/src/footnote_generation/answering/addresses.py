@@ -13,7 +13,7 @@ LONGEST = 512
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _SCHEME = re.compile(r"\A([A-Za-z][A-Za-z0-9+.-]*+):(.?)")
-# The first character before a colon that neither belongs to a scheme nor stands for one that does.
+# The first character before a colon that neither belongs to a scheme nor encodes one that does.
 _RELATIVE = re.compile(r"\A<?[A-Za-z0-9+.\-]*+[!\"#$'()*,/;<=>?@\[\]^_`{|}~]")
 _GAP = re.compile(r"[ \t\n>]{0,200}")
 _BARE = re.compile(r"[^\s]{0,512}")

@@ -27,7 +27,7 @@ from footnote_generation.answering.billing import Bill, Prices, add_usage, price
 from footnote_generation.answering.markers import MarkerScanner, Piece
 from footnote_generation.answering.model_reader import unheard
 from footnote_generation.answering.nearest import nearest
-from footnote_generation.answering.readers import NOBODY, Chosen
+from footnote_generation.answering.readers import NO_READER, Chosen
 from footnote_generation.answering.reading import Reading
 from footnote_generation.answering.retries import RetryPolicy, events_with_retries
 from footnote_generation.answering.writer import Writer
@@ -39,7 +39,7 @@ from footnote_generation.verification.claims import Sentence, segment
 
 _SHOWN_STRICTLY = frozenset({VERDICT_SUPPORTED, VERDICT_NOT_A_CLAIM})
 _LONG_LINE = 4000
-_GLANCE = 0.25  # seconds between reports of a second reader's cost
+_USAGE_INTERVAL = 0.25  # seconds between reports of a second reader's cost
 _ENDS = frozenset(".!?…\n。！？")
 
 
@@ -123,7 +123,7 @@ class Generator:
         request: ModelRequest,
         strict: bool = False,
         remaining: float | None = None,
-        chosen: Chosen = NOBODY,
+        chosen: Chosen = NO_READER,
     ) -> AsyncGenerator[Event, None]:
         """Stream an answer: words and footnotes as they are settled, a second reader's changes, one Completed.
 
@@ -176,7 +176,7 @@ class Generator:
                 if bill.closed(error) is not None:
                     yield self._spent(bill, state)
                 await state.reading.close()
-                state.checker.failure = state.checker.failure or "the answer was broken off"
+                state.checker.failure = state.checker.failure or "the answer was interrupted"
                 # The model's words before a failure are shown; the error then says that the answer is incomplete.
                 async for out in self._rest(state):
                     yield out
@@ -184,7 +184,7 @@ class Generator:
         async for out in self._rest(state):
             yield out
         while state.reading.last():
-            await state.reading.wait(_GLANCE)
+            await state.reading.wait(_USAGE_INTERVAL)
             if state.reading.has_spent():
                 yield self._spent(bill, state)
             if (revised := await state.reading.revised()) is not None:

@@ -23,7 +23,7 @@ class Chosen:
     why_not: str = ""
 
 
-NOBODY = Chosen()
+NO_READER = Chosen()
 
 
 class Readers:
@@ -55,14 +55,14 @@ class Readers:
     ) -> Chosen:
         """Return the second reader of an answer by this provider and model."""
         if not settings.second_opinion:
-            return NOBODY
+            return NO_READER
         if self._opinion is not None:
             why_not = self._permitted.why_no_opinion(scope, bounds)
             return Chosen(None if why_not else self._opinion, why_not)
         if self._named is not None:
             provider, model = self._named
         if provider.id == "builtin":
-            return NOBODY
+            return NO_READER
         chosen = self._named is None
         why_not = self._permitted.why_no_reader(scope, provider, model, bounds, chosen=chosen)
         if why_not:

@@ -1,4 +1,4 @@
-"""Second readings beside the stream: the rules' verdicts go out first, a reader's changes follow."""
+"""A second reader during the stream: the rules' verdicts are sent first, the reader's changes follow."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _column(column: ColumnDescription) -> Mapping[str, object]:
 
 
 def _query(said: str) -> str:
-    """Return the statement in a model's answer, "" where it has none; JSON may stand between fences."""
+    """Return the statement in a model's answer, "" if it has none; the JSON may be in a fenced block."""
     start, end = said.find("{"), said.rfind("}")
     try:
         found = json.loads(said[start : end + 1]) if 0 <= start < end else None

@@ -114,7 +114,7 @@ def _misplaced(named: Named, evidence: Evidence) -> Judgement:
 
 def _of_cell(found: cells.Found, evidence: Evidence, reason: int, subject: str) -> Judgement:
     cell = (found.start, found.end)
-    # The whole line: a row's first header stands before its first cell.
+    # The whole line: a row's first header is before its first cell.
     start = evidence.text.rfind("\n", 0, found.row_start) + 1
     end = evidence.text.find("\n", found.row_end)
     row = (start, end if end >= 0 else len(evidence.text))

@@ -234,7 +234,7 @@ class _Process:
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
-    """Let a process end by itself, or kill it after a while."""
+    """Wait for a process to end, or kill it after a while."""
     if process.returncode is not None:
         return
     assert process.stdin is not None

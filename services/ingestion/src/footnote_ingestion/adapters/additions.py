@@ -81,7 +81,7 @@ class Additions(Rows):
     async def precheck(
         self, tenant_id: str, collection_id: str, quota: Quota, additions: Sequence[Addition]
     ) -> list[str | FootnoteError]:
-        """Return what `add` would find of each file alone, without changing anything, so that few are stored in vain.
+        """Return what `add` would find for each file alone, without changes, to avoid storing files needlessly.
 
         For each file "", the id of the document with the same bytes, or the refusal. Files take no room from each
         other: an earlier one may be refused later, or have the same bytes.

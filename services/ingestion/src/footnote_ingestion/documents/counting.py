@@ -17,7 +17,7 @@ MOST_OWNERS = 1001
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The caller's totals; for those who may see the whole tenant, also its totals and owners."""
+    """The caller's totals; for administrators, also the tenant's totals and owners."""
 
     own: StoredTotals
     tenant: StoredTotals | None

@@ -39,7 +39,7 @@ class KilledReads:
         return key in self._kills
 
     def forget(self, key: str) -> None:
-        """Drop what is known of a file: it was parsed, failed by itself, or is given up."""
+        """Forget a file: it was parsed, has failed, or is given up."""
         self._kills.pop(key, None)
 
     @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Landlock: a process gives up, for good, all files except those it names (Linux 5.13 and later).
+"""Landlock: a process permanently gives up all files except those it names (Linux 5.13 and later).
 
 Called through ctypes. Nothing here raises if the kernel lacks the feature; `restrict` reports that instead.
 """

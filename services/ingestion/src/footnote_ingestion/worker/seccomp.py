@@ -96,7 +96,7 @@ class _Program(ctypes.Structure):
 
 
 def install(libc: ctypes.CDLL, *, may_start: bool) -> None:
-    """Filter this process's calls from now on, for good, including all its threads and children.
+    """Permanently filter this process's system calls, including all its threads and children.
 
     With `may_start` it may start programs, which inherit the filter. Needs no_new_privs; raises `OSError` if there is
     no filter for this machine or the kernel refuses it.

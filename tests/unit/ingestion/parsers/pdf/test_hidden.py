@@ -1,4 +1,4 @@
-"""Text of a PDF that nobody sees on its page is kept apart and said; what can be seen is searched, however made."""
+"""Invisible text of a PDF is kept out of the search and reported; visible text is searched, however it is drawn."""
 
 from __future__ import annotations
 

@@ -10,6 +10,6 @@ _REVISIONS = "indexing_revisions"
 
 
 def upgrade() -> None:
-    """Add how many are owed, and until when somebody is at work on them."""
+    """Add the number of owed vectors, and the lease of the worker that computes them."""
     op.add_column(_REVISIONS, sa.Column("vectors_owed", sa.BigInteger, nullable=False, server_default="0"))
     op.add_column(_REVISIONS, sa.Column("claimed_until", sa.BigInteger, nullable=True))

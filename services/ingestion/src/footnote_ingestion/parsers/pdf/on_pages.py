@@ -46,7 +46,7 @@ def read_pictures(path: Path, pages: Sequence[Page], out: BlockWriter) -> None:
     views = shown(path, [page.number for page in wanted])
     for page in wanted:
         place = PageLocator(page=page.number)
-        if len(out.pictures_read) >= inside.MOST_PICTURES:  # drawing the page would be in vain
+        if len(out.pictures_read) >= inside.MOST_PICTURES:  # drawing the page would be useless
             out.warn(CONTENT_LEFT_OUT, inside.BEYOND, len(page.pictures), [place])
             continue
         whole = next(views)
