@@ -46,5 +46,13 @@ def test_it_shows_the_cells_that_counted_the_query_and_a_chart(site: Site) -> No
     chart.locator("tbody tr").nth(2).wait_for(state="attached")
     rows = dict(one.locator("th,td").all_text_contents() for one in chart.locator("tbody tr").all())
     assert rows == {"Lyon": "42", "Bern": "16", "Oslo": "21"}
+    for language in ("en", "ar"):
+        page.locator(".foot select").select_option(language)
+        page.locator(f":root[lang={language}]").wait_for(state="attached")
+        middles = "all => all.map(one => one.getBoundingClientRect()).map(box => Math.round(box.x + box.width / 2))"
+        bars = chart.locator("rect.good").evaluate_all(middles)
+        labels = chart.locator(".ends span").evaluate_all(middles)
+        assert all(abs(bar - label) <= 2 for bar, label in zip(bars, labels, strict=True)), (language, bars, labels)
+        assert (bars == sorted(bars)) is (language == "en"), "the first bar stands where one begins to read"
     assert not page.faults
     page.context.close()

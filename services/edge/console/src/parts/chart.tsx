@@ -67,7 +67,8 @@ export function Chart({ title, series, bars, say = number, full, before = false,
                 );
               })}
             </svg>
-            <div class={each ? "ends each" : "ends"} dir={each ? "auto" : undefined}>{(each ? bars : [bars[0], bars.at(-1)]).map((bar) => <span>{bar?.label}</span>)}</div>
+            {/* Labels lie in the page's direction, as the bars do; each keeps its own within itself. */}
+            <div class={each ? "ends each" : "ends"}>{(each ? bars : [bars[0], bars.at(-1)]).map((bar) => <span dir={each ? "auto" : undefined}>{bar?.label}</span>)}</div>
             {series.length > 1 && (
               <ul class="legend">{series.map((one) => <li key={one.name}><i class={one.look} />{one.name}</li>)}</ul>
             )}
