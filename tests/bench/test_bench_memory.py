@@ -29,7 +29,8 @@ FILES = int(os.environ.get("FOOTNOTE_BENCH_FILES", "100"))
 CALLS = int(os.environ.get("FOOTNOTE_BENCH_CALLS", "300"))
 SHOWN = int(os.environ.get("FOOTNOTE_BENCH_SHOWN", "12"))
 AT_ONCE = 8
-SETTLING = 5.0
+SETTLING, RESTING = 5.0, 75.0
+"""Seconds until a look, and until the processes that wait for further files have ended."""
 
 
 async def _work(running: Deployment) -> None:
@@ -91,7 +92,9 @@ def test_what_holds_memory(tmp_path: Path) -> None:
         asyncio.run(_work(running))
         time.sleep(SETTLING)
         after = _shown(f"After {FILES} files, {CALLS} searches and answers", heap.held(tree(running), reports))
+        time.sleep(RESTING)
+        later = _shown(f"{RESTING:.0f} s later", heap.held(tree(running), reports))
     finally:
         running.stop()
-    print(f"{after / idle:.2f} × idle")
+    print(f"{after / idle:.2f} and {later / idle:.2f} × idle")
     assert idle > 0

@@ -63,12 +63,11 @@ def held(processes: Iterable[psutil.Process], folder: Path | None = None) -> lis
     """Return what each process holds, the largest first; with a folder of reports also Python's part."""
     found = []
     for one in processes:
-        with suppress(psutil.Error, OSError):
-            found.append(Held(_name(one), one.pid, _mappings(one.pid)))
-    for each in found if folder is not None else ():
-        assert folder is not None
-        if _reports(each.pid):
-            _add(each, _asked(each.pid, folder))
+        with suppress(psutil.Error, OSError):  # it has ended
+            each = Held(_name(one), one.pid, _mappings(one.pid))
+            if folder is not None and _reports(one.pid):
+                _add(each, _asked(one.pid, folder))
+            found.append(each)
     return sorted(found, key=lambda each: -each.total)
 
 
@@ -114,7 +113,7 @@ def _asked(pid: int, folder: Path) -> dict[str, Any]:
     os.kill(pid, signal.SIGUSR2)
     while not path.exists():
         if time.monotonic() > deadline:
-            raise TimeoutError(f"process {pid} wrote no report on its memory")
+            raise RuntimeError(f"process {pid} wrote no report on its memory")
         time.sleep(0.05)
     report: dict[str, Any] = json.loads(path.read_text())
     return report
