@@ -45,7 +45,7 @@ def top(module: str) -> str:
 
 
 def test_imports_keep_to_the_floors_of_the_house() -> None:
-    """The rules stand in pyproject.toml; a new package that none of them names fails as well."""
+    """The rules are in pyproject.toml; a new package that none of them names fails as well."""
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert run.returncode == 0, run.stdout + run.stderr

@@ -1,4 +1,4 @@
-"""What docs/clients.md tells a reader to type is what `make polyglot` runs."""
+"""`make polyglot` runs the commands of docs/clients.md."""
 
 import re
 import runpy

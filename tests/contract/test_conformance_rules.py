@@ -1,4 +1,4 @@
-"""Each rule that `footnote conformance` asks for stands in a comment of the contracts, word for word."""
+"""Each rule that `footnote conformance` checks is in a comment of the contracts, word for word."""
 
 import json
 from pathlib import Path

@@ -106,7 +106,7 @@ def test_warnings_are_typed_and_filters_are_filters() -> None:
 
 
 def test_durations_and_moments_have_types_of_their_own() -> None:
-    """No number stands for milliseconds, and no text for a moment."""
+    """Numbers are not durations, and texts are not timestamps."""
     for owner, field, _ in fields():
         where = f"{owner}.{field.name}"
         assert not UNIT_IN_A_NAME.search(field.name), where

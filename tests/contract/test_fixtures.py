@@ -1,4 +1,4 @@
-"""Every fixture tells in its first line what it is: a test reads as a story without a look at how it is set up."""
+"""Every fixture says in its first line what it is, so that a test can be read without its setup."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Every promise names a test that is there."""
+"""Every promise names an existing test."""
 
 import re
 from pathlib import Path

@@ -18,7 +18,7 @@ def named(page: str) -> set[str]:
 
 
 def there(name: str) -> bool:
-    """Tell whether a name is a file from the root, from a package, or from within one: `parsers/sniff.py`."""
+    """Return whether a name is a file from the root, from a package, or from within one: `parsers/sniff.py`."""
     if (ROOT / name).exists():
         return True
     package, _, rest = name.partition("/")

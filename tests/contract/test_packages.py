@@ -1,4 +1,4 @@
-"""Which package a message stands in says what it promises to whom: docs/contracts.md."""
+"""The package of a message decides its promises: docs/contracts.md."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

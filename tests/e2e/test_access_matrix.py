@@ -1,4 +1,4 @@
-"""Who may do what to whose things, on every door: generated from what the doors publish, on a real deployment.
+"""Permissions on every resource through every interface: generated from the contracts, on a real deployment.
 
 Every RPC, path and tool × caller × target; see `support/access`. Nothing of it is written down here but what is wrong:
 a canary of hidden things in an answer, a change of them, a difference between hidden and absent, or a refusal of what

@@ -1,4 +1,4 @@
-"""Bad input: each kind gets a clear typed error with what to do; the service goes on; nothing is half stored."""
+"""Bad input: each kind gets a typed error with a hint; the service keeps running; nothing is half stored."""
 
 import zlib
 

@@ -38,7 +38,7 @@ def footnote(running: Deployment) -> Footnote:
 
 @pytest.fixture(scope="session")
 def samples(footnote: Footnote) -> str:
-    """The name of a collection into which the command line has brought the sample documents."""
+    """The name of a collection into which the command line has uploaded the sample documents."""
     result = footnote("ingest", str(HANDBOOK), "--collection", "samples", "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     assert json.loads(result.stdout)["total"] == len(list(HANDBOOK.iterdir()))

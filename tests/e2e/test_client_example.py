@@ -1,4 +1,4 @@
-"""The guide's Python, as it stands, against a deployment."""
+"""The guide's Python example, verbatim, against a deployment."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Follow-ups beside a model that rewrites them: which it is asked for, and what is found where it does not answer.
+"""Follow-ups with a model that rewrites them: when it is called, and what is found if it fails.
 
 The sixty turns of `test_followups`. A turn counts where the first passage holds what is asked for. The model never
 returns a rewritten question, so that the search by rules counts, as it does where a model takes longer than 0.4 s after

@@ -1,4 +1,4 @@
-"""What is said and uploaded is in no log at any level, and what is deleted leaves every file."""
+"""Messages and uploads are in no log at any level, and deleted content leaves every file."""
 
 import asyncio
 import base64

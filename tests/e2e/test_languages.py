@@ -1,4 +1,4 @@
-"""A question in one language about documents in another, with e5: the answer says where it stands, and quotes it."""
+"""A question in one language about documents in another, with e5: the answer gives the place, and quotes it."""
 
 from __future__ import annotations
 

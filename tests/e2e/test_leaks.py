@@ -39,7 +39,7 @@ class World:
     metrics: list[str]
 
     async def failure(self, form: str) -> str:
-        """Ask while the server says the key, and return all that the caller is told."""
+        """Ask while the server's error contains the key, and return everything that the caller receives."""
         self.server.say = lambda _: FORMS[form]
         try:
             events = await self.edge.ask("How long is the warranty?", generation=OPENAI)

@@ -57,7 +57,7 @@ def lamp(number: int) -> bytes:
 
 
 async def titled(edge: EdgeClient) -> bool:
-    """Tell whether a job has titled the conversation."""
+    """Return whether a job has titled the conversation."""
     return bool((await edge.stub.ListConversations(ListConversationsRequest())).conversations[0].title)
 
 

@@ -1,4 +1,4 @@
-"""mTLS between all processes: who is refused, and certificates that change under load and under a watch."""
+"""mTLS between all processes: refused callers, and certificates that change under load and during a watch."""
 
 import asyncio
 import ssl
@@ -37,7 +37,7 @@ async def test_all_processes_speak_mtls_and_their_certificates_change(
         monkeypatch.setenv(name, value)
     folder = tmp_path / "data"
     folder.mkdir(mode=0o700)
-    # Connections are told to end every two seconds, so that each step is met by new handshakes.
+    # Connections have a maximum age of two seconds, so that each step is met by new handshakes.
     env = {**service.env, "FOOTNOTE_TLS_PEERS": "service", "FOOTNOTE_MAX_CONNECTION_AGE": "2"}
     running = Deployment(folder, separate=True, env=env)
     try:

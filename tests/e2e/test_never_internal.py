@@ -287,7 +287,7 @@ def _answer(filled: Filled, verb: str, path: str, body: str | None) -> httpx2.Re
 
 
 def in_body(rule: Rule, path: tuple[FieldDescriptor, ...]) -> bool:
-    """Tell whether a route takes a field from its body: what is neither in its path nor in its query."""
+    """Return whether a route takes a field from its body: what is neither in its path nor in its query."""
     return path[0].name not in rule.variables and rule.body in ("*", path[0].name)
 
 

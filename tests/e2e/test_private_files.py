@@ -63,7 +63,7 @@ def test_files_and_folders_are_the_owners_alone(opened: Deployment) -> None:
     assert any(path.suffix.startswith(".db-") for path in seen)
     logs = "".join(opened.log(target) for target in opened.targets())
     assert "data_folder_was_open" in logs
-    # How far parsers are shut in is said where operators look.
+    # The sandbox of parsers is reported to operators.
     details = {part.name: part.detail for part in health.components}
     assert details["ingestion"].startswith("Parser processes isolated") or "not isolated" in details["ingestion"]
     assert "workers_isolated" in logs

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.slow
 
 
 def descends(spans: Sequence[Any], child: Any, service: str) -> bool:
-    """Tell whether a span has an ancestor of a service."""
+    """Return whether a span has an ancestor of a service."""
     by_id = {span.span_id: span for span in spans}
     while child.parent_span_id in by_id:
         child = by_id[child.parent_span_id]
@@ -21,7 +21,7 @@ def descends(spans: Sequence[Any], child: Any, service: str) -> bool:
 
 
 def calls(spans: Sequence[Any], caller: str, callee: str) -> bool:
-    """Tell whether a span of `callee` hangs directly below one of `caller`."""
+    """Return whether a span of `callee` is directly below one of `caller`."""
     by_id = {span.span_id: span for span in spans}
     return any(
         span.service == callee and span.parent_span_id in by_id and by_id[span.parent_span_id].service == caller

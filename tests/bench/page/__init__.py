@@ -1,1 +1,1 @@
-"""One page of figures: what callers of `footnote serve all` get, beside the bare engine in the same run."""
+"""One page of figures: what callers of `footnote serve all` get, compared with the bare engine in the same run."""

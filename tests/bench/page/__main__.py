@@ -1,4 +1,4 @@
-"""`make bench`: measures a deployment end to end beside the bare engine, and writes a page, a picture and the figures.
+"""`make bench`: measures a deployment end to end against the bare engine, and writes a page, a picture and the figures.
 
 python -m bench.page --quick                    # under two minutes on a quiet machine
 python -m bench.page --sizes 10000,50000,200000 # chunks searched; what is more than was taken in the bench puts there

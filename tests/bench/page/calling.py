@@ -140,7 +140,7 @@ class Caller:
         return done / (time.perf_counter() - began)
 
     async def ask(self, request: AskRequest, asked: Asked, at: int = 0) -> None:
-        """Ask once and write down what came of it."""
+        """Ask once and record the outcome."""
         began, first = time.perf_counter(), 0.0
         try:
             async for event in self._clients[at % len(self._clients)].stub.Ask(request, timeout=PATIENCE):

@@ -1,4 +1,4 @@
-"""How costs grow with what is there: processor time, which a busy machine spoils less than the clock."""
+"""How costs grow with stored data: in processor time, which a busy machine distorts less than wall time."""
 
 from __future__ import annotations
 

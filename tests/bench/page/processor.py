@@ -36,7 +36,7 @@ def tree(running: Deployment) -> list[psutil.Process]:
 
 
 def spent(running: Deployment) -> Spent:
-    """Return what a deployment has spent so far; a child that has ended counts with whoever waited for it."""
+    """Return what a deployment has spent so far; a child that has ended counts with its parent."""
     services = engine = others = 0.0
     firsts = {process.pid for process in running.processes.values()}
     for one in tree(running):

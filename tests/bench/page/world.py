@@ -1,4 +1,4 @@
-"""What a run has standing: a deployment, the bare engine beside it, a model double, and what is done to them."""
+"""The systems of a run: a deployment, the bare engine, a model double, and operations on them."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PLANS = {
 
 @dataclass
 class World:
-    """What stands while a run measures."""
+    """The systems of one run."""
 
     plan: Plan
     texts: Texts

@@ -1,1 +1,1 @@
-"""Footnote beside other libraries, each in an environment of its own, on the same chunks and vectors."""
+"""Footnote and other libraries, each in its own environment, on the same chunks and vectors."""

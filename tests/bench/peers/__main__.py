@@ -74,7 +74,7 @@ class Running:
 
     def __init__(self, python: Path, script: str, folder: Path) -> None:
         folder.mkdir()
-        # None of them is to tell anybody that it was used.
+        # Disables the libraries' telemetry.
         quiet = {"HAYSTACK_TELEMETRY_ENABLED": "False", "ANONYMIZED_TELEMETRY": "False", "DO_NOT_TRACK": "1"}
         self.process = subprocess.Popen(
             [str(python), str(HERE / f"{script}.py"), str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -124,7 +124,7 @@ def test_a_collection_keeps_its_last_runs_and_says_what_changed(site: Site) -> N
     before, now = compared(page)
     assert "third" in before
     assert now == "now.json · default"
-    # A run is deleted only once one has said so twice, and is compared no more.
+    # A run is deleted only after a confirmation, and then no longer compared.
     page.get_by_role("button", name="Delete the run").first.click()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Delete the run").first.click()

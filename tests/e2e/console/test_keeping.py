@@ -1,4 +1,4 @@
-"""What a reader typed, asked, received and rated is there again after a stop, a reload, a crash or an ended session."""
+"""What a reader typed, asked, received and rated is restored after a stop, a reload, a crash or an ended session."""
 
 import pytest
 from support.console import PATIENCE_MS, Page, Site, ask

@@ -1,4 +1,4 @@
-"""What a page says is so: live counts, controls for those who may use them, one sign-in, and a way back by itself."""
+"""A page is right: live counts, controls only for permitted users, one sign-in, and automatic reconnection."""
 
 import uuid
 

@@ -30,7 +30,7 @@ def test_files_are_uploaded_watched_filtered_and_deleted(site: Site) -> None:
     page.locator("input[type=file]").set_input_files([*good, broken, {**good[0], "name": "twice.txt"}])
     page.locator(".state.good").nth(2).wait_for()
     page.get_by_text("Already here: the collection has a file with the same content.").wait_for()
-    # What cannot be read says so where it stands, with what to do; the same file is not offered again.
+    # An unreadable file shows its error and what to do; the same file is not offered again.
     problem = page.locator("li", has_text="broken.pdf").locator(".problem")
     problem.wait_for()
     assert "it was probably cut off. Open the file in the program that made it" in problem.text_content()

@@ -28,7 +28,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Result
 
 
 async def answered(header: str, scope: Scope, credential: ServiceCredential) -> bool:
-    """Tell whether a stage takes a printed header for a scope."""
+    """Return whether a stage takes a printed header for a scope."""
 
     async def fine(_: object, __: object) -> Answer:
         return Answer(name="fine")

@@ -1,4 +1,4 @@
-"""Who is cancelled inside a transaction leaves no lock behind: at any moment, however often, without the collector."""
+"""A task that is cancelled inside a transaction leaves no lock: at any moment, and without the garbage collector."""
 
 import asyncio
 import gc
@@ -23,7 +23,7 @@ MOMENTS = 120
 
 @pytest.fixture(autouse=True)
 def uncollected() -> Iterator[None]:
-    """What is let go must be so by itself: the collector may come minutes later."""
+    """Locks must be released without the garbage collector, which may run minutes later."""
     gc.collect()
     gc.disable()
     yield

@@ -1,4 +1,4 @@
-"""A server of PostgreSQL's that stands still, or does not come to an end: who waits for it is told, and soon."""
+"""A frozen or endlessly busy PostgreSQL server: waiting callers soon get an error."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""A schema is brought up to date wholly or not at all, wherever in it the process is killed."""
+"""A schema is migrated completely or not at all, whenever the process is killed."""
 
 import sqlite3
 from contextlib import closing

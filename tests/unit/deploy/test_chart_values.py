@@ -1,4 +1,4 @@
-"""Stages of another make in the chart, keys that are there once, and values that say what they are."""
+"""Foreign stages in the chart, unique keys, and documented values."""
 
 import re
 from typing import Any
@@ -54,7 +54,7 @@ def test_a_stage_of_another_make_is_run_by_its_image_or_reached_at_its_address()
     only = container("foreign", "generation")
     assert (only["image"], only["args"]) == ("registry.example/other/generation:2.1", ["--port", "7105"])
     assert container("foreign", "retrieval")["image"] == "footnote:0.1.0"
-    # An image of another make need not have our program for probes.
+    # The image of a foreign stage need not have our probe program.
     assert only["readinessProbe"]["grpc"] == only["startupProbe"]["grpc"] == {"port": 7105}
     assert "exec" not in only["livenessProbe"]
     egress = kinds("foreign", "NetworkPolicy")["footnote-generation"]["spec"]["egress"]

@@ -1,4 +1,4 @@
-"""What the containers are told is what the services read: variables, ports, targets, health."""
+"""The containers' configuration matches what the services read: variables, ports, targets, health."""
 
 import re
 import shutil

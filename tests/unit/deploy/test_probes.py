@@ -1,4 +1,4 @@
-"""The probes of the manifests, run as they stand there against a real health service."""
+"""The probes of the manifests, run verbatim against a real health service."""
 
 import re
 import shutil
@@ -159,5 +159,5 @@ def test_no_probe_asks_only_whether_the_port_is_open() -> None:
         (container,) = one["spec"]["template"]["spec"]["containers"]
         for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
             assert container[probe]["exec"]["command"][-1].startswith("grpc_health_probe ")
-            # The program gives up by itself before the kubelet ends it.
+            # The program gives up before the kubelet kills it.
             assert container[probe]["timeoutSeconds"] > 6

@@ -31,7 +31,7 @@ class Kept:
 
 
 class Edges:
-    """The other replicas of edge: what each tells, None for one that does not."""
+    """The other replicas of edge: each one's response, None for one that does not answer."""
 
     def __init__(self, *told: Sequence[TraceSpan] | None) -> None:
         self._told = told

@@ -1,4 +1,4 @@
-"""A model that has told of another window than was told of it begins another epoch."""
+"""A model whose window differs from the reported one starts a new epoch."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ async def test_what_it_contradicts_is_lowered_but_no_quotation(tmp_path: Path) -
     statement = "The Zephyr has a weight of 38 kg."
     assert (await support_of(None, statement))[0] == "NOT_CONFIRMED"
     assert (await support_of(contrary, statement))[0] == "UNSUPPORTED"
-    # What stands in the source word for word needs no reader.
+    # A quotation of the source needs no reader.
     assert (await support_of(contrary, "The Zephyr weighs 38 kg."))[0] == "SUPPORTED"
     silent = NliOpinion(write_model(tmp_path / "silent", {}), 0, 5)
     assert (await support_of(silent, statement))[0] == "NOT_CONFIRMED"

@@ -1,4 +1,4 @@
-"""The rule of who may do what in a collection, against a table written by hand from the contract."""
+"""The rules of access to a collection, against a table written by hand from the contract."""
 
 from itertools import product
 

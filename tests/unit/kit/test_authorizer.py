@@ -1,4 +1,4 @@
-"""What is remembered of who may do what, for how long, and what is never guessed."""
+"""Which access decisions are cached, for how long, and what is never guessed."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from support.doubles.epoch_calls import Answered
 
 
 class Desk:
-    """Stands for indexing: what it would say, how often it was asked, and whether it answers."""
+    """A double of indexing: its responses, the number of calls, and whether it answers."""
 
     def __init__(self) -> None:
         self.held: dict[str, Access] = {"a": Access.WRITE, "b": Access.READ}
@@ -169,7 +169,7 @@ async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Stub:
-    """Stands for indexing with its epoch of collections."""
+    """A double of indexing with its epoch of collections."""
 
     def __init__(self, epoch: Epoch) -> None:
         self.epoch = epoch

@@ -115,7 +115,7 @@ async def test_services_with_different_secrets_do_not_work_together_and_say_so()
             # Not its caller's fault, and over when the operator has set it right: jobs wait for that.
             with pytest.raises(Unavailable, match="same service token") as caught:
                 await SampleStub(outer.channel).unary(ASK)
-            # Its health is told to everybody; that it works for this one is not the same.
+            # Every caller may ask for its health; that does not show that it accepts this caller.
             assert "not from a service of this deployment" in str(await outer.runtime.check("inner"))
     assert caught.value.metadata == {"stage": "inner"}
 

@@ -1,4 +1,4 @@
-"""Epochs travel beside a response, and nothing of them is in a contract."""
+"""Epochs are sent in metadata, and are not part of any contract."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Background rounds: they go on whatever happens in one, say once that they fail, and end when they are told to."""
+"""Periodic tasks: they continue after a failure, log it once, and stop on request."""
 
 import asyncio
 import errno

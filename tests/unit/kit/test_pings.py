@@ -1,4 +1,4 @@
-"""A stage that stands still is found out by pings; one that is only silent, or busy, is not."""
+"""Pings detect a frozen stage, and tolerate one that is only silent or busy."""
 
 import asyncio
 from collections.abc import Awaitable, Iterator

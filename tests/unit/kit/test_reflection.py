@@ -1,4 +1,4 @@
-"""Reflection tells the contracts with their comments, to clients of either version."""
+"""Reflection returns the contracts with their comments, to clients of either version."""
 
 from collections.abc import AsyncIterator
 from typing import Any

@@ -57,7 +57,7 @@ async def test_a_server_shows_the_certificate_that_lies_there_now(tmp_path: Path
         assert await asyncio.to_thread(serial, served.address, caller) == number(server)
         server.put(house)
         assert await asyncio.to_thread(serial, served.address, caller) == number(server)
-        # A half replaced pair is not taken; the one before goes on serving.
+        # A half replaced pair is not loaded; the previous one stays in use.
         kept = number(server)
         whole = server.values["tls_key_file"].read_bytes()
         server.values["tls_key_file"].write_bytes(caller.values["tls_key_file"].read_bytes())

@@ -1,4 +1,4 @@
-"""Every request is checked against its contract: unknown enum numbers and broken bounds are told by path."""
+"""Every request is checked against its contract: unknown enum numbers and broken bounds are reported by path."""
 
 import re
 from importlib import import_module

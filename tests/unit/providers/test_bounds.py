@@ -1,4 +1,4 @@
-"""What binds texts of several collections together, and who may choose a provider for all of them."""
+"""The bounds of texts from several collections, and which callers may choose a provider for all of them."""
 
 from __future__ import annotations
 

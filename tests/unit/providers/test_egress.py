@@ -1,4 +1,4 @@
-"""The operator's policy: which provider may be given which texts, by whom, and how much may be asked of it."""
+"""The operator's policy: which providers may receive which texts, from which callers, and their limits."""
 
 from __future__ import annotations
 

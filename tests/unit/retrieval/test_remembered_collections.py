@@ -25,7 +25,7 @@ ANN, BOB = Scope(tenant_id="t", user_id="ann"), Scope(tenant_id="t", user_id="bo
 
 
 class Indexing:
-    """Answers with the epoch it is told to, and counts."""
+    """Answers with a given epoch, and counts its calls."""
 
     def __init__(self, epoch: Epoch, of_collections: Epoch) -> None:
         self.epoch = epoch
@@ -170,7 +170,7 @@ async def test_what_documents_wrote_while_indexing_answered_leaves_an_answer_for
 
 @pytest.fixture
 async def shared(indexing: Indexing, tmp_path: Path) -> AsyncIterator[tuple[IndexingCollections, Clock]]:
-    """Yield what remembers an indexing that tells no epoch, as one on PostgreSQL, where others may write."""
+    """Yield the cache for an indexing without an epoch, as on PostgreSQL, where other processes may write."""
     clock = Clock(1000.0)
     indexing.named = ""
     async with grpc.aio.insecure_channel("127.0.0.1:1") as channel:

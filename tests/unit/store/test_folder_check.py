@@ -1,4 +1,4 @@
-"""An engine's folder that is damaged, or another installation's, is told in a sentence; all others are taken."""
+"""A damaged or foreign engine folder is reported in a sentence; all others are accepted."""
 
 import sqlite3
 from contextlib import closing

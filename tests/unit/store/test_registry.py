@@ -1,4 +1,4 @@
-"""Which vector store a deployment uses, and what is said where it cannot."""
+"""Which vector store a deployment uses, and the error if it cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A locale is one file: what it must hold, and what is said of one that does not."""
+"""A locale is one file: its required content, and the errors for an incomplete one."""
 
 import copy
 import string

@@ -1,4 +1,4 @@
-"""Verdicts of computed answers: what a statement leaves open is said, and never SUPPORTED."""
+"""Verdicts of computed answers: an ambiguous statement is reported, and never SUPPORTED."""
 
 from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED

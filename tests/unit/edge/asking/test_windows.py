@@ -1,4 +1,4 @@
-"""What generation said of a window is used again in its epoch only, for the same settings, bounds and caller."""
+"""Generation's window size is cached within its epoch, for the same settings, bounds and caller."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ANN = ResolveSettingsRequest(
 
 
 class Generation:
-    """Answers with the epoch that it is told to, and counts."""
+    """Answers with a given epoch, and counts its calls."""
 
     def __init__(self, epoch: Epoch) -> None:
         self.epoch = epoch

@@ -1,4 +1,4 @@
-"""Who is given up: a replica that says nothing new for long, whatever the clock of the database says meanwhile."""
+"""A replica is considered dead after a long silence, whatever the database's clock shows."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

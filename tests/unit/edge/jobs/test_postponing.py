@@ -1,4 +1,4 @@
-"""A document whose provider goes on failing gives its place back, and comes again after pauses that grow."""
+"""A document whose provider keeps failing releases its slot, and is retried with a growing backoff."""
 
 import asyncio
 import time

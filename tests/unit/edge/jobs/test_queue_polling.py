@@ -11,7 +11,7 @@ from support.conditions import until
 
 
 class Queue:
-    """Notes the paces it is told."""
+    """Records the intervals that it gets."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -34,7 +34,7 @@ def test_what_passes_by_itself(error: FootnoteError, passing: bool) -> None:
 
 
 class Flaky:
-    """Fails as told, then answers."""
+    """Fails with the given errors, then answers."""
 
     def __init__(self, *failures: Exception) -> None:
         self.failures = list(failures)

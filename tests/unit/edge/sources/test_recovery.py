@@ -1,4 +1,4 @@
-"""Uploads of a killed run: those whose document is there get it, in pages, and those of long ago are not looked for."""
+"""Uploads of a killed run: those whose document exists get it, page by page, and old ones are ignored."""
 
 import json
 from collections.abc import Collection, Sequence

@@ -1,4 +1,4 @@
-"""A watch whose opening is cancelled is closed with the others: its thread opens it all the same."""
+"""A watch whose opening is cancelled is closed with the others, because its thread still opens it."""
 
 import asyncio
 import threading

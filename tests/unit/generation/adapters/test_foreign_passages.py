@@ -1,4 +1,4 @@
-"""The passage in another language: a name of the question stands in it, or begins alike."""
+"""The passage in another language: it contains a name of the question, or a word that begins like it."""
 
 import pytest
 from footnote.types.v1.answer_pb2 import Source

@@ -1,4 +1,4 @@
-"""The embedding cache over TLS to a real Redis: whose certificates are taken, and what is said where one is not."""
+"""The embedding cache over TLS to a real Redis: which certificates are accepted, and the errors for others."""
 
 import socket
 import ssl

@@ -1,4 +1,4 @@
-"""The title of a document stands above each passage, for meaning and for words, unless the collection leaves it out."""
+"""Each passage is indexed under its document's title, for vectors and words, unless the collection disables it."""
 
 import pytest
 from footnote.stages.v1.parsing_pb2 import ParsedMetadata

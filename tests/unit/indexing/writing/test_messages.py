@@ -16,7 +16,7 @@ SCOPE = Scope(tenant_id="t", user_id="u")
 
 
 class Engine:
-    """A store that writes rows of the same id twice when two writes meet, and as often as it is told to."""
+    """A store that writes rows of the same id twice when two writes meet, for a given number of times."""
 
     def __init__(self) -> None:
         self.rows: list[str] = []

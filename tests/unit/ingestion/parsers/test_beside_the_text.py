@@ -1,4 +1,4 @@
-"""What documents carry beside running text: charts, objects, comments, alternative texts, heads and feet of pages."""
+"""Content of documents besides running text: charts, objects, comments, alternative texts, heads and feet of pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of a file is what its writer wrote, in whatever encoding; what was guessed or lost is said."""
+"""The text of a file is decoded correctly in any encoding; guesses and losses are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Books: order, headings, tables, pictures' texts, notes; what stands beside; locked ones are refused in words."""
+"""Books: order, headings, tables, pictures' texts, notes; other content; locked books are refused with an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What documents hold beside their plain text: each thing is read where it stands, or a warning says that it is not."""
+"""Content of office documents besides plain text: each is read in its place, or a warning reports it."""
 
 from __future__ import annotations
 

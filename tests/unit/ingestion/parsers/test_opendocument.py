@@ -1,4 +1,4 @@
-"""Notes of OpenDocument texts and slides stand behind what they belong to; what was deleted is not read."""
+"""Notes of OpenDocument texts and slides follow their text; deleted content is not read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not read is said with its place: pictures in every format, media of pages, the other form of a mail."""
+"""Unread content is reported with its place: pictures in every format, media of pages, the other form of a mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Merged cells stand for all that they cover, in every format that has them; headers of several rows are joined."""
+"""Merged cells count for all cells that they cover, in every format; headers of several rows are joined."""
 
 from __future__ import annotations
 

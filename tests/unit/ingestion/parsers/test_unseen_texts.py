@@ -1,4 +1,4 @@
-"""What pages and mails hold beside their text: read where it stands, or a warning says that it is not."""
+"""Content of pages and mails besides their text: each is read in its place, or a warning reports it."""
 
 from __future__ import annotations
 

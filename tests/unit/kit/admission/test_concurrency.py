@@ -24,7 +24,7 @@ async def settle() -> None:
 
 
 class Callers:
-    """Calls that end when they are told to."""
+    """Calls that a test ends."""
 
     def __init__(self, lane: ConcurrencyLimiter) -> None:
         self.lane = lane

@@ -1,4 +1,4 @@
-"""Fair shares: who has had more lets others go first, and only while the process is crowded."""
+"""Fair shares: callers that used more wait for others, only while the process is overloaded."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""Pages are read in the order of their content, unless that puts something before what stands above it."""
+"""Pages are read in the order of their content, unless that contradicts their layout."""
 
 from __future__ import annotations
 

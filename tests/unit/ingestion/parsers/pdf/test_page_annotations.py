@@ -1,4 +1,4 @@
-"""What a PDF holds beside its text: forms, comments and attached files, each with its place or a warning."""
+"""Content of a PDF besides its text: forms, comments and attached files, each with its place or a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables whose names and headers stand beside or over several cells, go on in the next line, or have no border."""
+"""Tables whose names and headers span several cells, continue in the next line, or have no border."""
 
 from __future__ import annotations
 

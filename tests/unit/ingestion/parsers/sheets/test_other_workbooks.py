@@ -1,4 +1,4 @@
-"""What workbooks that are not Office Open XML hold beside their values: merged and hidden cells, comments, formulas."""
+"""Content besides values in workbooks that are not Office Open XML: merged and hidden cells, comments, formulas."""
 
 from __future__ import annotations
 
