@@ -208,6 +208,33 @@ async def test_changed_rows_of_which_the_ledger_lost_the_change_are_listed_as_th
     await database.close()
 
 
+async def test_own_vectors_whose_deletion_the_ledger_lost_are_listed_no_more(
+    uri: str, store: VectorStore, tmp_path: Path
+) -> None:
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    parts.note_loss(TRAITS.part)
+    losses = Losses(parts, RowTable(database))
+    recovery = Recovery(InventoryTable(database), IndexVersionTable(database), StoreWriter(store, Settings()), losses)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        made = await client.create("deleted", embedding={"provider": "none", "dimensions": 2})
+        rows = [VectorRow(id=f"r{n}", text=f"Row {n}", vector=[1.0, 2.0]) for n in range(3)]
+        await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="deleted", rows=rows))
+        await client.stub.DeleteVectors(
+            pb.DeleteVectorsRequest(scope=client.scope, collection="deleted", ids=["r0", "r2"])
+        )
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+        await recovery.check_all()
+        listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="deleted"))
+        assert [row.text for row in listed.rows] == ["Row 1"]
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger:
+            held = ledger.execute("SELECT document_id FROM indexing_revisions WHERE state = 'CURRENT'").fetchall()
+        assert [one for (one,) in held] == [f"{made.id}/r1"]
+    await database.close()
+
+
 async def test_rows_that_the_ledger_lost_go_from_an_index_that_is_being_built_too(
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:

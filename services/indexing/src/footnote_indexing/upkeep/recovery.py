@@ -17,7 +17,7 @@ from footnote_store.compiler import quote
 from footnote_store.ids import chunk_id
 from footnote_store.rows import CHUNK_SPACES, Hit, own_key
 
-from footnote_indexing.model import BUILDING, IndexVersion, NewRow, RevisionKey
+from footnote_indexing.model import BUILDING, Holding, IndexVersion, NewRow, RevisionKey
 from footnote_indexing.ports import IndexVersions, Inventory, LedgerLosses, RowLedger
 from footnote_indexing.writing.store_writer import StoreWriter
 
@@ -125,8 +125,11 @@ class Recovery:
         again = await self._list_again(index_version, space, own)
         for revision_key in unknown.difference(again):
             removed += await self._writer.store.delete(space, f"{rows} and revision_key == {quote(revision_key)}")
+        unlisted = await self._unlist(index_version, searched, present, again)
         damaged = []
         for holding in searched:
+            if holding.key.document_id in unlisted:
+                continue
             counted = present[holding.key.revision_key]
             if counted > holding.written:
                 removed += await self._writer.trim(space, holding.key, holding.written)
@@ -135,13 +138,14 @@ class Recovery:
             if counted != holding.counted and await self._inventory.record(holding.key, counted):
                 damaged += [holding.key.document_id] if counted != holding.written else []
         damaged.sort()
-        if removed or damaged or again:
+        if removed or damaged or again or unlisted:
             _log.error(
                 "store_differs_from_ledger",
                 collection_id=index_version.collection_id,
                 rows_removed=removed,
                 own_rows_removed=[key for key in own if key not in again][:_MOST_NAMED],
                 own_rows_listed_again=again[:_MOST_NAMED],
+                own_rows_unlisted=sorted(unlisted)[:_MOST_NAMED],
                 documents_to_reindex=damaged[:_MOST_NAMED],
                 documents_damaged=len(damaged),
             )
@@ -167,6 +171,30 @@ class Recovery:
             assert self._lists_again is not None
             again += await self._lists_again.list_again(rows)
         return sorted(again)
+
+    async def _unlist(
+        self, index_version: IndexVersion, searched: Sequence[Holding], present: Counter[str], again: Sequence[str]
+    ) -> set[str]:
+        """Take own vectors that the store does not hold off the ledger, after a loss; return their ids.
+
+        Their deletion was among the lost commits: nothing else removes rows that the ledger lists.
+        """
+        if self._lists_again is None:
+            return set()
+        collection_id = index_version.collection_id
+        prefix = own_key(collection_id, "")
+        found = {key.rpartition(":")[0] for key in again}
+        gone = {
+            holding.key.document_id
+            for holding in searched
+            if holding.key.document_id.startswith(prefix)
+            and not present[holding.key.revision_key]
+            and holding.key.document_id not in found
+        }
+        if gone:
+            names = [one.removeprefix(prefix) for one in gone]
+            await self._lists_again.retire(collection_id, index_version.number, names, allow_missing=True)
+        return gone
 
     async def _rows_by_revision(self, space: str, rows: str) -> Counter[str]:
         """Count the rows of each revision key by walking through the ids."""
