@@ -42,7 +42,10 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
+from footnote_ingestion.tables import fitted
 from footnote_ingestion.tables import forms as table_forms
+from footnote_ingestion.tables.candidates import Reading
+from footnote_ingestion.tables.forms import Subject
 from footnote_kit.collection_settings import resolve
 from footnote_kit.memoise import Memoised
 from footnote_providers.builtin import embed
@@ -67,6 +70,10 @@ _CELLS = cells.Cells.of(_SOURCE, "en", ".")
 _NAMES = files.FileNames(
     {f"d{i}": f"{name}_{i}.pdf" for i, name in enumerate(("report", "polaris", "1", "annual 2023", "中"))}
 )
+_TABLE = Subject(
+    "depot.xlsx", "depot.xlsx Halle", {1: "Product", 2: "Weight (kg)", 3: "产品 价格"}, frozenset({2, 3}),
+    {1: ["Polaris", "北京", "1"]}, 1, 20,
+)  # fmt: skip
 _MARKERS = [claims.PlacedMarker(at, at + 3, 1) for at in range(40, 4000, 40)]
 _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 
@@ -74,6 +81,7 @@ _FOLDER = tempfile.TemporaryDirectory(prefix="footnote-linear-")
 ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.a1.holds": lambda t: a1.holds(t, t),
     "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
+    "footnote_ingestion.tables.fitted.weigh": lambda t: fitted.weigh(t, [_TABLE], Reading({}), locales.choose("en")),
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
     "footnote_edge.audit.call_origins.origin_of_request": lambda t: call_origins.origin_of_request(t, None),

@@ -15,8 +15,8 @@ SIZE = 16_384
 PER_KILOBYTE = 60.0
 """Milliseconds for a thousand characters; most take less than one."""
 # Each word of a statement is held against each sentence of a source of at most 12 000 characters; a statement is read
-# to its 2000th character.
-_DEARER = {"footnote_generation.verification.judging.judge": 250.0}
+# to its 2000th character. Each word of a question, of 2000 characters at most, is held against each computation.
+_DEARER = {"footnote_generation.verification.judging.judge": 250.0, "footnote_ingestion.tables.fitted.weigh": 200.0}
 _ENOUGH = 3
 _LONG = 0.15
 _ORDINARY = [

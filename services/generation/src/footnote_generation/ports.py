@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
+from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.answer_pb2 import ChatMessage, Source
+from footnote.types.v1.table_pb2 import TableDescription
+from footnote_providers.base import Cosines, Vectors
 from footnote_providers.resilience import RetryableFailure as RetryableFailure
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -152,6 +155,39 @@ class Likeness(Protocol):
 
         Returns None where no model is installed, or it did not answer in time; never raises FootnoteError.
         """
+        ...
+
+    @property
+    def provider(self) -> str:
+        """The id of the embedder that is used, "" for none."""
+        ...
+
+    async def vectors(self, question: str, texts: Sequence[str], seconds: float = 0.0) -> Compared | None:
+        """Return the vectors of both, within about `seconds`, 0 for the usual time; None as `of` does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """The vectors of a question, shape (dimensions,), and of texts, a row each, by the embedder `provider`."""
+
+    provider: str
+    question: Vectors
+    texts: Vectors
+    cosines: Cosines
+
+
+@runtime_checkable
+class ReadsTables(Protocol):
+    """A model provider that says, without a model, what a question asks of tables."""
+
+    @property
+    def reads_tables(self) -> bool:
+        """Whether the embedding model that it needs is installed."""
+        ...
+
+    async def read_tables(self, question: str, tables: Sequence[TableDescription]) -> TableReading | None:
+        """Return what it says, None where no embedding model is installed or it did not answer in time."""
         ...
 
 

@@ -48,7 +48,7 @@ from footnote_generation.answering.retries import RetryPolicy
 from footnote_generation.answering.rewriting import rewrite
 from footnote_generation.answering.titles import make_title
 from footnote_generation.answering.windows import Windows
-from footnote_generation.ports import ModelProvider, ModelRequest, SecondOpinion
+from footnote_generation.ports import ModelProvider, ModelRequest, ReadsTables, SecondOpinion
 from footnote_generation.registry import Providers
 from footnote_generation.settings import Settings
 
@@ -139,6 +139,7 @@ class Servicer(GenerationServiceServicer):
             context_window=window,
             answer_tokens=settings.max_tokens + room,
             without_model=provider.id == "builtin",
+            reads_tables=isinstance(provider, ReadsTables) and provider.reads_tables,
         )
 
     async def VerifyStatements(self, request: pb.VerifyStatementsRequest, context: Call) -> pb.VerifyStatementsResponse:
@@ -202,8 +203,11 @@ class Servicer(GenerationServiceServicer):
             query, usage = await table_queries.write(
                 provider, request.question, request.tables, model, retry_policy, request.query, request.problem
             )
+        reading = None
+        if isinstance(provider, ReadsTables) and not request.query:
+            reading = await provider.read_tables(request.question, request.tables)
         return pb.WriteTableQueryResponse(
-            query=query, model=(model or provider.default_model) if query else "", usage=usage
+            reading=reading, query=query, model=(model or provider.default_model) if query else "", usage=usage
         )
 
     async def ListProviders(self, request: pb.ListProvidersRequest, context: Call) -> pb.ListProvidersResponse:

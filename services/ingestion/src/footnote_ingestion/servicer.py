@@ -249,7 +249,8 @@ class IngestionServicer(IngestionServiceServicer, UpkeepServiceServicer):
         ids = [checked_id("document_ids", one) for one in request.document_ids]
         if len(request.query) > _MAX_QUERY:
             raise InvalidArgument.field("query", f"must be at most {_MAX_QUERY} characters")
-        return await self._tables.compute(request.scope, request.question, ids, request.locale, request.query)
+        reading = request.reading if request.HasField("reading") else None
+        return await self._tables.compute(request.scope, request.question, ids, request.locale, request.query, reading)
 
     async def CountKept(self, request: upkeep.CountKeptRequest, context: Call) -> upkeep.CountKeptResponse:
         """Return storage totals."""

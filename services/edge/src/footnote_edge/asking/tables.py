@@ -36,11 +36,12 @@ _MOST_COMPUTED = 2000
 async def compute(question: Question, draft: Draft) -> Draft:
     """Compute the answer from tables; without one, the passages answer the question.
 
-    Tables are tried if the question's words ask for a computation, or if a model answers and the best passage is from a
-    table.
+    Tables are tried if the question's words ask for a computation; and, where a model answers or generation reads
+    questions by meaning, if the best passage is from a table.
     """
-    by_model = bool((await draft.window).total) and computed.begins_with_table(draft.found.chunks)
-    if not (draft.plan.table_words or by_model):
+    window = await draft.window
+    begins = bool(window.total or window.reads_tables) and computed.begins_with_table(draft.found.chunks)
+    if not (draft.plan.table_words or begins):
         return draft
     computation, usage = await _computed(question, draft)
     question.meter.beside(usage)
@@ -79,9 +80,10 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
 async def _computed(question: Question, draft: Draft) -> tuple[TableComputation | None, Usage]:
     """Return what the found documents' tables give, and the usage of the model calls for it.
 
-    First ingestion derives a query from the question's words. If it finds none, the answering model, if there is one,
-    writes a query and repairs it once. The computation is empty if none is found, None if a stage failed. A third-party
-    stage may have no tables, or write no queries; that is no degradation.
+    First ingestion derives a query from the question's words. If it finds none, it derives one from what generation's
+    embedding model says of the question; or the answering model, if there is one, writes a query and repairs it once.
+    The computation is empty if none is found, None if a stage failed. A third-party stage may have no tables, or write
+    no queries; that is no degradation.
     """
     usage = Usage()
     documents = computed.documents_of(draft.found.chunks)
@@ -91,10 +93,20 @@ async def _computed(question: Question, draft: Draft) -> tuple[TableComputation 
         scope=question.scope, question=draft.text, document_ids=documents, locale=draft.built.prompt.locale
     )
     settings = await draft.settings
+    window = await draft.window
     try:
         answer = await _ask_tables(question, request)
         tables = answer.tables
-        for _ in range(_WRITINGS if (await draft.window).is_model else 0):
+        if tables and window.reads_tables:
+            asked = WriteTableQueryRequest(
+                scope=question.scope, question=draft.text, tables=tables, settings=settings.model,
+                bounds=draft.remembered.bounds,
+            )  # fmt: skip
+            written = await _write_query(question, asked)
+            if written.HasField("reading"):
+                request.reading.CopyFrom(written.reading)
+                answer = await _ask_tables(question, request)
+        for _ in range(_WRITINGS if window.is_model else 0):
             if answer.computation.confirmed or answer.computation.mixed or not (answer.tables or answer.problem):
                 break
             written = await _write_query(

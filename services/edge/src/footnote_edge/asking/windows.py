@@ -21,6 +21,8 @@ class Window(NamedTuple):
     answer: int = 0
     is_model: bool = False
     """Whether a model answers, and so could write a statement over tables."""
+    reads_tables: bool = False
+    """Whether generation reads questions over tables by meaning where no model answers."""
 
 
 class Windows:
@@ -39,6 +41,8 @@ class Windows:
         if (cached := self._cached.get(key)) is not None:
             return cached
         answer, epochs = await received(self._generation.ResolveSettings(request, timeout=timeout))
-        window = Window(int(answer.context_window), int(answer.answer_tokens), not answer.without_model)
+        window = Window(
+            int(answer.context_window), int(answer.answer_tokens), not answer.without_model, answer.reads_tables
+        )
         self._cached.keep(key, epochs.epoch, window)
         return window

@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from footnote.types.v1.collection_pb2 import EmbeddingSettings
 from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
@@ -14,6 +15,8 @@ from footnote_providers import automatic, registry
 from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
 from footnote_providers.e5 import files
 from footnote_providers.settings import DefaultSettings
+
+from footnote_generation.ports import Compared
 
 _log = get_logger("footnote.generation.likeness")
 _SECONDS = 0.15
@@ -44,15 +47,33 @@ class EmbeddingLikeness:
         self._seconds = seconds
         self._vectors: OrderedDict[str, Vectors] = OrderedDict()
 
+    @property
+    def provider(self) -> str:
+        """The id of the embedder that is used, "" for none."""
+        return self._chosen.provider if self._usable else ""
+
     async def of(self, question: str, texts: Sequence[str]) -> list[float] | None:
         """Return the likeness of each text in order; None where the model or the time did not allow it."""
+        if self._usable and not texts:
+            return []
+        made = await self.vectors(question, texts)
+        if made is None:
+            return None
+        known = made.cosines
+        cosines = (made.texts @ made.question).tolist()
+        return [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
+
+    async def vectors(self, question: str, texts: Sequence[str], seconds: float = 0.0) -> Compared | None:
+        """Return the vectors of a question and of texts; None where the model or the time did not allow it.
+
+        It takes `seconds`, or those of this object for 0, and the batch that is begun then; twice that at most.
+        """
+        seconds = seconds or self._seconds
         if not self._usable:
             return None
-        if not texts:
-            return []
         try:
-            async with asyncio.timeout(2 * self._seconds), registry.lease(self._chosen) as provider:
-                return await self._measured(provider, question, texts)
+            async with asyncio.timeout(2 * seconds), registry.lease(self._chosen) as provider:
+                return await self._measured(provider, question, texts, seconds)
         except TimeoutError:
             _log.info("likeness_late", without=len(texts))
             return None
@@ -60,9 +81,11 @@ class EmbeddingLikeness:
             _log.warning("likeness_unavailable", reason=getattr(error, "reason", type(error).__name__))
             return None
 
-    async def _measured(self, provider: EmbeddingProvider, question: str, texts: Sequence[str]) -> list[float] | None:
+    async def _measured(
+        self, provider: EmbeddingProvider, question: str, texts: Sequence[str], seconds: float
+    ) -> Compared | None:
         assert isinstance(provider, KnowsItsCosines), provider.id
-        until = time.monotonic() + self._seconds
+        until = time.monotonic() + seconds
         asked = await provider.embed_query(question)
         vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
         wanted = sorted({*texts} - {*vectors}, key=len)  # texts of similar length need little padding
@@ -74,9 +97,8 @@ class EmbeddingLikeness:
             vectors.update(zip(batch, await provider.embed_documents(batch), strict=True))
             self._keep(vectors)
         self._keep(vectors)
-        known = provider.cosines
-        cosines = [float(vectors[text] @ asked) for text in texts]
-        return [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
+        rows = np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, len(asked)), np.float32)
+        return Compared(provider.id, asked, rows, provider.cosines)
 
     def _keep(self, vectors: Mapping[str, Vectors]) -> None:
         for text, vector in vectors.items():

@@ -7,13 +7,16 @@ import re
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence, Set
 from typing import Any
 
+from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.answer_pb2 import Source
+from footnote.types.v1.table_pb2 import TableDescription
+from footnote_providers import automatic
 from footnote_text import intents, locales, tokens
 from footnote_text.answer_locale import is_thanks
 from footnote_text.intents import Intent
 from footnote_text.locales import Locale
 
-from footnote_generation.extractive import foreign_passages, question_parts
+from footnote_generation.extractive import foreign_passages, question_parts, table_reading
 from footnote_generation.extractive.compose import Draft, Search
 from footnote_generation.extractive.question import read
 from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Stop, Words
@@ -21,6 +24,8 @@ from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelReque
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
 _PIECE = 60
+_READING_SECONDS = 1.0
+"""How long a question over tables may wait for vectors, most of it for names of columns that are not known yet."""
 
 
 class Extractive:
@@ -66,6 +71,23 @@ class Extractive:
             return "".join(said)
         names = [name for name, _ in asked]
         return joined(names, said, locale, compares=read(request.question).wish is Intent.COMPARISON)
+
+    @property
+    def reads_tables(self) -> bool:
+        """Whether questions over tables are read by meaning: operations were fitted on e5's vectors alone."""
+        return self._likeness is not None and self._likeness.provider == automatic.E5
+
+    async def read_tables(self, question: str, tables: Sequence[TableDescription]) -> TableReading | None:
+        """Return what e5 says of a question over tables; None without it, or where it did not answer in time."""
+        if self._likeness is None or not self.reads_tables:
+            return None
+        asked = without_files(question, {table.filename for table in tables})
+        words, headers = table_reading.words_of(asked), table_reading.headers_of(tables)
+        made = await self._likeness.vectors(asked, [*words, *headers], _READING_SECONDS)
+        if made is None:
+            return None
+        of_words, of_headers = made.texts[: len(words)], made.texts[len(words) :]
+        return table_reading.reading(made.question, words, of_words, headers, of_headers, made.cosines)
 
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as pb
 from footnote.stages.v1.scope_pb2 import Scope
+from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote_kit.access import Access
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound
 from footnote_kit.telemetry import span
@@ -54,14 +56,24 @@ class Tables:
         return answer
 
     async def compute(
-        self, scope: Scope, question: str, document_ids: Sequence[str], locale: str, query: str = ""
+        self,
+        scope: Scope,
+        question: str,
+        document_ids: Sequence[str],
+        locale: str,
+        query: str = "",
+        reading: TableReading | None = None,
     ) -> pb.ComputeAnswerResponse:
-        """Return the answer to a question computed from documents' tables, by a model's `query` where there is one."""
+        """Return the answer to a question computed from documents' tables.
+
+        It is computed by a model's `query` where there is one, else by what an embedding model says, else by its words.
+        """
         there: list[str] = []
         for one in dict.fromkeys(document_ids):
             with suppress(NotFound):
                 there.append((await self._permissions.document(scope, one, Access.READ)).document.id)
-        found = await self._ask(scope, there, query=query, question=question, locale=locale)
+        said = b64encode(reading.SerializeToString()).decode("ascii") if reading is not None else ""
+        found = await self._ask(scope, there, query=query, question=question, locale=locale, reading=said)
         answer = pb.ComputeAnswerResponse.FromString(found)
         record_query(answer.computation.query)
         return answer
@@ -76,6 +88,7 @@ class Tables:
         size: int = 0,
         question: str = "",
         locale: str = "",
+        reading: str = "",
     ) -> bytes:
         """Return the answer to a question about documents, empty if none of them has tables."""
         stored = [await self._permissions.document(scope, one, Access.READ) for one in dict.fromkeys(document_ids)]
@@ -95,7 +108,7 @@ class Tables:
                     documents.append((one.document.id, one.document.filename, one.document.document_type))
             if not archives:
                 return b""
-            asked = Question(documents, self._seconds, query, number, after, size, question, locale)
+            asked = Question(documents, self._seconds, query, number, after, size, question, locale, reading)
             job = Job("tables", "", "", "", Limits(), (*archives, *files), asked.line())
             with span("ingestion.tables"):
                 try:

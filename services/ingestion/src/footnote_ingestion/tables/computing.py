@@ -7,7 +7,7 @@ The answer is confirmed only if both agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,16 +22,17 @@ from footnote_text.language import detect
 from footnote_text.locales import Locale, TableWords
 
 from footnote_ingestion.tables import forms
-from footnote_ingestion.tables.collected import RowData
+from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.comparing import compared
 from footnote_ingestion.tables.engine import Engine
+from footnote_ingestion.tables.fitted import chosen, weigh
+from footnote_ingestion.tables.form_statements import formula_of, kept_name, statement_of, where_of
 from footnote_ingestion.tables.formatting import (
     MOST_LINES,
     MOST_ROWS,
     Rows,
     cells_of,
     is_total,
-    literal,
     mixed_units,
     raw,
     sentence,
@@ -40,7 +41,7 @@ from footnote_ingestion.tables.formatting import (
     written,
 )
 from footnote_ingestion.tables.forms import Form, Subject
-from footnote_ingestion.tables.opened import quoted
+from footnote_ingestion.tables.plain import of_rows
 from footnote_ingestion.tables.statements import checked
 
 
@@ -64,8 +65,13 @@ class Computing:
         self._subjects: dict[str, Subject] = {}
         self._views = [table.view for table in engine.tables]
 
-    def answer(self, question: str, locale: str) -> TableComputation | None:
-        """Return what was computed, or None where the question is not understood as one that tables answer."""
+    def answer(self, question: str, locale: str, reading: Reading | None = None) -> TableComputation | None:
+        """Return what was computed, or None where the question is not understood as one that tables answer.
+
+        With what an embedding model says of it, a question is read by fitted weights, without by its words alone.
+        """
+        if reading is not None:
+            return self._read(question, locale, reading)
         asked = forms.tokens(question)
         named = [one for one in self._files() if forms.place_in(asked, forms.tokens(one)) >= 0]
         named.sort(key=lambda one: forms.place_in(asked, forms.tokens(one)))
@@ -80,6 +86,29 @@ class Computing:
             if found is not None:
                 return self._computed(*found, words)
         return None
+
+    def _read(self, question: str, locale: str, reading: Reading) -> TableComputation | None:
+        """Return what is computed by the fitted reading in the question's language, else in the answer's."""
+        subjects = [self.subject(table) for table in self._engine.tables]
+        for code in dict.fromkeys((detect(question), locale)):
+            if (words := locales.known(code)) is None:
+                continue
+            weighed = weigh(question, subjects, reading, words)
+            if (best := chosen(weighed, self._given)) is not None:
+                return self._computed(self._engine.tables[best.table], best.form, words)
+        return None
+
+    def _given(self, at: int, form: Form) -> object:
+        table = self._engine.tables[at]
+        naming, totals = self._naming(table)
+        rows = self._engine.run(statement_of(table, form, naming, totals), most=MOST_LINES + 1)[1]
+        shown = rows[: form.most] if form.kind in (forms.HIGHEST, forms.LOWEST) else rows
+        return [(str(row[0] or "") if len(row) > 1 else "", row[-1]) for row in shown] or None
+
+    def _naming(self, table: TableDescription) -> tuple[int, list[str]]:
+        """Return the column that names the rows of a table, 0 for none, and which of its texts name totals."""
+        naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
+        return naming, [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
 
     def _files(self) -> list[str]:
         return list(dict.fromkeys(table.filename for table in self._engine.tables))
@@ -110,13 +139,14 @@ class Computing:
         numeric = frozenset(column.number for column in table.columns if column.type == COLUMN_TYPE_NUMBER)
         headers = {column.number: column.name for column in table.columns}
         about = f"{table.filename} {table.name}"
-        subject = self._subjects[table.view] = Subject(table.filename, about, headers, numeric, values, naming)
+        subject = self._subjects[table.view] = Subject(
+            table.filename, about, headers, numeric, values, naming, table.rows
+        )
         return subject
 
     def _computed(self, table: TableDescription, form: Form, words: Locale) -> TableComputation | None:
-        naming = next((column.number for column in table.columns if column.type == COLUMN_TYPE_TEXT), 0)
-        totals = [text for text in texts_of(self._engine, table, naming) if is_total(text)] if naming else []
-        lines = self._lines(table, form, _where(form, naming, totals, _kept_name))
+        naming, totals = self._naming(table)
+        lines = self._lines(table, form, where_of(form, naming, totals, kept_name))
         if len(lines) > MOST_ROWS or not lines:
             return None
         measured = next((one for one in table.columns if one.number == form.measure), None)
@@ -125,7 +155,9 @@ class Computing:
         if measured is not None and (mixed := mixed_units(self._engine, table, measured, own, rows)):
             return TableComputation(mixed=mixed)
         ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
-        statement = _statement(table, form, naming, totals)
+        if form.kind == forms.DIFFERENCE and len(lines) != (1 if form.other else 2):
+            return None
+        statement = statement_of(table, form, naming, totals)
         # One more, so that an equal that is left out is noticed.
         ran = f"{statement} LIMIT {form.most + 1}" if ranked else statement
         statement = checked(f"{statement} LIMIT {form.most}" if ranked else statement, self._views)
@@ -136,18 +168,19 @@ class Computing:
             results = results[: form.most]
         if not results or len(results) > MOST_LINES or all(value is None for _, value in results):
             return None
-        computation = TableComputation(query=statement, formula=_formula(table, form, words.tables))
+        computation = TableComputation(query=statement, formula=formula_of(table, form, words.tables))
         computation.document_ids.append(table.document_id)
-        computation.confirmed = _same(results, self._recomputed(table, form, naming, totals))
+        computation.confirmed = _same(results, of_rows(self._again(table), form, naming, totals))
         kept = {key for key, _ in results} if ranked else None
         values = {value for _, value in results}
         cells = [
             line for line in lines
-            if (kept is None or (line.key in kept and line.number in values))
+            if (kept is None or (line.key in kept and (form.grouped or line.number in values)))
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
         column = form.measure or form.key or naming
-        computation.cells.append(cells_of(table, column, [line.row for line in cells]))
+        for one in filter(None, (column, form.other)):
+            computation.cells.append(cells_of(table, one, [line.row for line in cells]))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
         if len(results) == 1 and not results[0][0]:
             computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
@@ -169,39 +202,6 @@ class Computing:
             for row, key, value, shown, unit in self._engine.run(statement)[1]
         ]
 
-    def _recomputed(
-        self, table: TableDescription, form: Form, naming: int, totals: Sequence[str]
-    ) -> list[tuple[str, Any]]:
-        """Compute a form from the document's own rows, without the engine."""
-        groups: dict[str, list[float]] = {}
-        singles: list[tuple[str, float | None]] = []
-        for row in self._again(table):
-            if not _fits(row, form, naming, totals):
-                continue
-            cell = row.cells.get(form.measure)
-            number = (
-                float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
-            )
-            key = row.cells[form.key].text if form.key in row.cells else ""
-            if form.kind in (forms.ROWS, forms.HIGHEST, forms.LOWEST):
-                if number is not None or form.kind == forms.ROWS:
-                    singles.append((key, number))
-                continue
-            group = groups.setdefault(key if form.grouped else "", [])
-            if form.kind == forms.COUNT:
-                group.append(1.0)
-            elif number is not None:
-                group.append(number)
-        if form.kind in (forms.HIGHEST, forms.LOWEST):
-            singles.sort(key=lambda one: one[1] or 0.0, reverse=form.kind == forms.HIGHEST)
-            return list(singles[: form.most])
-        if form.kind == forms.ROWS:
-            return list(singles)
-        mean = form.kind == forms.AVERAGE
-        return [
-            (key, math.fsum(group) / (len(group) if mean else 1) if group else None) for key, group in groups.items()
-        ]
-
     def _note(
         self, computation: TableComputation, form: Form, lines: Sequence[_Line], table: TableDescription,
         totals: Sequence[str], words: TableWords,
@@ -211,61 +211,6 @@ class Computing:
             computation.notes.append(words.no_number.format(count=without, cells=len(lines)))
         if totals:
             computation.notes.append(words.total_rows.format(count=len(totals)))
-
-
-def _kept_name(column: int, kind: str) -> str:
-    return f"{kind}{column}"
-
-
-def _where(form: Form, naming: int, totals: Sequence[str], name: Callable[[int, str], str]) -> str:
-    """Return the condition that rows count by; `name` gives what a column's texts ("t") or numbers ("n") are called."""
-    parts = ["true"]
-    by_column: dict[int, list[object]] = {}
-    for one in form.filters:
-        if one.op == "=":
-            by_column.setdefault(one.column, []).append(one.value)
-        else:
-            parts.append(f"{name(one.column, 'n')} {one.op} {literal(one.value)}")
-    for column, values in by_column.items():
-        parts.append(f"{name(column, 't')} IN ({', '.join(map(literal, values))})")
-    if totals:
-        column_name = name(naming, "t")
-        parts.append(f"({column_name} IS NULL OR {column_name} NOT IN ({', '.join(map(literal, totals))}))")
-    return f" WHERE {' AND '.join(parts[1:] or parts)}"
-
-
-def _statement(table: TableDescription, form: Form, naming: int, totals: Sequence[str]) -> str:
-    """Return the statement of a form over the table as callers query it, without the limit of the first so many."""
-    names = {column.number: quoted(column.name) for column in table.columns}
-    measured = names[form.measure] if form.measure else '"_row"'
-    key = f"{names[form.key]}, " if form.key else ""
-    source = f"{quoted(table.view)}{_where(form, naming, totals, lambda column, _: names[column])}"
-    calls = {forms.TOTAL: f"SUM({measured})", forms.AVERAGE: f"AVG({measured})", forms.COUNT: "COUNT(*)"}
-    if form.kind in calls and not form.grouped:
-        return f"SELECT {calls[form.kind]} FROM {source}"
-    if form.kind in calls:
-        return f'SELECT {key}{calls[form.kind]} FROM {source} GROUP BY 1 ORDER BY MIN("_row")'
-    if form.kind == forms.ROWS:
-        return f'SELECT {key}{measured} FROM {source} ORDER BY "_row"'
-    order = "DESC" if form.kind == forms.HIGHEST else "ASC"
-    return f'SELECT {key}{measured} FROM {source} AND {measured} IS NOT NULL ORDER BY {measured} {order}, "_row"'
-
-
-def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
-    if naming in row.cells and row.cells[naming].text in totals:
-        return False
-    texts: dict[int, list[object]] = {}
-    for one in form.filters:
-        cell = row.cells.get(one.column)
-        if one.op == "=":
-            texts.setdefault(one.column, []).append(one.value)
-        else:
-            number = (
-                float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
-            )
-            if number is None or not (number > float(one.value) if one.op == ">" else number < float(one.value)):
-                return False
-    return all(column in row.cells and row.cells[column].text in values for column, values in texts.items())
 
 
 def _same(one: Sequence[tuple[str, Any]], two: Sequence[tuple[str, Any]]) -> bool:
@@ -287,18 +232,3 @@ def _says(asked: Sequence[str], phrases: Sequence[str]) -> bool:
         else forms.place_in(asked, forms.tokens(phrase)) >= 0
         for phrase in phrases
     )
-
-
-def _formula(table: TableDescription, form: Form, words: TableWords) -> str:
-    names = {column.number: column.name for column in table.columns}
-    plain = {forms.COUNT: words.count_of, forms.ROWS: words.rows_of}
-    formula = plain.get(form.kind) or str(getattr(words, f"{form.kind}_of")).format(column=names[form.measure])
-    if form.grouped:
-        formula = words.by.format(formula=formula, column=names[form.key])
-    if form.filters:
-        said = ", ".join(
-            f"{names[one.column]} {one.op} {one.value if isinstance(one.value, str) else written(one.value, '')}"
-            for one in form.filters
-        )
-        formula = words.where.format(formula=formula, filters=said)
-    return formula

@@ -16,11 +16,13 @@ from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
 TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, ROWS = "total", "average", "count", "highest", "lowest", "rows"
+DIFFERENCE = "difference"
+"""Of one number of a row and another: of another column, or of another row in the same column."""
 SEVERAL = "several"
 """Every word is known, but several columns may be meant."""
 _FORMS = (AVERAGE, COUNT, TOTAL, HIGHEST, LOWEST, "above", "below", "per")
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
-_BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
+BRACKETS = re.compile(r"[(（\[][^)）\]]{0,60}[)）\]]")
 _SHORTEST, _MOST_ENDING = 3, 3
 
 
@@ -55,7 +57,10 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A table as questions see it: words about it, headers by column, which hold numbers, texts by column of text."""
+    """A table as questions see it: words about it, headers by column, which hold numbers, texts by column of text.
+
+    `naming` is the column that names its rows, 0 for none.
+    """
 
     filename: str
     about: str
@@ -63,11 +68,16 @@ class Subject:
     numeric: frozenset[int]
     values: Mapping[int, Sequence[str]]
     naming: int
+    rows: int = 0
 
 
 @dataclass(slots=True)
 class Form:
-    """What is to be computed: `measure` and `key` are columns (0 for none); `known` words of it are the table's."""
+    """What is to be computed: `measure` and `key` are columns (0 for none); `known` words of it are the table's.
+
+    Of groups, HIGHEST and LOWEST give those with the greatest or least total, or number of rows without a measure. A
+    DIFFERENCE is of `measure` and `other`, or of the rows that have each of the `sides`.
+    """
 
     kind: str
     measure: int = 0
@@ -76,6 +86,8 @@ class Form:
     most: int = 1
     filters: list[Filter] = field(default_factory=list)
     known: int = 0
+    other: int = 0
+    sides: tuple[Filter, ...] = ()
 
 
 def has_form(asked: Sequence[str], words: TableWords) -> bool:
@@ -192,14 +204,14 @@ class _Reading:
 
     def _names(self, column: int) -> bool:
         """Return whether the question has a word of a column's headers."""
-        header = tokens(_BRACKETS.sub(" ", self._subject.headers[column]))
+        header = tokens(BRACKETS.sub(" ", self._subject.headers[column]))
         return any(alike(word, part) for word in self._asked for part in header)
 
     def _headers(self) -> dict[int, set[int]]:
         """Return which words of the question, by their places, each column's headers hold."""
         hits: dict[int, set[int]] = {}
         for column, header in self._subject.headers.items():
-            for unit in _runs(_BRACKETS.sub(" ", header)):
+            for unit in runs(BRACKETS.sub(" ", header)):
                 for start, end in self._places(unit, exact=False):
                     hits.setdefault(column, set()).update(range(start, end))
         for places in hits.values():
@@ -308,7 +320,7 @@ def units(phrase: str) -> Iterator[str]:
         yield from part if is_unspaced(part[0]) else [part]
 
 
-def _runs(header: str) -> Iterator[Sequence[str]]:
+def runs(header: str) -> Iterator[Sequence[str]]:
     """Yield the words of a header; characters of scripts without spaces together, as they must stand together."""
     run: list[str] = []
     for one in tokens(header):

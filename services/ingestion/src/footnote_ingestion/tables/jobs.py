@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
@@ -17,11 +18,13 @@ from footnote.ingestion.v1.ingestion_service_pb2 import (
     ReadTableResponse,
 )
 from footnote.stages.v1.parsing_pb2 import Block
+from footnote.stages.v1.table_reading_pb2 import TableReading
 from footnote.types.v1.table_pb2 import QueryResult, TableDescription
 
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
 from footnote_ingestion.parsers.failures import ParseError
+from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.collected import Collector, RowData, TableData
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Engine, Session, TooCostly
@@ -135,7 +138,8 @@ def _computed(question: Question, engine: Engine, files: Mapping[str, str]) -> C
     own = OwnRows({of[0]: (of[2], files[of[0]]) for of in question.documents})
     computing = Computing(engine, own.of)
     if not question.query:
-        found = computing.answer(question.question, question.locale)
+        made = Reading.of(TableReading.FromString(b64decode(question.reading))) if question.reading else None
+        found = computing.answer(question.question, question.locale, made)
         return ComputeAnswerResponse(computation=found, tables=() if found else engine.tables[:_MOST_TABLES])
     written = WrittenQuery(engine, own.of, computing.subject)
     try:

@@ -26,6 +26,8 @@ class Question:
     size: int = 0
     question: str = ""
     locale: str = ""
+    reading: str = ""
+    """The bytes of a `TableReading` in base64, "" for none."""
 
     def line(self) -> str:
         """Return it as JSON."""

@@ -1,0 +1,205 @@
+"""What the words of a question mention of a table: texts of its cells, names of its columns, numbers, its own name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from footnote_text.lexical import fold, is_unspaced
+from footnote_text.locales import TableWords
+from footnote_text.stopwords import STOP_WORDS
+
+from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.formatting import is_total
+from footnote_ingestion.tables.forms import Subject
+
+OPERATIONS = (forms.TOTAL, forms.AVERAGE, forms.COUNT, forms.HIGHEST, forms.LOWEST)
+_LIMITS = ("above", "below")
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+_SHORTEST_RUN, _SHORTEST_PART = 2, 5
+_COMPOUND = 0.7
+"""What a word counts that is a part of one of the question's."""
+_TURNING = {
+    "en": "not no nor without except excluding only before after since until between other than or versus besides",
+    "fr": "pas ne ni sans sauf hors excepte seulement uniquement avant apres depuis jusqu entre autre autres que ou",
+    "de": "nicht kein keine keinen keiner ohne ausser nur vor nach seit bis zwischen andere anderen als oder",
+    "es": "no ni sin salvo excepto solo solamente antes despues desde hasta entre otro otros otra otras que o",
+    "it": "non ne senza tranne eccetto solo soltanto prima dopo da fino tra altri altro altre che o",
+    "pt": "nao nem sem exceto salvo so somente apenas antes depois desde ate entre outro outros outras que ou",
+    "nl": "niet geen zonder behalve alleen slechts voor na sinds tot tussen andere dan of",
+    "zh": "不 没 无 非 未 除 只 仅 前 后 比 或 别",
+}
+"""Words of the closed classes by which a sentence leaves out, restricts, orders in time or compares."""
+
+_MONTHS = {
+    "en": "january february march april may june july august september october november december",
+    "fr": "janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre",
+    "de": "januar februar marz april mai juni juli august september oktober november dezember",
+    "es": "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "it": "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "pt": "janeiro fevereiro marco abril maio junho julho agosto setembro outubro novembro dezembro",
+    "nl": "januari februari maart april mei juni juli augustus september oktober november december",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive words of a question that are a text of cells, by column."""
+
+    start: int
+    end: int
+    values: Mapping[int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question's words, folded; which of them are capitalised; which turn its meaning; which say nothing."""
+
+    tokens: tuple[str, ...]
+    capitals: frozenset[int]
+    turning: frozenset[int]
+    empty: frozenset[int]
+    said: Mapping[str, tuple[int, int]]
+    """Where the words of each form stand, as of `TableWords`: the first and the place after the last."""
+    spoken: frozenset[int]
+    """The places of words of forms."""
+    numbers: tuple[str, ...] = ()
+    number_words: frozenset[int] = frozenset()
+    """The places of numbers in words, and of months: like numbers, they say which rows count."""
+
+    @staticmethod
+    def of(question: str, words: TableWords, language: str) -> Asked:
+        """Read the words of a question in a language."""
+        tokens = forms.tokens(question)
+        written = [part for one in _WORD.findall(question) for part in (one if is_unspaced(one[0]) else [one])]
+        capitals = frozenset[int]()
+        if len(written) == len(tokens) and language != "de":  # German writes every noun with a capital
+            capitals = frozenset(at for at, one in enumerate(written) if at and one[0].isupper())
+        said, spoken = _said(tokens, words)
+        turning = {fold(one) for one in _TURNING.get(language, "").split()}
+        turns = frozenset(at for at, one in enumerate(tokens) if one in turning and at not in spoken)
+        stop = {fold(one) for one in STOP_WORDS.get(language, ())}
+        empty = {at for at, one in enumerate(tokens) if one in stop and at not in turns}
+        for phrase in words.said:
+            for start, end in _places(tokens, list(forms.units(phrase))):
+                empty.update(at for at in range(start, end) if at not in turns)
+        named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
+        counts = frozenset(at for at, one in enumerate(tokens) if one in named and at not in spoken)
+        nothing = frozenset(empty - spoken - counts)
+        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts)
+
+
+@dataclass(slots=True)
+class Mentions:
+    """What a question mentions of one table, by the places of its words."""
+
+    subject: Subject
+    file: frozenset[int] = frozenset()
+    about: frozenset[int] = frozenset()
+    spans: list[Span] = field(default_factory=list)
+    headers: dict[int, frozenset[int]] = field(default_factory=dict)
+    shares: dict[int, float] = field(default_factory=dict)
+    """How much of a column's name the question says, from 0 to 1."""
+
+    @staticmethod
+    def of(asked: Asked, subject: Subject) -> Mentions:
+        """Find what is mentioned of a table."""
+        tokens = asked.tokens
+        found = Mentions(subject)
+        file = forms.tokens(subject.filename)
+        found.file = frozenset(at for start, end in _places(tokens, file) for at in range(start, end))
+        about = [one for one in forms.tokens(subject.about) if not one.isdigit() or len(one) == 4]
+        named = (at for at, one in enumerate(tokens) if any(forms.alike(one, part) for part in about))
+        found.about = frozenset(named) - found.file
+        found.spans = _spans(tokens, subject, found.file)
+        for column, header in subject.headers.items():
+            places, share = _header(tokens, header, found.file)
+            if places:
+                found.headers[column], found.shares[column] = places, share
+        return found
+
+
+def _said(tokens: Sequence[str], words: TableWords) -> tuple[dict[str, tuple[int, int]], frozenset[int]]:
+    taken: set[int] = set()
+    found: dict[str, tuple[int, int]] = {}
+    named = (*OPERATIONS, *_LIMITS, "per", "comparison")
+    phrases = [(phrase, form) for form in named for phrase in getattr(words, form)]
+    for phrase, form in sorted(phrases, key=lambda one: -len(one[0])):
+        for start, end in _places(tokens, list(forms.units(phrase))):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                found.setdefault(form, (start, end))
+    return found, frozenset(taken)
+
+
+def _places(tokens: Sequence[str], parts: Sequence[str]) -> list[tuple[int, int]]:
+    size = len(parts)
+    return [
+        (start, start + size)
+        for start in range(len(tokens) - size + 1 if size else 0)
+        if all(forms.same_word(tokens[start + at], part, exact=True) for at, part in enumerate(parts))
+    ]
+
+
+def _spans(tokens: Sequence[str], subject: Subject, file: frozenset[int]) -> list[Span]:
+    """Return which texts of cells the question says, the longest first, each word once."""
+    there = set(tokens)
+    every: dict[tuple[str, ...], dict[int, str]] = {}
+    for column, values in subject.values.items():
+        for value in values:
+            parts = forms.tokens(value)
+            if not parts or parts[0] not in there or is_total(value):
+                continue
+            if len(parts) > 1 or not (len(parts[0]) < 2 or parts[0].isdigit()):
+                every.setdefault(parts, {}).setdefault(column, value)
+    found: list[Span] = []
+    taken = set(file)
+    for parts in sorted(every, key=len, reverse=True):
+        for start, end in _places(tokens, parts):
+            if taken.isdisjoint(range(start, end)):
+                taken.update(range(start, end))
+                found.append(Span(start, end, every[parts]))
+    return sorted(found, key=lambda one: one.start)
+
+
+def _header(tokens: Sequence[str], header: str, file: frozenset[int]) -> tuple[frozenset[int], float]:
+    """Return the places of a question's words that a column's name has, and the share of the name that they say."""
+    places: set[int] = set()
+    said = size = 0.0
+    inside = set(forms.tokens(" ".join(forms.BRACKETS.findall(header))))
+    for unit in forms.runs(forms.BRACKETS.sub(" ", header)):
+        size += len(unit)
+        if is_unspaced(unit[0][0]):
+            start, length = _longest(tokens, unit)
+            if length >= min(_SHORTEST_RUN, len(unit)):
+                places.update(range(start, start + length))
+                said += length
+            continue
+        here = [at for at, one in enumerate(tokens) if at not in file and forms.alike(one, unit[0])]
+        compounds = [] if here else [at for at, one in enumerate(tokens) if at not in file and _is_part(unit[0], one)]
+        places.update(here or compounds)
+        said += 1.0 if here else _COMPOUND if compounds else 0.0
+    places.update(at for at, one in enumerate(tokens) if one in inside and not one.isdigit())
+    worded = any(not tokens[at][0].isdigit() for at in places - file)  # a year alone does not name a column
+    return frozenset(places - file), said / size if size and worded else 0.0
+
+
+def _is_part(part: str, word: str) -> bool:
+    """Return whether a word of a name begins or ends a compound: "Kalium" in "Kaliumwert"."""
+    return len(part) >= _SHORTEST_PART and part.isalpha() and (word.startswith(part) or word.endswith(part))
+
+
+def _longest(tokens: Sequence[str], unit: Sequence[str]) -> tuple[int, int]:
+    """Return where the longest run of characters stands that a question shares with a name, and its length."""
+    best = (0, 0)
+    before = [0] * (len(unit) + 1)
+    for at, token in enumerate(tokens):
+        row = [0] * (len(unit) + 1)
+        for place, part in enumerate(unit, 1):
+            if token == part:
+                row[place] = before[place - 1] + 1
+                if row[place] > best[1]:
+                    best = (at - row[place] + 1, row[place])
+        before = row
+    return best

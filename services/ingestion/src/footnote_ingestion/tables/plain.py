@@ -1,0 +1,78 @@
+"""Computes forms in plain Python from the rows of a table, without the engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from footnote_ingestion.tables import forms
+from footnote_ingestion.tables.collected import RowData
+from footnote_ingestion.tables.forms import Form
+
+
+def of_rows(rows: Iterable[RowData], form: Form, naming: int, totals: Sequence[str]) -> list[tuple[str, Any]]:
+    """Compute a form from rows; those of which the column `naming` has a text of `totals` do not count."""
+    counted = [row for row in rows if _fits(row, form, naming, totals)]
+    if form.kind == forms.DIFFERENCE:
+        return _difference(counted, form)
+    if form.grouped or form.kind in (forms.TOTAL, forms.AVERAGE, forms.COUNT):
+        found = _grouped(counted, form)
+    else:
+        found = [(_text(row, form.key), _number(row, form.measure)) for row in counted]
+        if form.kind != forms.ROWS:
+            found = [one for one in found if one[1] is not None]
+    if form.kind in (forms.HIGHEST, forms.LOWEST):
+        found = [one for one in found if one[1] is not None]
+        found.sort(key=lambda one: one[1] or 0.0, reverse=form.kind == forms.HIGHEST)
+        return found[: form.most]
+    return found
+
+
+def _grouped(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
+    groups: dict[str, list[float]] = {}
+    counts = form.kind == forms.COUNT or not form.measure
+    for row in counted:
+        group = groups.setdefault(_text(row, form.key) if form.grouped else "", [])
+        number = 1.0 if counts else _number(row, form.measure)
+        if number is not None:
+            group.append(number)
+    mean = form.kind == forms.AVERAGE
+    return [(key, math.fsum(group) / (len(group) if mean else 1) if group else None) for key, group in groups.items()]
+
+
+def _difference(counted: Sequence[RowData], form: Form) -> list[tuple[str, Any]]:
+    """Return what the first number is more than the second; nothing unless one row has each."""
+    if form.other:
+        if len(counted) != 1:
+            return []
+        numbers = [_number(counted[0], column) for column in (form.measure, form.other)]
+    else:
+        sides = [[row for row in counted if _text(row, one.column) == one.value] for one in form.sides]
+        if any(len(rows) != 1 for rows in sides):
+            return []
+        numbers = [_number(rows[0], form.measure) for rows in sides]
+    return [("", numbers[0] - numbers[1])] if numbers[0] is not None and numbers[1] is not None else []
+
+
+def _text(row: RowData, column: int) -> str:
+    return row.cells[column].text if column in row.cells else ""
+
+
+def _number(row: RowData, column: int) -> float | None:
+    cell = row.cells.get(column)
+    return float(cell.value) if cell is not None and cell.kind == "number" and cell.value is not None else None
+
+
+def _fits(row: RowData, form: Form, naming: int, totals: Sequence[str]) -> bool:
+    if naming in row.cells and row.cells[naming].text in totals:
+        return False
+    texts: dict[int, list[object]] = {}
+    for one in (*form.filters, *form.sides):
+        if one.op == "=":
+            texts.setdefault(one.column, []).append(one.value)
+            continue
+        number = _number(row, one.column)
+        if number is None or not (number > float(one.value) if one.op == ">" else number < float(one.value)):
+            return False
+    return all(column in row.cells and row.cells[column].text in values for column, values in texts.items())

@@ -1,0 +1,107 @@
+"""What a question mentions of a table, and which computations it may ask for."""
+
+from __future__ import annotations
+
+import pytest
+from footnote.stages.v1.table_reading_pb2 import AlikeColumn, TableReading
+from footnote_ingestion.tables import evidence, forms
+from footnote_ingestion.tables.candidates import Candidate, Reading, candidates
+from footnote_ingestion.tables.forms import Filter, Subject
+from footnote_ingestion.tables.mentions import Asked, Mentions
+from footnote_text import locales
+
+LEAVE = Subject(
+    filename="leave.xlsx",
+    about="leave.xlsx Balances",
+    headers={1: "Employee", 2: "Team", 3: "2025 › Days taken", 4: "2024 › Days taken", 5: "Kalium (mmol/l)"},
+    numeric=frozenset({3, 4, 5}),
+    values={1: ["Ada", "Bob"], 2: ["Sales", "Not assigned"]},
+    naming=1,
+    rows=9,
+)
+NOTHING = Reading({})
+
+
+def asked(question: str, language: str = "en") -> Asked:
+    return Asked.of(question, locales.choose(language).tables, language)
+
+
+def mentions(question: str, language: str = "en") -> Mentions:
+    return Mentions.of(asked(question, language), LEAVE)
+
+
+def found(question: str, language: str = "en") -> list[Candidate]:
+    return list(candidates(asked(question, language), mentions(question, language), NOTHING))
+
+
+def test_texts_of_cells_and_names_of_columns_are_found_by_their_words() -> None:
+    read = mentions("Days taken by Sales in 2025")
+    assert [(one.start, one.end, dict(one.values)) for one in read.spans] == [(3, 4, {2: "Sales"})]
+    assert read.headers[3] == frozenset({0, 1, 5})
+    assert read.shares[3] == 1.0
+    assert read.shares[4] < 1.0
+
+
+def test_a_part_of_a_compound_counts_less_than_a_word() -> None:
+    assert mentions("Was ist der höchste Kaliumwert?", "de").shares[5] == pytest.approx(0.7)
+    assert 5 not in mentions("Was ist der höchste Wert?", "de").shares
+
+
+@pytest.mark.parametrize(("question", "language", "turning"), [
+    ("How many days except Sales", "en", ["except"]),
+    ("Combien de jours sans Bob", "fr", ["sans"]),
+    ("Wie viele Tage hat nur Ada", "de", ["nur"]),
+    ("Cuántos días no son de Sales", "es", ["no"]),
+    ("没有请假的有几天", "zh", ["没"]),
+    ("How many days did Ada take", "en", []),
+])  # fmt: skip
+def test_words_that_turn_the_meaning_say_something(question: str, language: str, turning: list[str]) -> None:
+    read = asked(question, language)
+    assert [read.tokens[at] for at in sorted(read.turning)] == turning
+    assert read.turning.isdisjoint(read.empty)
+
+
+def test_candidates_use_every_text_that_is_mentioned() -> None:
+    kinds = {(one.form.kind, one.form.measure) for one in found("Days taken by Sales in 2025")}
+    assert {(forms.TOTAL, 3), (forms.AVERAGE, 4), (forms.HIGHEST, 3), (forms.COUNT, 0)} <= kinds
+    assert all(Filter(2, "=", "Sales") in one.form.filters for one in found("Days taken by Sales in 2025"))
+
+
+def test_numbers_are_limits_or_how_many_rows() -> None:
+    every = found("the 3 employees with days taken over 12")
+    assert any(one.form.most == 3 for one in every)
+    assert any(Filter(3, ">", 12.0) in one.form.filters for one in every)
+
+
+@pytest.mark.parametrize(("question", "sign"), [
+    ("Total days taken in 2025 in 2023", "numbers_left"),
+    ("Total days taken in 2025 except managers", "turning_left"),
+    ("Total days taken in 2025 by Carol", "capitals_left"),
+    ("Total days taken in 2025 for illness", "left"),
+])  # fmt: skip
+def test_what_a_computation_does_not_explain_is_counted(question: str, sign: str) -> None:
+    def signs(text: str) -> dict[str, float]:
+        read, there = asked(text), mentions(text)
+        total = next(
+            one for one in candidates(read, there, NOTHING)
+            if (one.form.kind, one.form.measure, one.form.grouped) == (forms.TOTAL, 3, False)
+        )  # fmt: skip
+        return dict(zip(evidence.SIGNS, evidence.signs(total, read, there, NOTHING), strict=True))
+
+    assert signs("Total days taken in 2025")[sign] == 0
+    assert signs(question)[sign] > 0
+
+
+def test_a_reading_counts_from_the_mean_and_folds_words_as_questions_are() -> None:
+    made = TableReading(
+        operations={"total": 0.5},
+        words=["Météo"],
+        columns=[
+            AlikeColumn(name="Rain", question=0.75, words=[1.5]),
+            AlikeColumn(name="Team", question=0.25, words=[1.0]),
+        ],
+    )
+    read = Reading.of(made)
+    assert read.operations["total"] == 0.5
+    assert (read.columns["Rain"], read.columns["Team"]) == (0.25, -0.25)
+    assert (read.word("meteo", "Rain"), read.word("meteo", "Team"), read.word("meteo", "Snow")) == (0.25, -0.25, 0)
