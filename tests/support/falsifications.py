@@ -217,7 +217,7 @@ INGESTION: dict[str, Change] = {
     "changes-need-the-current-etag": ignored("UpdateDocument", "resource.etag"),
     "deleted-documents-are-gone": undone("DeleteDocument", always=True),
     "replacements-are-revisions": dropped("ReplaceDocument", "unchanged"),
-    "changes-are-told-from-a-moment-on": dropped("ListDocumentChanges", "deleted"),
+    "changes-are-listed-since-a-time": dropped("ListDocumentChanges", "deleted"),
 }
 
 
@@ -264,13 +264,13 @@ INDEXING: dict[str, Change] = {
     "new-settings-leave-what-is-indexed": of("UpdateCollection", "ListChunks")(_forgets_after_a_change),
     "deleting-needs-ownership": swallowed("PERMISSION_DENIED", "DeleteCollection"),
     "collections-are-resolved-in-order": turned("ResolveCollections", "collections"),
-    "access-is-told": for_the_first_caller,
+    "access-is-reported": for_the_first_caller,
     "hidden-collections-are-out-of-sight": undone("HideCollection", always=True),
     "cancelled-revisions-never-become-searchable": undone("CancelDocument", always=True),
     "chunks-take-their-documents-labels": ignored("UpdateDocumentChunks", "document.tags"),
     "own-vectors-are-kept": swallowed("VECTOR_NOT_FOUND", "DeleteVectors"),
     "vectors-are-added-all-or-none": of("AddVectors")(_adds_what_it_can),
-    "what-there-is-is-told": dropped("ListProviders", "providers.kind"),
+    "providers-and-counts-are-listed": dropped("ListProviders", "providers.kind"),
 }
 RETRIEVAL: dict[str, Change] = {
     "the-best-passage-comes-first": turned("Retrieve", "chunks"),
@@ -282,7 +282,7 @@ RETRIEVAL: dict[str, Change] = {
     "chunks-are-queried-by-metadata": ignored("QueryChunks", "limit"),
     "queries-are-required": swallowed("INVALID_FIELD", "Retrieve"),
     "vectors-of-another-length-are-refused": ignored("Retrieve", "query_vector"),
-    "settings-that-counted-are-told": ignored("Retrieve", "settings"),
+    "settings-in-use-are-reported": ignored("Retrieve", "settings"),
     "an-empty-memory-is-no-failure": ignored("SearchMemory", "enabled"),
     "memory-is-of-the-same-user": for_the_first_caller,
 }
@@ -327,7 +327,7 @@ AUGMENTATION: dict[str, Change] = {
     "the-same-request-gives-the-same-prompt": answered("BuildPrompt", _renewed),
     "without-sources-there-are-none": ignored("BuildPrompt", "without_sources"),
     "named-documents-keep-a-source": ignored("BuildPrompt", "named_document_ids"),
-    "settings-that-counted-are-told": dropped("BuildPrompt", "prompt_settings.history_messages"),
+    "settings-in-use-are-reported": dropped("BuildPrompt", "prompt_settings.history_messages"),
     "required-fields-are-asked-for": swallowed("INVALID_FIELD", "PlanQuery"),
     "unknown-rerankers-are-refused": ignored("BuildPrompt", "rerank"),
     "queries-are-planned": dropped("PlanQuery", "should_retrieve"),
@@ -358,7 +358,7 @@ GENERATION: dict[str, Change] = {
     "citation-spans-are-exact": added("Generate", "completed.answer.citations.quote_span.start"),
     "sentences-have-verdicts": dropped("Generate", "completed.answer.claims"),
     "a-greeting-needs-no-sources": ignored("Generate", "without_sources"),
-    "settings-that-counted-are-told": ignored("Generate", "settings"),
+    "settings-in-use-are-reported": ignored("Generate", "settings"),
     "required-fields-are-asked-for": swallowed("INVALID_FIELD", "GenerateTitle"),
     "unknown-providers-are-refused": ignored("Generate", "settings"),
     "titles-are-short": added("GenerateTitle", "title", " and so on" * 6),

@@ -101,7 +101,7 @@ def _vector(text: str) -> NDArray[np.float32]:
     return unit
 
 
-async def tells_how_it_is(store: Store) -> None:
+async def reports_its_health(store: Store) -> None:
     """Check that health is JSON-serialisable, and includes the latency."""
     health = await store.health()
     assert health.get("healthy") is True and health.get("engine"), f"health is {health}"
@@ -319,7 +319,7 @@ async def runs_side_by_side_and_can_be_cancelled(store: Store) -> None:
 
 
 STORE: tuple[Callable[[Store], Awaitable[None]], ...] = (
-    tells_how_it_is,
+    reports_its_health,
     gives_back_what_was_written,
     finds_the_nearest_and_the_best_worded_first,
     replaces_and_inserts,

@@ -240,7 +240,7 @@ async def named_documents_keep_a_source(target: Target) -> None:
     "The prompt settings that were used, complete.",
     "Returns complete settings: an absent field gets the deployment's value, else the built-in default.",
 )
-async def settings_that_counted_are_told(target: Target) -> None:
+async def settings_in_use_are_reported(target: Target) -> None:
     """A value given counts; one not given is filled in, as ResolveSettings says."""
     built = await _built(target, _hits(1), 777)
     reported = built.prompt_settings

@@ -195,7 +195,7 @@ async def a_greeting_needs_no_sources(target: Target) -> None:
     "The settings that were used, complete.",
     "Returns complete settings: an absent field gets the deployment's value, else the built-in default.",
 )
-async def settings_that_counted_are_told(target: Target) -> None:
+async def settings_in_use_are_reported(target: Target) -> None:
     """As ResolveSettings fills them in."""
     wanted = GenerationSettings(max_tokens=77)
     _, completed = await _answered(target, settings=wanted)

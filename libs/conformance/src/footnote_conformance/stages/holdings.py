@@ -100,7 +100,7 @@ def _of_collections(suite: Suite) -> None:
         "The collections that the caller may read, in no particular order; absent and hidden ones are left out.",
         "The caller may also change, share and delete it.",
     )
-    async def access_is_told(target: Target) -> None:
+    async def access_is_reported(target: Target) -> None:
         """Of one's own everything, of another tenant's nothing."""
         async with _library(target).collection() as made:
             asked = {"collection_ids": [made.id, "f" * 32]}
@@ -230,7 +230,7 @@ def _of_providers(suite: Suite) -> None:
         "Lists the embedding providers and the vector store.",
         "Counts and sizes of what is stored, per collection.",
     )
-    async def what_there_is_is_told(target: Target) -> None:
+    async def providers_and_counts_are_listed(target: Target) -> None:
         """Providers by kind, and the chunks of a collection."""
         listed = (await target.call("ListProviders")).providers
         kinds = {one.kind for one in listed}

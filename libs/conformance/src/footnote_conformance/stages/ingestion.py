@@ -356,7 +356,7 @@ async def replacements_are_revisions(target: Target) -> None:
     "the time for the next call.",
     "The `since` of the next call, a little in the past so that nothing is missed; last message only.",
 )
-async def changes_are_told_from_a_moment_on(target: Target) -> None:
+async def changes_are_listed_since_a_time(target: Target) -> None:
     """Without a moment every document; from it on what came, and what was deleted."""
     async with _library(target).collection() as made:
         kept, gone = [(await _uploaded(target, made.id, f"Text {at}.\n", f"{at}.txt")).document.id for at in range(2)]

@@ -249,7 +249,7 @@ async def vectors_of_another_length_are_refused(target: Target) -> None:
 @SUITE.check(
     "The settings that were used, complete.",
 )
-async def settings_that_counted_are_told(target: Target) -> None:
+async def settings_in_use_are_reported(target: Target) -> None:
     """A value given counts."""
     library = _library(target)
     async with library.collection():

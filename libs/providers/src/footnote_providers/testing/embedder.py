@@ -95,7 +95,7 @@ async def can_be_cancelled(provider: EmbeddingProvider) -> None:
     _fits(await provider.embed_documents([TEXTS[0]]), 1, provider)
 
 
-async def tells_how_it_is(provider: EmbeddingProvider) -> None:
+async def reports_its_health(provider: EmbeddingProvider) -> None:
     """Check that health does not raise, and gives a reason when the provider is unhealthy."""
     health = await provider.health()
     assert health.healthy or health.error, "it is not healthy, and does not say why"
@@ -110,5 +110,5 @@ EMBEDDER: tuple[Callable[[EmbeddingProvider], Awaitable[None]], ...] = (
     takes_odd_and_long_texts,
     runs_side_by_side,
     can_be_cancelled,
-    tells_how_it_is,
+    reports_its_health,
 )

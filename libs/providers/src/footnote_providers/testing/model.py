@@ -112,7 +112,7 @@ async def can_be_closed_midway(provider: Any) -> None:
     await _answered(provider, Question())
 
 
-async def tells_how_it_is(provider: Any) -> None:
+async def reports_its_health(provider: Any) -> None:
     """Check that health returns a result or raises a typed error."""
     await answered_or_typed(provider.health())
 
@@ -124,5 +124,5 @@ MODEL: tuple[Callable[[Any], Awaitable[None]], ...] = (
     takes_odd_and_long_questions,
     runs_side_by_side,
     can_be_closed_midway,
-    tells_how_it_is,
+    reports_its_health,
 )

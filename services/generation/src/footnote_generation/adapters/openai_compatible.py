@@ -67,7 +67,7 @@ class OpenAICompatible:
         self.require()
         read = sum(len(message.text) for message in request.messages)
         asked = await off_loop(read, self._chat_request, request)
-        reading = _Reading(self._client.dialect(asked.model), asked)
+        reading = _StreamedAnswer(self._client.dialect(asked.model), asked)
         try:
             async with aclosing(self._client.chat(asked)) as parts:
                 async for part in parts:
@@ -127,7 +127,7 @@ class OpenAICompatible:
         await self._client.close()
 
 
-class _Reading:
+class _StreamedAnswer:
     """One answer as it arrives: its words up to a stop text, its reasoning separately, and how it ended."""
 
     def __init__(self, dialect: Dialect, asked: ChatRequest) -> None:

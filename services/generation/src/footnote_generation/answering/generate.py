@@ -25,7 +25,7 @@ from footnote_text import locales
 from footnote_generation.answering import policy, summary
 from footnote_generation.answering.billing import Bill, Prices, add_usage, price, usage_of
 from footnote_generation.answering.markers import MarkerScanner, Piece
-from footnote_generation.answering.model_reader import unheard
+from footnote_generation.answering.model_reader import why_incomplete
 from footnote_generation.answering.nearest import nearest
 from footnote_generation.answering.readers import NO_READER, Chosen
 from footnote_generation.answering.reading import Reading
@@ -198,7 +198,7 @@ class Generator:
         answer = await self._answer(state, provider, finished)
         if degradations:
             summary.wordless(answer)
-        failure = state.checker.failure or unheard(state.checker.opinion)
+        failure = state.checker.failure or why_incomplete(state.checker.opinion)
         yield Completed(answer, first_token, failure, degradations, state.without_source)
 
     @staticmethod

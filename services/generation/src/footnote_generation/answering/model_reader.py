@@ -117,7 +117,7 @@ class ModelReader:
             return result
         request = await asyncio.to_thread(self._request, [(statement, text) for _, _, statement, text in items])
         asked_tokens = await asyncio.to_thread(billing.count, request.messages)
-        answer = await self._say(request, asked_tokens)
+        answer = await self._complete(request, asked_tokens)
         opinions = await asyncio.to_thread(_opinions, answer, [text for *_, text in items])
         for (place, at, _, _), opinion in zip(items, opinions, strict=True):
             result[place][at] = opinion
@@ -164,7 +164,7 @@ class ModelReader:
             schema=SCHEMA,
         )
 
-    async def _say(self, request: ModelRequest, asked: int) -> str:
+    async def _complete(self, request: ModelRequest, asked: int) -> str:
         """Return the model's whole answer, and count its usage, also on failure; `asked` is the prompt."""
         self._calls += 1
         self._add(Usage(prompt_tokens=asked, estimated=True))
@@ -214,7 +214,7 @@ class ModelReader:
         billing.price(self.usage, self._prices, self._model or self._provider.default_model)
 
 
-def unheard(reader: SecondOpinion | None) -> str:
+def why_incomplete(reader: SecondOpinion | None) -> str:
     """Return why a reader's opinion is missing or incomplete, "" if it is complete."""
     if not isinstance(reader, ModelReader) or not reader.left_out:
         return ""

@@ -65,7 +65,7 @@ class Reading:
         if self._task is None or not self._task.done():
             return None
         opinions, self._task = await self._task, None
-        return await asyncio.to_thread(self._let_in, opinions)
+        return await asyncio.to_thread(self._apply, opinions)
 
     def last(self) -> bool:
         """Start a call about the rest; return whether a call is running."""
@@ -91,8 +91,8 @@ class Reading:
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
 
-    def _let_in(self, opinions: Sequence[Sequence[Opinion]]) -> ClaimsRevised | None:
-        if not self._checker.hear(self._asked, opinions):
+    def _apply(self, opinions: Sequence[Sequence[Opinion]]) -> ClaimsRevised | None:
+        if not self._checker.apply(self._asked, opinions):
             return None
         event = ClaimsRevised()
         for sentence, now in zip(self._sentences, self._checker.check_by_rules(self._sentences), strict=True):

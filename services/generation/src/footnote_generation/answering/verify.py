@@ -11,7 +11,7 @@ from footnote.types.v1.answer_pb2 import Citation, Claim, Source, Usage
 from footnote_kit.errors import InvalidArgument
 
 from footnote_generation.answering.markers import scan
-from footnote_generation.answering.model_reader import ModelReader, unheard
+from footnote_generation.answering.model_reader import ModelReader, why_incomplete
 from footnote_generation.answering.readers import Chosen
 from footnote_generation.answering.writer import Writer
 from footnote_generation.language import phrases
@@ -68,7 +68,9 @@ async def verify(
     checked = await checker.check(sentences, remaining)
     usage = chosen.reader.usage if isinstance(chosen.reader, ModelReader) else Usage()
     citations = [citation for item in checked for citation in item.citations]
-    return Verified([item.claim for item in checked], citations, usage, checker.failure or unheard(chosen.reader), text)
+    return Verified(
+        [item.claim for item in checked], citations, usage, checker.failure or why_incomplete(chosen.reader), text
+    )
 
 
 def _cut(answer: str, sources: Sequence[Source]) -> tuple[str, list[Sentence]]:

@@ -87,12 +87,12 @@ class Checker:
         """
         questions = await asyncio.to_thread(self.questions, sentences)
         opinions = await self.ask(questions, limit)
-        return await asyncio.to_thread(self._heard, sentences, questions, opinions)
+        return await asyncio.to_thread(self._checked_with, sentences, questions, opinions)
 
-    def _heard(
+    def _checked_with(
         self, sentences: Sequence[Sentence], questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]
     ) -> list[Checked]:
-        self.hear(questions, opinions)
+        self.apply(questions, opinions)
         return self.check_by_rules(sentences)
 
     def check_by_rules(self, sentences: Sequence[Sentence]) -> list[Checked]:
@@ -144,7 +144,7 @@ class Checker:
             _log.warning("verifier_failed", error=type(error).__name__)
             return []
 
-    def hear(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
+    def apply(self, questions: Sequence[Question], opinions: Sequence[Sequence[Opinion]]) -> bool:
         """Apply opinions to the verdicts; return whether there was one."""
         heard: set[_Key] = set()
         for one, found in zip(questions, opinions, strict=False):  # empty if the call failed
