@@ -26,7 +26,7 @@ PROBE = {"every": 0.1, "seconds": 8.0}
 PATIENCE = 10.0
 """The longest that one waits in line before it is refused; what is refused at the door has not been in line."""
 ENV = {
-    # As if the callers had many addresses: the front door lets 500 calls a second through from one.
+    # As if the callers had many addresses: the front proxy lets 500 calls a second through from one.
     "FOOTNOTE_EDGE_GRPC_CALLS_PER_SECOND": "100000",
     "FOOTNOTE_EDGE_ADMISSION_WAIT_SECONDS": str(PATIENCE),
 }

@@ -27,7 +27,7 @@ from footnote_edge.adapters.database import Database
 from footnote_edge.app import build
 from footnote_edge.offline import keys as offline
 from footnote_edge.system import activity
-from footnote_edge.system.activity import Counted
+from footnote_edge.system.activity import ActivityCounter
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import InvalidArgument, PermissionDenied, Unavailable
 from footnote_kit.testing import serve_app
@@ -189,7 +189,7 @@ async def test_what_is_counted_outlives_a_restart_and_goes_after_a_month(tmp_pat
     book = ActivityTable(database)
     now = datetime.now(UTC)
     old = now - timedelta(days=32)
-    first, second = Counted(book), Counted(book)
+    first, second = ActivityCounter(book), ActivityCounter(book)
     for counted in (first, second):
         counted.add("acme", {"searches": 2}, now)
         counted.add("acme", {"searches": 1}, old)
@@ -204,7 +204,7 @@ async def test_what_is_counted_outlives_a_restart_and_goes_after_a_month(tmp_pat
 
 async def test_what_cannot_be_written_is_kept_up_to_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database = Database(f"sqlite+aiosqlite:///{tmp_path / 'edge.db'}")  # without its tables
-    counted = Counted(ActivityTable(database))
+    counted = ActivityCounter(ActivityTable(database))
     monkeypatch.setattr(activity, "MOST_PENDING", 3)
     counted.add("acme", {"searches": 1, "answers": 1})
     with pytest.raises(Exception, match="activity_hours"):

@@ -17,7 +17,7 @@ from footnote.types.v1.errors_pb2 import ERROR_REASON_CREDENTIALS_INVALID
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_WRITER
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.app import build
-from footnote_edge.audit import bounding, coverage
+from footnote_edge.audit import attempts, coverage
 from footnote_edge.gateway.guard import PUBLIC, ROLES
 from footnote_edge.offline import audit as offline_log
 from footnote_edge.offline import keys as offline
@@ -126,7 +126,7 @@ def refusal(name: str) -> tuple[str, str, Any]:
 async def test_each_audited_rpc_is_in_the_log_when_it_is_done_and_when_it_is_refused(
     place: Place, door: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bounding, "SINGLE", 100)  # else the last of so many refusals would be counted together
+    monkeypatch.setattr(attempts, "SINGLE", 100)  # else the last of so many refusals would be counted together
     wrong: list[str] = []
     for name, declared in coverage.AUDITED.items():
         who = "operator" if name in BY_OPERATOR else "admin"
@@ -374,7 +374,7 @@ async def test_a_flood_of_refused_attempts_is_a_few_events_and_their_counts(
     assert len(counted) == 2, "by interface"
     assert all(event.HasField("last_time") and event.address == "127.0.0.1" for event in counted)
     assert sum(event.count for event in found) == attempts
-    assert len(found) == bounding.SINGLE + 2
+    assert len(found) == attempts.SINGLE + 2
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import document_pb2 as doc
 from footnote_edge.app import build
 from footnote_edge.documents import reconcile
-from footnote_edge.jobs.interrupting import LOOK_SECONDS
+from footnote_edge.jobs.interrupting import CHECK_SECONDS
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound, Unavailable
 from footnote_kit.testing import Served, serve_app
@@ -138,7 +138,7 @@ async def test_a_cancel_in_another_process_is_noticed(edge: EdgeStub, world: Wor
     there.state = doc.DOCUMENT_STATE_ERROR
     there.failure.reason = CANCELLED
     del world.gates["IndexDocument"]
-    async with asyncio.timeout(10 * LOOK_SECONDS):
+    async with asyncio.timeout(10 * CHECK_SECONDS):
         assert (await end(edge, await upload(edge, b"other"))).state == doc.DOCUMENT_STATE_INDEXED
     assert world.documents[document_id].failure.reason == CANCELLED
 

@@ -265,7 +265,7 @@ async def test_an_answer_ends_when_what_it_is_made_of_goes(
     """It ends while the model still speaks; an answer that nothing looks after is refused when it is to be kept."""
     served, world = running
     if not looked_after:
-        monkeypatch.setattr(answer_access, "LOOK_SECONDS", 3600)
+        monkeypatch.setattr(answer_access, "CHECK_SECONDS", 3600)
     case = Case(served, world, "cited", happened, 1)
     await case.prepare()
     stored, before = len(case.stored()), len(world.requests("Generate"))

@@ -27,19 +27,19 @@ async def test_each_replica_hears_how_many_there_are(tmp_path: Path, monkeypatch
         for name in ("first", "second")
     )
     try:
-        await first.look()
+        await first.renew()
         assert heard == {"first": 1}
-        await second.look()
-        await first.look()
+        await second.renew()
+        await first.renew()
         assert heard == {"first": 2, "second": 2}
         await second.close()  # gives its lease back
-        await first.look()
+        await first.renew()
         assert heard["first"] == 1
-        await second.look()
-        await first.look()
+        await second.renew()
+        await first.renew()
         assert heard["first"] == 2
         monkeypatch.setattr(leases, "LEASE_SECONDS", -1.0)  # no message has come for longer than that
-        await first.look()
+        await first.renew()
         assert heard["first"] <= 1
     finally:
         await database.close()

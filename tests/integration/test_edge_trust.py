@@ -15,7 +15,7 @@ from footnote.telemetry.v1.telemetry_service_pb2_grpc import TelemetryServiceStu
 from footnote.types.v1.role_pb2 import ROLE_ADMIN, ROLE_READER, ROLE_SYSTEM, ROLE_UNSPECIFIED, Role
 from footnote_edge.app import build
 from footnote_edge.gateway.guard import PUBLIC, CallGuard
-from footnote_edge.gateway.limits import Admission, Limits, Watches
+from footnote_edge.gateway.limits import Admission, RateLimits, Watches
 from footnote_edge.gateway.principals import Identity, Proof
 from footnote_edge.offline import keys as offline
 from footnote_edge.settings import Settings
@@ -124,7 +124,7 @@ async def test_the_door_lets_in_nobody_with_a_services_role(role: Any) -> None:
 
     door = CallGuard(
         Fooled(),
-        Limits(Settings()),
+        RateLimits(Settings()),
         Watches(1),
         Shares(1, 64, 10.0),
         Admission(*[Size(1, 1.0)] * 3, lag=lambda: 0.0, processor=lambda: 0.0),

@@ -10,7 +10,7 @@ import pytest
 from footnote.edge.v1 import documents_pb2 as docs
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from footnote_edge.app import build
-from footnote_edge.documents.mending import Mending
+from footnote_edge.documents.chunk_repair import ChunkRepair
 from footnote_edge.documents.reconcile import Reconciler
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import NotFound
@@ -24,8 +24,8 @@ from support.doubles.stages import World, serve_doubles
 def rounds(monkeypatch: pytest.MonkeyPatch) -> list[BaseException | None]:
     """How each round of looking for work that a crash left has ended."""
     ended: list[BaseException | None] = []
-    for kind in (Reconciler, Mending):
-        monkeypatch.setattr(kind, "look", watched(kind.look, ended))
+    for kind in (Reconciler, ChunkRepair):
+        monkeypatch.setattr(kind, "run", watched(kind.run, ended))
     return ended
 
 

@@ -143,7 +143,7 @@ async def test_certificates_that_are_replaced_serve_the_next_call(
         for kind, path in mine.items():
             shutil.copyfile(made[kind], path)
 
-    monkeypatch.setattr(tls, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(tls, "CHECK_SECONDS", 0.0)
     put(guarded.house.issue("before"))
     store = VectorStore(guarded.uri(mine))
     try:

@@ -47,7 +47,7 @@ def number(place: Place) -> int:
     return x509.load_pem_x509_certificate(place.values["tls_cert_file"].read_bytes()).serial_number
 
 
-@pytest.mark.parametrize("public", [False, True], ids=["stage", "front door"])
+@pytest.mark.parametrize("public", [False, True], ids=["stage", "front proxy"])
 async def test_a_server_shows_the_certificate_that_lies_there_now(tmp_path: Path, public: bool) -> None:
     house = Authority(tmp_path, "house")
     server, caller = Place(tmp_path, "server").put(house), Place(tmp_path, "caller").put(house)
@@ -128,5 +128,5 @@ async def test_a_channel_connects_with_the_certificate_that_lies_there_now(tmp_p
         with pytest.raises(Unavailable):
             await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=20)
         caller.put(new)
-        await asyncio.sleep(tls.LOOK_SECONDS)
+        await asyncio.sleep(tls.CHECK_SECONDS)
         assert (await SampleStub(channel).unary(Ask(scope=SCOPE), timeout=20)).name == "fine"

@@ -7,7 +7,7 @@ import base64
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote.types.v1.locator_pb2 import Anchor, Locator, SheetLocator, TextSpan
 from footnote.types.v1.table_pb2 import Cell, Table, TableColumn
-from footnote_edge.documents.public import chunk_of
+from footnote_edge.documents.views import chunk_of
 from footnote_store.rows import Row, decode_chunk, encode_chunk
 
 

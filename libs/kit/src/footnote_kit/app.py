@@ -61,7 +61,7 @@ class Runtime:
     """Address of the vector store, in that store's own syntax."""
     vector_store_token: str = ""
     inner: dict[str, str] = field(default_factory=dict)
-    """Addresses by stage of listeners inside this process, which bypass the front door and TLS."""
+    """Addresses by stage of listeners inside this process, which bypass the front proxy and TLS."""
     announced: dict[str, str] = field(default_factory=dict)
     """Further addresses that services listen on, by name; they appear in addresses.json."""
     draining: asyncio.Event = field(default_factory=asyncio.Event)

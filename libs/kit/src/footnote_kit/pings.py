@@ -16,7 +16,7 @@ ANSWER_SECONDS = 8.0
 CONNECT_SECONDS = 5.0
 """Time limit for one attempt to connect to a stage, handshakes included. Calls made meanwhile wait for it."""
 _PUBLIC_EVERY_SECONDS = 60.0
-# The front door delays hasty clients by up to ten seconds, their pings too, and relays frames in Python.
+# The front proxy delays hasty clients by up to ten seconds, their pings too, and relays frames in Python.
 _PUBLIC_ANSWER_SECONDS = 60.0
 _PUBLIC_CONNECT_SECONDS = 10.0
 

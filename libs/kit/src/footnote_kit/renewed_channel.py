@@ -37,7 +37,7 @@ class RenewedChannel(grpc.aio.Channel):
         return grpc.aio.secure_channel(self._target, credentials, options=self._options)
 
     def _current(self) -> grpc.aio.Channel:
-        credentials, new = self._credentials.look()
+        credentials, new = self._credentials.check()
         if new:
             old, self._channel = self._channel, self._open(credentials)
             if not self._calls[old]:

@@ -38,7 +38,7 @@ _STAGE_HEADER_BYTES = 64 * 1024  # the scope travels in a header: with 200 group
 _CLOSE_SECONDS = 5.0
 _POLLER_SECONDS = 2.0
 # The most calls that wait for a handler. gRPC's core refuses the rest before any Python runs, but without a reason
-# (RST_STREAM, UNAVAILABLE for the caller). A front door limits concurrent calls itself, so behind one all calls wait
+# (RST_STREAM, UNAVAILABLE for the caller). A front proxy limits concurrent calls itself, so behind one all calls wait
 # for a handler that gives a reason and a retry delay.
 _PENDING = 1024
 _log = get_logger("footnote.server")
@@ -50,7 +50,7 @@ class ListenError(Exception):
 
 def _options(settings: KitSettings, public: bool) -> list[tuple[str, int]]:
     pending = settings.max_concurrent_calls if public else min(settings.max_concurrent_calls, _PENDING)
-    # The front door of a public server counts its connections.
+    # The front proxy of a public server counts its connections.
     counted = [] if public else [("grpc.max_allowed_incoming_connections", settings.max_connections)]
     headers = _HEADER_BYTES if public else _STAGE_HEADER_BYTES
     return [
@@ -103,7 +103,7 @@ class ServiceHost:
         self._front: FrontProxy | None = None
         self._socket: Path | None = None
         self.inner_address = ""
-        """The address of a public service inside its own process, behind the front door; "" for other services."""
+        """The address of a public service inside its own process, behind the front proxy; "" for other services."""
         self._interceptor = KitInterceptor(name, settings.slow_call_seconds, settings.max_message_bytes)
         self._server = grpc.aio.server(
             interceptors=[self._interceptor],
@@ -113,7 +113,7 @@ class ServiceHost:
 
     @property
     def connections(self) -> int:
-        """Return the number of connections at a public service's front door."""
+        """Return the number of connections at a public service's front proxy."""
         return self._front.connections if self._front is not None else 0
 
     def bind(self, host: str, port: int) -> str:
@@ -138,7 +138,7 @@ class ServiceHost:
             raise ListenError(_taken(self.name, address)) from error
 
     def _bind_front(self, host: str, port: int, address: str) -> int:
-        """Take the port for the front door, and a private socket for gRPC's own server behind it."""
+        """Take the port for the front proxy, and a private socket for gRPC's own server behind it."""
         context = tls.server_context(self._settings, "h2")
         try:
             listeners = listen(host, port)
@@ -152,7 +152,7 @@ class ServiceHost:
             path = private.new_socket_path(self.name)
             self._server.add_insecure_port(f"unix:{path}")
         except (OSError, RuntimeError, FailedPrecondition) as error:
-            # Local callers can then bypass the front door; authentication happens behind it all the same.
+            # Local callers can then bypass the front proxy; authentication happens behind it all the same.
             _log.warning("front_door_without_socket", stage=self.name, reason=str(error))
             port = self._server.add_insecure_port("127.0.0.1:0")
             self.inner_address = f"127.0.0.1:{port}"
@@ -163,7 +163,7 @@ class ServiceHost:
     async def serve(self, app: App, host: str) -> None:
         """Serve calls for `app`; ListenError when it could not authenticate callers on its address."""
         if app.public and self._front is None:
-            raise ValueError(f"{self.name} is public and has no front door: add it to footnote_kit.settings.PUBLIC")
+            raise ValueError(f"{self.name} is public and has no front proxy: add it to footnote_kit.settings.PUBLIC")
         try:
             trust = self._trust(app, host)
         except ListenError:

@@ -12,7 +12,7 @@ import grpc
 from footnote_kit.logs import get_logger
 from footnote_kit.settings import KitSettings
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """Seconds between a channel's checks of its files, because calls are more frequent than connections."""
 Made = TypeVar("Made")
 _log = get_logger("footnote.tls")
@@ -36,9 +36,9 @@ class Renewed(Generic[Made]):
 
     def now(self) -> Made:
         """Return the current object."""
-        return self.look()[0]
+        return self.check()[0]
 
-    def look(self) -> tuple[Made, bool]:
+    def check(self) -> tuple[Made, bool]:
         """Return the current object, and whether this check rebuilt it."""
         with self._lock:
             moment = time.monotonic()
@@ -103,7 +103,7 @@ def server_credentials(settings: KitSettings) -> grpc.ServerCredentials | None:
 
     def fetch() -> grpc.ServerCertificateConfiguration | None:
         """Return a new configuration for the next handshake; gRPC calls this before each one."""
-        configuration, new = renewed.look()
+        configuration, new = renewed.check()
         return configuration if new else None
 
     return grpc.dynamic_ssl_server_credentials(
@@ -159,4 +159,4 @@ def renewed_channel_credentials(settings: KitSettings) -> Renewed[grpc.ChannelCr
         assert credentials is not None
         return credentials
 
-    return Renewed(_all(settings), make, LOOK_SECONDS)
+    return Renewed(_all(settings), make, CHECK_SECONDS)

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from footnote_kit.errors import FailedPrecondition
-from footnote_kit.tls import LOOK_SECONDS, Renewed
+from footnote_kit.tls import CHECK_SECONDS, Renewed
 
 _CA, _CERT, _KEY, _NAME = NAMES = ("ca_pem_path", "client_pem_path", "client_key_path", "server_name")
 _HANDSHAKE_SECONDS = 3.0
@@ -41,7 +41,7 @@ class Address:
 
     def renewed(self) -> bool:
         """Return whether the files were replaced since the last check."""
-        return self.files is not None and self.files.look()[1]
+        return self.files is not None and self.files.check()[1]
 
     async def refusal(self) -> str:
         """Repeat pymilvus's TLS handshake and return the reason of a failure; "" when TLS is not the cause."""
@@ -90,7 +90,7 @@ def address(uri: str) -> Address:
     _check(said)
     named = tuple(Path(said[name]) for name in (_CA, _CERT, _KEY) if name in said)
     try:
-        files = Renewed(named, lambda: _context(said), LOOK_SECONDS)
+        files = Renewed(named, lambda: _context(said), CHECK_SECONDS)
     except (OSError, ValueError) as error:
         raise _wrong(_why(error)) from error
     return Address(_without(split), said, files)

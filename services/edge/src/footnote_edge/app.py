@@ -26,7 +26,7 @@ from footnote_edge.adapters.job_ledger import LEDGER, PART
 from footnote_edge.adapters.keys import KeyTable
 from footnote_edge.adapters.samples import SAMPLES
 from footnote_edge.api.about import about
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.asking.answer_access import AnswerAccess
 from footnote_edge.asking.asker import Asker
 from footnote_edge.asking.question import Tools
@@ -36,19 +36,19 @@ from footnote_edge.collections.bounds import Bounds
 from footnote_edge.composition import Components, build_components, end_sources
 from footnote_edge.conversations.feedback import FeedbackRecords
 from footnote_edge.conversations.ports import Forgetting
-from footnote_edge.documents.backlog import Backlog
-from footnote_edge.documents.cancelling import Cancelling
+from footnote_edge.documents.backlog import BacklogMetrics
+from footnote_edge.documents.cancelling import DocumentCanceller
+from footnote_edge.documents.chunk_repair import ChunkRepair
 from footnote_edge.documents.chunks import Chunks
-from footnote_edge.documents.comparing import Comparison
-from footnote_edge.documents.deleting import SYSTEM
-from footnote_edge.documents.editing import Editing
+from footnote_edge.documents.consistency import ConsistencyCheck
+from footnote_edge.documents.deletion import SYSTEM
+from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.interrupted_work import InterruptedWork
-from footnote_edge.documents.mending import Mending
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polling import AdaptivePolling
-from footnote_edge.documents.public import Public
 from footnote_edge.documents.reconcile import Reconciler
-from footnote_edge.documents.watch import Watch
+from footnote_edge.documents.views import DocumentViews
+from footnote_edge.documents.watch import DocumentWatches
 from footnote_edge.gateway.first_key import first_key
 from footnote_edge.gateway.guard import CallGuard, guard
 from footnote_edge.gateway.identity import Authenticator, authenticator
@@ -61,7 +61,7 @@ from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.memory_backlog import MemoryBacklog
 from footnote_edge.servicer import EdgeServicer
 from footnote_edge.settings import Settings
-from footnote_edge.sources.watching import LOOK as WATCH_LOOK
+from footnote_edge.sources.watching import CHECK_SECONDS as WATCH_SECONDS
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -76,18 +76,18 @@ async def build(runtime: Runtime) -> App:
     _known_callers_only(runtime.settings, settings)
     components = await build_components(runtime, settings)
     base, gateway, work, system = components.base, components.gateway, components.work, components.system
-    database, meter = base.database, gateway.limiting.meter
+    database, meter = base.database, gateway.quotas.meter
     if settings.first_key_file is not None:
         await first_key(ApiKeys(KeyTable(database, Journal(database))), settings.first_key_file)
-    who = authenticator(settings, gateway.keys)
-    parts = _parts(runtime, components, who)
+    auth = authenticator(settings, gateway.keys)
+    services = _services(runtime, components, auth)
     watches, admission = Watches(settings.watches_per_user), _admission(settings, base.loads)
-    door = CallGuard(who, gateway.limiting.rates, watches, gateway.shares, admission)
+    call_guard = CallGuard(auth, gateway.quotas.rates, watches, gateway.shares, admission)
     rounds = _rounds(components)
     urls = (settings.dbos_url(base.folder), settings.sqlalchemy_url(base.folder))
     logs = log_keeper(*(path for path in map(file_of, urls) if path is not None))
-    web = Web(runtime, settings, who, gateway.shares, gateway.auditor, parts.version)
-    guarded = guard(EdgeServicer(parts), door, gateway.auditor)
+    web = Web(runtime, settings, auth, gateway.shares, gateway.auditor, services.version)
+    guarded = guard(EdgeServicer(services), call_guard, gateway.auditor)
     return App(
         name="edge",
         servicers=[(add, guarded, name) for add, name in additions()],
@@ -103,7 +103,7 @@ async def build(runtime: Runtime) -> App:
         public=True,
         front=_front_limits(settings),
         authenticates=bool(settings.auth) or settings.keyless,
-        admit=door.admit,
+        admit=call_guard.admit,
         refused=gateway.auditor.refused,
         close=[
             logs.stop,
@@ -111,7 +111,7 @@ async def build(runtime: Runtime) -> App:
             *(one.stop for one in reversed(rounds)),
             work.jobs.close,
             end_sources,
-            components.library.watching.close,
+            components.library.source_watches.close,
             meter.rounds.stop,
             meter.flush,
             system.activity.rounds.stop,
@@ -126,7 +126,7 @@ async def build(runtime: Runtime) -> App:
     )
 
 
-def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Parts:
+def _services(runtime: Runtime, components: Components, auth: Authenticator) -> Services:
     """Return what the handlers need."""
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings, version = components.library, components.system, components.base.settings, _version()
@@ -141,25 +141,25 @@ def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Part
         jobs=work.jobs,
         withholding=history.withholding,
         forgetting=history.forgetting,
-        limiting=gateway.limiting,
+        quotas=gateway.quotas,
         settings=settings,
         egress=Egress.load(),
         activity=system.activity,
-        access_check=AnswerAccess(who, history.withholding),
+        access_check=AnswerAccess(auth, history.withholding),
     )
-    return Parts(
+    return Services(
         settings=settings,
         stages=base.stages,
         catalog=library.catalog,
         evaluations=library.evaluations,
         documents=library.documents,
         many=library.many,
-        public=Public(base.names),
+        views=DocumentViews(base.names),
         chunks=Chunks(base.stages, library.documents, base.permissions, call),
-        deleting=library.deleting,
-        cancelling=Cancelling(base.stages, library.documents, work.interruptions, base.bus, call),
-        editing=Editing(base.stages, library.documents, base.bus, call),
-        watch=Watch(
+        document_deletion=library.document_deletion,
+        document_canceller=DocumentCanceller(base.stages, library.documents, work.interruptions, base.bus, call),
+        document_editor=DocumentEditor(base.stages, library.documents, base.bus, call),
+        watches=DocumentWatches(
             library.documents,
             Feed(base.stages, call),
             base.permissions,
@@ -173,7 +173,7 @@ def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Part
         jobs=work.jobs,
         operations=library.operations,
         asker=Asker(tools, library.catalog, gateway.request_ids),
-        limiting=gateway.limiting,
+        quotas=gateway.quotas,
         conversations=history.conversations,
         answers=history.answers,
         request_ids=gateway.request_ids,
@@ -182,7 +182,7 @@ def _parts(runtime: Runtime, components: Components, who: Authenticator) -> Part
         keys=KeyAdmin(gateway.keys, gateway.request_ids, settings),
         health=Health(base.stages, runtime.check, base.database.check, base.loads),
         traces=system.traces,
-        usage=UsageReports(base.stages, gateway.limiting.meter, call),
+        usage=UsageReports(base.stages, gateway.quotas.meter, call),
         activity=system.activity,
         operators=Operators(settings),
         audit=gateway.recorder,
@@ -197,10 +197,10 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
-    reconciler = Reconciler(stages, jobs, Comparison(stages, jobs, work.chores, base.operations, settings), settings)
-    mending = Mending(stages, jobs, work.chores, settings)
-    leftovers = InterruptedWork(stages, library.deleting, settings)
-    backlog = Backlog(stages, jobs, settings)
+    reconciler = Reconciler(stages, jobs, ConsistencyCheck(stages, jobs, work.chores, base.operations, settings), settings)
+    repair = ChunkRepair(stages, jobs, work.chores, settings)
+    leftovers = InterruptedWork(stages, library.document_deletion, settings)
+    backlog = BacklogMetrics(stages, jobs, settings)
     every = partial(PeriodicTasks, service="edge")
     return (
         every("answers", history.answers.sweep, _SWEEP_SECONDS),
@@ -211,14 +211,14 @@ def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
         every("activity-kept", system.counts.sweep, _SWEEP_SECONDS),
         every("audit-kept", partial(gateway.audit.sweep, settings.audit_days), _SWEEP_SECONDS),
         every("operations", library.operations.tend, settings.reconcile_seconds),
-        every("reconcile", reconciler.look, settings.reconcile_seconds, scope=SYSTEM),
-        every("leftovers", leftovers.look, settings.leftovers_seconds, scope=SYSTEM),
-        every("damaged-documents", mending.look, settings.leftovers_seconds, scope=SYSTEM),
-        every("memory", MemoryBacklog(history.conversations, jobs).look, settings.reconcile_seconds),
-        every("sources", library.schedule.look, settings.source_look_seconds),
-        every("source-watches", library.watching.look, WATCH_LOOK),
+        every("reconcile", reconciler.run, settings.reconcile_seconds, scope=SYSTEM),
+        every("leftovers", leftovers.run, settings.leftovers_seconds, scope=SYSTEM),
+        every("damaged-documents", repair.run, settings.leftovers_seconds, scope=SYSTEM),
+        every("memory", MemoryBacklog(history.conversations, jobs).run, settings.reconcile_seconds),
+        every("sources", library.schedule.begin_due, settings.source_look_seconds),
+        every("source-watches", library.source_watches.begin_changed, WATCH_SECONDS),
         every("source-keys", library.schedule.rekey, _SWEEP_SECONDS),
-        every("backlog", backlog.look, settings.backlog_seconds, scope=SYSTEM),
+        every("backlog", backlog.refresh, settings.backlog_seconds, scope=SYSTEM),
         *(() if base.database.is_sqlite else system.questions.rounds),  # a SQLite database belongs to one process
     )
 

@@ -49,19 +49,19 @@ from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.ports import Forgetting
 from footnote_edge.conversations.withholding import Withholding
-from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.keys import ApiKeys
-from footnote_edge.gateway.limiting import Limiting
-from footnote_edge.gateway.limits import Limits
+from footnote_edge.gateway.limits import RateLimits
 from footnote_edge.gateway.metering import Meter
+from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.chores import Chores
-from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.group_processing import GroupProcessor
 from footnote_edge.jobs.interrupting import Interruptions
 from footnote_edge.jobs.jobs import Jobs
@@ -78,7 +78,7 @@ from footnote_edge.settings import Settings
 from footnote_edge.sources import workflows
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.engine import Engine
-from footnote_edge.sources.following import Following
+from footnote_edge.sources.following import DocumentFollower
 from footnote_edge.sources.kinds.built_in import BUILT_IN
 from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.policy import Policy
@@ -86,8 +86,8 @@ from footnote_edge.sources.registry import Kinds
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.secrets import Vault
 from footnote_edge.sources.service import Sources
-from footnote_edge.sources.watching import Watching
-from footnote_edge.system.activity import Counted
+from footnote_edge.sources.watching import SourceWatches
+from footnote_edge.system.activity import ActivityCounter
 from footnote_edge.system.trace_questions import TraceQuestions
 from footnote_edge.system.traces import Traces
 
@@ -144,7 +144,7 @@ class Gateway:
 
     keys: ApiKeys
     request_ids: RequestIds
-    limiting: Limiting
+    quotas: Quotas
     shares: Shares
     usage: UsageTable
     audit: AuditTable
@@ -168,7 +168,7 @@ def build_gateway(base: Base) -> Gateway:
     return Gateway(
         keys=ApiKeys(KeyTable(database)),
         request_ids=RequestIds(RequestTable(database)),
-        limiting=Limiting(Limits(settings), allowances, Meter(usage, allowances)),
+        quotas=Quotas(RateLimits(settings), allowances, Meter(usage, allowances)),
         shares=shares,
         usage=usage,
         audit=audit,
@@ -208,7 +208,7 @@ class Working:
 
     jobs: Jobs
     chores: Chores
-    deletion: Deletion
+    deletion: CollectionDeletion
     interruptions: Interruptions
     leases: Leases
 
@@ -216,15 +216,15 @@ class Working:
 def build_work(base: Base, gateway: Gateway, history: History) -> Working:
     """Return the parts of jobs; `launch` of the jobs begins them."""
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
-    meter, shares = gateway.limiting.meter, gateway.shares
+    meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
     chores = Chores(stages, history.conversations, meter, bus, settings)
     processor = Processor(stages, bus, interruptions, meter, shares, putting_off, settings)
-    deletion = Deletion(stages, history.forgetting, records, operations, settings)
+    deletion = CollectionDeletion(stages, history.forgetting, records, operations, settings)
     reindexing = Reindexing(stages, chores, operations, settings)
     ceiling, places = settings.retry_ceiling_seconds, settings.document_concurrency
     work = Work(processor, chores, operations, reindexing, deletion, putting_off, ceiling, places)
-    leases = Leases(LeaseTable(base.database), settings.executor(), on_change=gateway.limiting.rates.divide)
+    leases = Leases(LeaseTable(base.database), settings.executor(), on_change=gateway.quotas.rates.divide)
     groups = GroupProcessor(stages, bus, meter, shares, processor, settings)
     ledger = JobLedger(settings.dbos_url(base.folder), base.folder, base.installation)
     jobs = Jobs(settings, ledger, work, records, leases, groups)
@@ -239,28 +239,28 @@ class Library:
     evaluations: Evaluations
     documents: Documents
     many: ManyUploads
-    deleting: Deleting
+    document_deletion: DocumentDeletion
     operations: Operations
     sources: Sources
     schedule: Schedule
-    watching: Watching
+    source_watches: SourceWatches
 
 
 def build_library(base: Base, gateway: Gateway, history: History, work: Working) -> Library:
     """Return the parts of documents and sources."""
     settings, stages, database, bus, jobs = base.settings, base.stages, base.database, base.bus, work.jobs
-    limiting, request_ids, call = gateway.limiting, gateway.request_ids, settings.call_timeout_seconds
+    quotas, request_ids, call = gateway.quotas, gateway.request_ids, settings.call_timeout_seconds
     known = KnownCollectionTable(database)
-    catalog = Catalog(stages, base.permissions, limiting.allowances, known, request_ids, base.collection_epochs, call)
-    documents = Documents(stages, catalog, base.permissions, jobs, limiting, bus, settings)
-    many = ManyUploads(stages, documents, catalog, limiting, settings)
-    deleting = Deleting(stages, documents, jobs, history.forgetting, bus, call)
+    catalog = Catalog(stages, base.permissions, quotas.allowances, known, request_ids, base.collection_epochs, call)
+    documents = Documents(stages, catalog, base.permissions, jobs, quotas, bus, settings)
+    many = ManyUploads(stages, documents, catalog, quotas, settings)
+    document_deletion = DocumentDeletion(stages, documents, jobs, history.forgetting, bus, call)
     operations = Operations(
-        base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, limiting, bus, settings
+        base.operations, jobs, catalog, documents, base.permissions, work.deletion, request_ids, quotas, bus, settings
     )
-    sources = _sources(base, work, catalog, documents, many, deleting, operations, request_ids)
+    sources = _sources(base, work, catalog, documents, many, document_deletion, operations, request_ids)
     evaluations = Evaluations(EvaluationTable(database), catalog, base.permissions, settings.evaluation_days)
-    return Library(catalog, evaluations, documents, many, deleting, operations, *sources)
+    return Library(catalog, evaluations, documents, many, document_deletion, operations, *sources)
 
 
 def _sources(
@@ -269,15 +269,15 @@ def _sources(
     catalog: Catalog,
     documents: Documents,
     many: ManyUploads,
-    deleting: Deleting,
+    document_deletion: DocumentDeletion,
     operations: Operations,
     request_ids: RequestIds,
-) -> tuple[Sources, Schedule, Watching]:
+) -> tuple[Sources, Schedule, SourceWatches]:
     """Return the service, the schedule and the watches, with the engine given to the workflows.
 
     Raises ValueError for invalid settings.
     """
-    settings, bus, book, jobs = base.settings, base.bus, base.operations, work.jobs
+    settings, bus, operation_store, jobs = base.settings, base.bus, base.operations, work.jobs
     call, ceiling, poll = settings.call_timeout_seconds, settings.retry_ceiling_seconds, settings.watch_poll_seconds
     vault, kinds = Vault.of(settings.source_key, settings.source_key_file), Kinds(BUILT_IN)
     policy = Policy.of(
@@ -287,17 +287,17 @@ def _sources(
     )  # fmt: skip
     table = SourceTable(base.database, bus)
     items = ItemTable(base.database, table)
-    store = DocumentStore(base.stages, documents, many, deleting, catalog, jobs, bus, call)
-    following = Following(base.stages, items, call, ceiling, poll)
+    store = DocumentStore(base.stages, documents, many, document_deletion, catalog, jobs, bus, call)
+    following = DocumentFollower(base.stages, items, call, ceiling, poll)
     openings = Openings(kinds, vault, policy, base.folder / "sources")
-    workflows.activate(Engine(table, items, book, store, following, openings, ceiling))
-    schedule = Schedule(table, book, jobs, vault)
-    watching = Watching(table, book, schedule, openings, settings.source_watches)
+    workflows.activate(Engine(table, items, operation_store, store, following, openings, ceiling))
+    schedule = Schedule(table, operation_store, jobs, vault)
+    source_watches = SourceWatches(table, operation_store, schedule, openings, settings.source_watches)
     sources = Sources(
-        table, items, kinds, vault, schedule, book, operations, jobs, catalog, base.permissions, request_ids, bus,
-        settings,
+        table, items, kinds, vault, schedule, operation_store, operations, jobs, catalog, base.permissions,
+        request_ids, bus, settings,
     )  # fmt: skip
-    return sources, schedule, watching
+    return sources, schedule, source_watches
 
 
 async def end_sources() -> None:
@@ -310,7 +310,7 @@ class System:
     """What operators see."""
 
     counts: ActivityTable
-    activity: Counted
+    activity: ActivityCounter
     questions: TraceQuestions
     traces: Traces
 
@@ -321,7 +321,7 @@ def build_system(runtime: Runtime, base: Base, work: Working) -> System:
     exchange = TraceQuestionTable(base.database)
     questions = TraceQuestions(exchange, base.settings.executor(), telemetry, lambda: leases.others)
     traces = Traces(partial(telemetry_of, runtime), telemetry, questions, lambda: leases.alive == 1)
-    return System(counts, Counted(counts), questions, traces)
+    return System(counts, ActivityCounter(counts), questions, traces)
 
 
 @dataclass(frozen=True, slots=True)

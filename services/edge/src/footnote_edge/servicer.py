@@ -26,7 +26,7 @@ from footnote_edge.api.evaluations import EvaluationsApi
 from footnote_edge.api.keys import KeysApi
 from footnote_edge.api.limits import LimitsApi
 from footnote_edge.api.operations import OperationsApi
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.api.sources import SourcesApi
 from footnote_edge.api.system import SystemApi
 from footnote_edge.api.tables import TablesApi
@@ -70,5 +70,5 @@ class EdgeServicer(
 ):
     """Handlers of every RPC, typed as in the contract; `guard` puts authentication in front of them."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts = parts
+    def __init__(self, services: Services) -> None:
+        self.services = services

@@ -14,7 +14,7 @@ from footnote.types.v1.collection_pb2 import (
     RerankSettings,
 )
 from footnote.types.v1.reasons_pb2 import QUERY_REWRITING_TOPIC, QUERY_STRATEGY_FOLLOW_UP
-from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.manifests import ManifestBuilder
 from footnote_edge.asking.timings import degrades
 from footnote_edge.collections.catalog import expiry
 from footnote_edge.conversations.origins import Origin
@@ -37,7 +37,7 @@ def test_only_our_own_failures_degrade(error: FootnoteError, goes_on: bool) -> N
 
 def test_the_manifest_says_what_the_answer_rests_on() -> None:
     source = Source(number=1, chunk_id="c", document_id="d", revision=3, text="words", score=0.5)
-    record = Record(AskRequest(filter={"json": "{}"}, document_ids=["d"]), "q")
+    record = ManifestBuilder(AskRequest(filter={"json": "{}"}, document_ids=["d"]), "q")
     record.planned(
         PlanQueryResponse(query="topic q", strategy=QUERY_STRATEGY_FOLLOW_UP, rewriting=QUERY_REWRITING_TOPIC),
         "q (topic)",

@@ -141,7 +141,7 @@ async def test_what_the_operator_does_without_a_server_is_in_the_log(tmp_path: P
     await allowances.clear("acme")
     found = await left(AuditTable(database))
     await database.close()
-    assert [(one.action, one.resource, one.who.tenant_id) for one in reversed(found)] == [
+    assert [(one.action, one.resource, one.principal.tenant_id) for one in reversed(found)] == [
         ("CreateKey", f"keys/{key.id}", "acme"),
         ("RevokeKey", f"keys/{key.id}", "acme"),
         ("UpdateTenantLimits", "limits/acme", "acme"),

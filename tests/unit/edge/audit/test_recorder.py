@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.audit import recorder as module
-from footnote_edge.audit.bounding import Bounding
+from footnote_edge.audit.attempts import AttemptLimiter
 from footnote_edge.audit.events import CallOrigin, Event, Principal
 from footnote_edge.audit.recorder import Recorder
 from footnote_kit.errors import Unavailable
@@ -40,7 +40,7 @@ def book() -> Book:
 @pytest.fixture
 def recorder(book: Book) -> Recorder:
     """A recorder that writes into it."""
-    return Recorder(book, Bounding())
+    return Recorder(book, AttemptLimiter())
 
 
 def event(action: str = "DeleteDocument", **more: Any) -> Event:

@@ -12,7 +12,7 @@ def looks(due: PollTimer, clock: Clock, seconds: int, works_here: bool = False) 
     found = []
     for tenth in range(seconds * 10):
         clock.now = 100.0 + tenth / 10
-        if due.look(99.0, works_here):
+        if due.fires(99.0, works_here):
             found.append(tenth // 10)
     return found
 
@@ -38,17 +38,17 @@ def test_a_move_is_looked_at_at_once_and_makes_it_curious_again() -> None:
     clock = Clock(100.0)
     due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
     looks(due, clock, 20)
-    assert not due.look(99.0)
+    assert not due.fires(99.0)
     clock.now += 0.2
-    assert due.look(clock.now)
+    assert due.fires(clock.now)
     clock.now += 1.0
-    assert due.look(99.0)
+    assert due.fires(99.0)
 
 
 def test_whoever_must_know_now_looks_now() -> None:
     clock = Clock(100.0)
     due = AdaptivePolling(1.0, alone=True, clock=clock).begin()
-    assert due.look(99.0)
-    assert not due.look(99.0)
+    assert due.fires(99.0)
+    assert not due.fires(99.0)
     due.now()
-    assert due.look(99.0)
+    assert due.fires(99.0)

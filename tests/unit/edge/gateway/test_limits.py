@@ -1,5 +1,5 @@
 import pytest
-from footnote_edge.gateway.limits import Admission, Limits
+from footnote_edge.gateway.limits import Admission, RateLimits
 from footnote_edge.settings import Settings
 from footnote_kit.admission.concurrency import Size
 from footnote_kit.errors import ResourceExhausted
@@ -8,7 +8,7 @@ from support.doubles.clock import Clock
 
 def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
     clock = Clock()
-    limits = Limits(Settings(tokens_per_minute=600), clock)
+    limits = RateLimits(Settings(tokens_per_minute=600), clock)
     limits.enter("t", "Ask")
     limits.spend("t", 900)
     limits.enter("t", "Search")
@@ -21,7 +21,7 @@ def test_tokens_are_charged_afterwards_and_hold_up_the_next_question() -> None:
 
 def test_bytes_are_charged_as_they_come_and_hold_up_the_next_upload() -> None:
     clock = Clock()
-    limits = Limits(Settings(upload_bytes_per_minute=6000), clock)
+    limits = RateLimits(Settings(upload_bytes_per_minute=6000), clock)
     limits.enter("t", "UploadDocument")
     for _ in range(9):
         limits.receive("t", 1000)
@@ -38,7 +38,7 @@ def test_replicas_that_divide_a_limit_keep_it_together() -> None:
     """Two replicas are asked in turn for a minute; what they let in is what one alone would have."""
     now = 0.0
     settings = Settings(requests_per_minute=60)
-    one, two = Limits(settings, lambda: now), Limits(settings, lambda: now)
+    one, two = RateLimits(settings, lambda: now), RateLimits(settings, lambda: now)
     for limits in (one, two):
         limits.divide(2)
     taken = 0

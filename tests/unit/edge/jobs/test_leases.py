@@ -82,7 +82,7 @@ async def test_nobody_alive_is_given_up_and_the_dead_are_in_time(
         while time.passed < ends:
             time.passed += BEAT_SECONDS
             for one in living:
-                await one.look()
+                await one.renew()
 
     await pass_on(3 * LEASE_SECONDS, first, second)
     time.ahead = JUMPS[jump]
@@ -100,9 +100,9 @@ async def test_who_said_that_it_ends_is_given_up_at_once(database: Database, tim
     first, second = (replica(database, name, time, {"first", "second"}) for name in ("first", "second"))
     for _ in range(10):
         time.passed += BEAT_SECONDS
-        await first.look()
-        await second.look()
+        await first.renew()
+        await second.renew()
     await second.close()
     time.passed += BEAT_SECONDS
-    await first.look()
+    await first.renew()
     assert taken == ["second"]

@@ -33,18 +33,18 @@ async def settle() -> None:
 
 async def test_it_rests_after_a_while_and_hurries_at_once() -> None:
     queue = Queue()
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
     assert queue.told == []
     queue.now = BUSY_SECONDS
-    await queue.pace.look()
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
+    await queue.pace.slow_down_if_idle()
     assert queue.told == [0.25]
     for _ in range(3):
         queue.pace.hurry()
     await settle()
     assert queue.told == [0.25, 0.05]
     queue.now += BUSY_SECONDS - 0.1
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
     assert queue.told == [0.25, 0.05]
 
 
@@ -52,14 +52,14 @@ async def test_it_rests_while_a_long_job_is_at_work_and_none_begins() -> None:
     queue = Queue()
     queue.pace.hurry()
     queue.now = BUSY_SECONDS + 0.1
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
     assert queue.told == [0.25]
 
 
 async def test_a_job_that_comes_while_it_goes_to_rest_wakes_it() -> None:
     queue = Queue()
     queue.now = BUSY_SECONDS
-    resting = asyncio.create_task(queue.pace.look())
+    resting = asyncio.create_task(queue.pace.slow_down_if_idle())
     await asyncio.sleep(0)
     queue.pace.hurry()
     await resting
@@ -70,9 +70,9 @@ async def test_a_job_that_comes_while_it_goes_to_rest_wakes_it() -> None:
 async def test_what_could_not_be_told_is_told_later() -> None:
     queue = Queue()
     queue.now, queue.broken = BUSY_SECONDS, True
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
     queue.broken = False
-    await queue.pace.look()
+    await queue.pace.slow_down_if_idle()
     assert queue.told == [0.25]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from footnote_edge.sources.watching import Watching
+from footnote_edge.sources.watching import SourceWatches
 
 PATIENCE = 10.0
 
@@ -58,8 +58,8 @@ class Openings:
 
 async def test_a_watch_whose_opening_was_cancelled_is_closed() -> None:
     kind = Slow()
-    watching = Watching(*cast(Any, (Book(), None, None, Openings(kind))), most=1)
-    looking = asyncio.create_task(watching.look())
+    watching = SourceWatches(*cast(Any, (Book(), None, None, Openings(kind))), most=1)
+    looking = asyncio.create_task(watching.begin_changed())
     assert await asyncio.to_thread(kind.begun.wait, PATIENCE)
     for _ in range(2):  # however often
         looking.cancel()

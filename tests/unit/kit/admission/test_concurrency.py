@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 import pytest
 from footnote_kit import context
 from footnote_kit.admission.concurrency import (
+    ADJUST_SECONDS,
     LEAST_AT_ONCE,
-    LOOK_SECONDS,
     TENANTS_PART,
     WAITING_PER_PLACE,
     ConcurrencyLimiter,
@@ -145,10 +145,10 @@ async def test_few_are_begun_while_the_loop_comes_late_and_more_when_it_does_not
     machine = Machine(lag=lambda: lag)
     callers = Callers(ConcurrencyLimiter("asks", Size(64, 60.0), machine=machine))
     await callers.come(*[f"tenant-{one}" for one in range(64)])
-    await asyncio.sleep(3 * LOOK_SECONDS)
+    await asyncio.sleep(3 * ADJUST_SECONDS)
     assert len(callers.order) == LEAST_AT_ONCE
     lag = 0.0
-    await asyncio.sleep(10 * LOOK_SECONDS)
+    await asyncio.sleep(10 * ADJUST_SECONDS)
     assert len(callers.order) == 64
     await callers.end()
     assert callers.lane.waiting == 0

@@ -32,7 +32,7 @@ LEAST_AT_ONCE = 16
 """Minimum concurrency, however late the event loop is, and the step by which it grows."""
 LATE_SECONDS = 0.03
 """Average event loop lag, in seconds, above which concurrency shrinks."""
-LOOK_SECONDS = 0.1
+ADJUST_SECONDS = 0.1
 """Seconds between two adjustments of concurrency; the lag is measured at the same interval."""
 _LEARNING = 0.1  # weight of the newest call in the averages; the first calls weigh more
 _LEAST_RETRY = 0.5
@@ -164,7 +164,7 @@ class ConcurrencyLimiter:
 
     def _look_later(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+            self._timer = asyncio.get_running_loop().call_later(ADJUST_SECONDS, self._look)
 
     def _look(self) -> None:
         """Adjust concurrency to the event loop's lag, as long as calls wait."""

@@ -1,6 +1,6 @@
-"""Maps connections to caller addresses: gRPC sees only the front door's end of each connection.
+"""Maps connections to caller addresses: gRPC sees only the front proxy's end of each connection.
 
-The front door names its end of each connection to gRPC's own server. On Linux the kernel chooses the name of an
+The front proxy names its end of each connection to gRPC's own server. On Linux the kernel chooses the name of an
 unnamed socket; on TCP the port is the name. Elsewhere sockets have no name, and callers have no address.
 """
 
@@ -19,7 +19,7 @@ class Origin:
         self._name = ""
 
     def name(self, connection: socket.socket) -> None:
-        """Register the front door's end of a connection; on Linux this must happen before it connects."""
+        """Register the front proxy's end of a connection; on Linux this must happen before it connects."""
         if connection.family != socket.AF_UNIX:
             host, port = connection.getsockname()[:2]
             self._remember(f"ipv4:{host}:{port}")

@@ -39,7 +39,7 @@ MAX_DEBT = 64.0
 
 @dataclass(frozen=True, slots=True)
 class FrontLimits:
-    """The limits of one front door; times in seconds."""
+    """The limits of one front proxy; times in seconds."""
 
     connections: int = 512
     """The most connections in total."""

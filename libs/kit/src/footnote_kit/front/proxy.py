@@ -1,4 +1,4 @@
-"""The front door, a reverse proxy in the same process: listens, limits connections, terminates TLS, starts relays."""
+"""The front proxy, in the process of the service: listens, limits connections, terminates TLS, starts relays."""
 
 import asyncio
 import contextlib
@@ -202,12 +202,12 @@ class FrontProxy:
 class _Arrival(asyncio.Protocol):
     """A connection that was just accepted."""
 
-    def __init__(self, door: FrontProxy) -> None:
-        self._door = door
+    def __init__(self, proxy: FrontProxy) -> None:
+        self._proxy = proxy
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Pass the connection to the door."""
-        self._door.arrived(cast(asyncio.Transport, transport))
+        """Pass the connection to the proxy."""
+        self._proxy.arrived(cast(asyncio.Transport, transport))
 
 
 def _address(transport: asyncio.Transport) -> str:

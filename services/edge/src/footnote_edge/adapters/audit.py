@@ -109,10 +109,10 @@ def _row(event: Event) -> dict[str, Any]:
     return {
         "id": event.id,
         "time_ms": event.time_ms,
-        "tenant_id": event.who.tenant_id,
-        "user_id": event.who.user_id,
-        "authentication": event.who.authentication,
-        "key_id": event.who.key_id,
+        "tenant_id": event.principal.tenant_id,
+        "user_id": event.principal.user_id,
+        "authentication": event.principal.authentication,
+        "key_id": event.principal.key_id,
         "door": event.call_origin.door,
         "address": event.call_origin.address,
         "action": event.action,
@@ -134,7 +134,7 @@ def _event(row: AuditEventRow) -> Event:
     authentication: Authentication.ValueType = row.authentication  # type: ignore[assignment]
     door: AuditDoor.ValueType = row.door  # type: ignore[assignment]
     return Event(
-        who=Principal(row.tenant_id, row.user_id, authentication, row.key_id),
+        principal=Principal(row.tenant_id, row.user_id, authentication, row.key_id),
         call_origin=CallOrigin(door, row.address),
         action=row.action,
         resource=row.resource,

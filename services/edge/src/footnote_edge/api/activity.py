@@ -9,7 +9,7 @@ from footnote_kit.handler_context import Call
 from google.protobuf.duration_pb2 import Duration
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.system.activity import BOUNDS_MS, KEPT_HOURS, last_hours, time_measure
 
 _USUAL_HOURS = 24
@@ -22,7 +22,7 @@ _MEASURES = (
 class ActivityApi:
     """RPCs about activity."""
 
-    parts: Parts
+    services: Services
 
     async def GetActivity(self, request: pb.GetActivityRequest, context: Call) -> pb.GetActivityResponse:
         """Count activity by hour and usage by day."""
@@ -30,9 +30,9 @@ class ActivityApi:
             raise InvalidArgument.field("hours", f"must be between 0 and {KEPT_HOURS}")
         tenant = caller().tenant_id
         moments = last_hours(request.hours or _USUAL_HOURS)
-        counts = await self.parts.activity.hours(tenant, moments)
+        counts = await self.services.activity.hours(tenant, moments)
         days = sorted({moment.date() for moment in moments})
-        used = await self.parts.usage.days(tenant, days[0].isoformat())
+        used = await self.services.usage.days(tenant, days[0].isoformat())
         response = pb.GetActivityResponse(
             hours=[_hour(moment, found) for moment, found in zip(moments, counts, strict=True)],
             search_bounds=[Duration(nanos=ms % 1000 * 1_000_000, seconds=ms // 1000) for ms in BOUNDS_MS],

@@ -34,7 +34,7 @@ from footnote_kit.telemetry import current_trace_id
 
 from footnote_edge.api.answer_parts import KEPT, sent, trim
 from footnote_edge.api.common import caller, seconds
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.asking.replay import replay
 from footnote_edge.asking.searching import could_not_look
 
@@ -42,13 +42,13 @@ from footnote_edge.asking.searching import could_not_look
 class AnswersApi:
     """RPCs about questions and their answers."""
 
-    parts: Parts
+    services: Services
 
     async def Search(self, request: SearchRequest, context: Call) -> SearchResponse:
         """Find the chunks that best match a query."""
-        await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
+        await self.services.quotas.admit(caller().tenant_id, request.query, caller().user_id)
         began = time.perf_counter()
-        found = await self.parts.stages.retrieval.Retrieve(
+        found = await self.services.stages.retrieval.Retrieve(
             retrieval.RetrieveRequest(
                 scope=caller(),
                 query=request.query,
@@ -61,12 +61,12 @@ class AnswersApi:
                 explain=request.explain,
                 query_vector=request.query_vector,
             ),
-            timeout=seconds(self.parts.settings.call_timeout_seconds),
+            timeout=seconds(self.services.settings.call_timeout_seconds),
         )
         if not could_not_look(found):
-            self.parts.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
+            self.services.activity.searched(caller().tenant_id, time.perf_counter() - began, bool(found.chunks))
         return SearchResponse(
-            chunks=await self.parts.public.scored(found.chunks),
+            chunks=await self.services.views.scored(found.chunks),
             strategy=found.strategy,
             strategy_choice=found.strategy_choice,
             query_language=found.query_language,
@@ -80,8 +80,8 @@ class AnswersApi:
 
     async def Ask(self, request: AskRequest, context: Call) -> AsyncIterator[AskResponse]:
         """Answer a question as a stream of events."""
-        limit = seconds(self.parts.settings.ask_timeout_seconds)
-        async with aclosing(sent(self.parts.asker.ask(caller(), request, limit), request.include)) as events:
+        limit = seconds(self.services.settings.ask_timeout_seconds)
+        async with aclosing(sent(self.services.asker.ask(caller(), request, limit), request.include)) as events:
             async for event in events:
                 yield event
 
@@ -90,8 +90,8 @@ class AnswersApi:
         if unkept := set(request.include) - KEPT:
             names = ", ".join(sorted(AnswerPart.Name(part) for part in unkept))
             raise InvalidArgument.field("include", f"has no {names} here; GetAnswerManifest returns the manifest")
-        found = await self.parts.answers.get(caller(), request.answer_id)
-        question, expiry = found.manifest.question, self.parts.answers.expiry(found)
+        found = await self.services.answers.get(caller(), request.answer_id)
+        question, expiry = found.manifest.question, self.services.answers.expiry(found)
         trim(found, request.include)
         response = GetAnswerResponse(
             answer=found.answer,
@@ -108,46 +108,48 @@ class AnswersApi:
 
     async def GetAnswerManifest(self, request: GetAnswerManifestRequest, context: Call) -> GetAnswerManifestResponse:
         """Return the manifest of a stored answer."""
-        found = await self.parts.answers.get(caller(), request.answer_id)
+        found = await self.services.answers.get(caller(), request.answer_id)
         return GetAnswerManifestResponse(manifest=found.manifest)
 
     async def DeleteAnswer(self, request: DeleteAnswerRequest, context: Call) -> DeleteAnswerResponse:
         """Delete a stored answer, its feedback, and its entries in memory."""
         scope = caller()
         try:
-            conversation_id, gone = await self.parts.answers.delete(scope, request.answer_id)
+            conversation_id, gone = await self.services.answers.delete(scope, request.answer_id)
         except NotFound:
             if not request.allow_missing:
                 raise
         else:
-            self.parts.jobs.leave(scope, conversation_id, gone)
+            self.services.jobs.leave(scope, conversation_id, gone)
         return DeleteAnswerResponse()
 
     async def ReplayAnswer(self, request: ReplayAnswerRequest, context: Call) -> ReplayAnswerResponse:
         """Answer again from a stored answer's manifest and report the differences."""
-        limit = seconds(self.parts.settings.ask_timeout_seconds)
-        completed, differences = await replay(self.parts.asker, self.parts.answers, caller(), request.answer_id, limit)
+        limit = seconds(self.services.settings.ask_timeout_seconds)
+        completed, differences = await replay(
+            self.services.asker, self.services.answers, caller(), request.answer_id, limit
+        )
         trim(completed, request.include)
         return ReplayAnswerResponse(completed=completed, identical=not differences, differences=differences)
 
     async def CreateFeedback(self, request: CreateFeedbackRequest, context: Call) -> CreateFeedbackResponse:
         """Record a verdict on an answer or on one of its citations."""
-        recorded = await self.parts.feedback.record(
+        recorded = await self.services.feedback.record(
             caller(), request.answer_id, request.citation, request.rating, request.comment
         )
-        self.parts.activity.add(
+        self.services.activity.add(
             caller().tenant_id, {"ratings_up" if recorded.rating == RATING_UP else "ratings_down": 1}
         )
         return CreateFeedbackResponse(feedback=recorded)
 
     async def DeleteFeedback(self, request: DeleteFeedbackRequest, context: Call) -> DeleteFeedbackResponse:
         """Withdraw the caller's verdict on an answer or on one of its citations."""
-        await self.parts.feedback.withdraw(caller(), request.answer_id, request.citation)
+        await self.services.feedback.withdraw(caller(), request.answer_id, request.citation)
         return DeleteFeedbackResponse()
 
     async def ListFeedback(self, request: ListFeedbackRequest, context: Call) -> ListFeedbackResponse:
         """List feedback, newest first."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence,))
-        found, token, total = await self.parts.feedback.page(scope, request.rating, page, request.conversation_id)
+        found, token, total = await self.services.feedback.page(scope, request.rating, page, request.conversation_id)
         return ListFeedbackResponse(feedback=found, next_page_token=token, total_size=total)

@@ -12,24 +12,24 @@ from footnote.retrieval.v1 import retrieval_service_pb2 as retrieval
 from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
-from footnote_edge.documents.public import chunk_of
+from footnote_edge.api.services import Services
+from footnote_edge.documents.views import chunk_of
 
 
 class ChunksApi:
     """RPCs about chunks."""
 
-    parts: Parts
+    services: Services
 
     async def GetChunk(self, request: GetChunkRequest, context: Call) -> GetChunkResponse:
         """Return one chunk."""
-        return GetChunkResponse(chunk=chunk_of(await self.parts.chunks.get(caller(), request.chunk_id)))
+        return GetChunkResponse(chunk=chunk_of(await self.services.chunks.get(caller(), request.chunk_id)))
 
     async def ListChunks(self, request: ListChunksRequest, context: Call) -> ListChunksResponse:
         """List the chunks of a document in reading order."""
-        page = await self.parts.chunks.page(caller(), request)
+        page = await self.services.chunks.page(caller(), request)
         return ListChunksResponse(
-            chunks=await self.parts.public.chunks(page.chunks),
+            chunks=await self.services.views.chunks(page.chunks),
             next_page_token=page.next_page_token,
             total_size=page.total_size,
             revision=page.revision,
@@ -37,7 +37,7 @@ class ChunksApi:
 
     async def QueryChunks(self, request: QueryChunksRequest, context: Call) -> QueryChunksResponse:
         """Return chunks by their metadata."""
-        found = await self.parts.stages.retrieval.QueryChunks(
+        found = await self.services.stages.retrieval.QueryChunks(
             retrieval.QueryChunksRequest(
                 scope=caller(),
                 collection=request.collection,
@@ -46,7 +46,7 @@ class ChunksApi:
                 page_token=request.page_token,
                 offset=request.offset,
             ),
-            timeout=self.parts.settings.call_timeout_seconds,
+            timeout=self.services.settings.call_timeout_seconds,
         )
-        chunks = await self.parts.public.chunks(found.chunks)
+        chunks = await self.services.views.chunks(found.chunks)
         return QueryChunksResponse(chunks=chunks, next_page_token=found.next_page_token, total_size=found.total_size)

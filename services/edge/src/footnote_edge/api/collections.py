@@ -14,27 +14,27 @@ from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 
 class CollectionsApi:
     """RPCs about collections."""
 
-    parts: Parts
+    services: Services
 
     async def CreateCollection(self, request: CreateCollectionRequest, context: Call) -> CreateCollectionResponse:
         """Create a collection."""
-        return CreateCollectionResponse(collection=await self.parts.catalog.create_once(caller(), request))
+        return CreateCollectionResponse(collection=await self.services.catalog.create_once(caller(), request))
 
     async def GetCollection(self, request: GetCollectionRequest, context: Call) -> GetCollectionResponse:
         """Return one collection."""
-        return GetCollectionResponse(collection=await self.parts.catalog.described(caller(), request.collection))
+        return GetCollectionResponse(collection=await self.services.catalog.described(caller(), request.collection))
 
     async def ListCollections(self, request: ListCollectionsRequest, context: Call) -> ListCollectionsResponse:
         """List the collections that the caller may see."""
-        page = await self.parts.stages.indexing.ListCollections(
+        page = await self.services.stages.indexing.ListCollections(
             indexing.ListCollectionsRequest(scope=caller(), page_size=request.page_size, page_token=request.page_token),
-            timeout=self.parts.settings.call_timeout_seconds,
+            timeout=self.services.settings.call_timeout_seconds,
         )
         return ListCollectionsResponse(
             collections=page.collections, next_page_token=page.next_page_token, total_size=page.total_size
@@ -43,6 +43,6 @@ class CollectionsApi:
     async def UpdateCollection(self, request: UpdateCollectionRequest, context: Call) -> UpdateCollectionResponse:
         """Change the fields that the mask names."""
         scope = caller()
-        collection = await self.parts.catalog.update(scope, request)
-        operation = await self.parts.operations.reindex_outdated(scope, collection) if request.reindex else None
+        collection = await self.services.catalog.update(scope, request)
+        operation = await self.services.operations.reindex_outdated(scope, collection) if request.reindex else None
         return UpdateCollectionResponse(collection=collection, operation=operation)

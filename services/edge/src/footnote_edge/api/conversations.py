@@ -38,7 +38,7 @@ from footnote_kit.paging import Page, moment, sequence, text
 
 from footnote_edge.api.answer_parts import sent, trim
 from footnote_edge.api.common import caller, seconds
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.conversations.conversations import Change, check_etag
 
 _EDITABLE = ("title", "collections")
@@ -47,13 +47,13 @@ _EDITABLE = ("title", "collections")
 class ConversationsApi:
     """RPCs about conversations."""
 
-    parts: Parts
+    services: Services
 
     async def CreateConversation(self, request: CreateConversationRequest, context: Call) -> CreateConversationResponse:
         """Create a conversation."""
-        scope, conversations = caller(), self.parts.conversations
-        await self.parts.catalog.check_all(scope, request.collections)
-        created = await self.parts.request_ids.once(
+        scope, conversations = caller(), self.services.conversations
+        await self.services.catalog.check_all(scope, request.collections)
+        created = await self.services.request_ids.once(
             scope,
             request,
             lambda wanted: conversations.create(scope, request.title, request.collections, wanted),
@@ -64,8 +64,8 @@ class ConversationsApi:
     async def GetConversation(self, request: GetConversationRequest, context: Call) -> GetConversationResponse:
         """Return one conversation."""
         scope = caller()
-        found = await self.parts.conversations.get(scope, request.conversation_id)
-        for shared in await self.parts.conversations.sharing.of_conversation(scope, request.conversation_id):
+        found = await self.services.conversations.get(scope, request.conversation_id)
+        for shared in await self.services.conversations.sharing.of_conversation(scope, request.conversation_id):
             if shared.answer_id:
                 found.shared_answers.append(shared)
             else:
@@ -76,22 +76,24 @@ class ConversationsApi:
         """List the caller's conversations, most recently used first; a query keeps those that contain the text."""
         scope = caller()
         page = Page.of(scope, request, kinds=(moment, text))
-        found, token, total = await self.parts.conversations.page(scope, page, request.query)
+        found, token, total = await self.services.conversations.page(scope, page, request.query)
         return ListConversationsResponse(conversations=found, next_page_token=token, total_size=total)
 
     async def UpdateConversation(self, request: UpdateConversationRequest, context: Call) -> UpdateConversationResponse:
         """Change a conversation's title or collections."""
         scope, change = caller(), _change(request)
-        await self.parts.conversations.get(scope, request.conversation_id)
-        await self.parts.catalog.check_all(scope, change.collections or ())
-        changed = await self.parts.conversations.change(scope, request.conversation_id, change, request.resource.etag)
+        await self.services.conversations.get(scope, request.conversation_id)
+        await self.services.catalog.check_all(scope, change.collections or ())
+        changed = await self.services.conversations.change(
+            scope, request.conversation_id, change, request.resource.etag
+        )
         return UpdateConversationResponse(conversation=changed)
 
     async def DeleteConversation(self, request: DeleteConversationRequest, context: Call) -> DeleteConversationResponse:
         """Delete a conversation with its messages and their entries in memory."""
         scope = caller()
         try:
-            found = await self.parts.conversations.get(scope, request.conversation_id)
+            found = await self.services.conversations.get(scope, request.conversation_id)
         except NotFound:
             if not request.allow_missing:
                 raise
@@ -99,16 +101,16 @@ class ConversationsApi:
         check_etag(found, request.etag)
         # Enqueue the job first: after a crash in between, memory forgets and the caller can delete the conversation
         # again.
-        await self.parts.jobs.forget(scope, request.conversation_id)
-        await self.parts.conversations.delete(scope, found, request.etag)
+        await self.services.jobs.forget(scope, request.conversation_id)
+        await self.services.conversations.delete(scope, found, request.etag)
         return DeleteConversationResponse()
 
     async def ListMessages(self, request: ListMessagesRequest, context: Call) -> ListMessagesResponse:
         """List a conversation's messages, oldest first."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence, sequence))
-        await self.parts.conversations.get(scope, request.conversation_id)
-        found, token, total = await self.parts.conversations.messages.page(
+        await self.services.conversations.get(scope, request.conversation_id)
+        found, token, total = await self.services.conversations.messages.page(
             scope, request.conversation_id, page, superseded=request.include_superseded
         )
         for message in found:
@@ -129,24 +131,24 @@ class ConversationsApi:
                 yield event
 
     def _regenerated(self, request: RegenerateMessageRequest | EditMessageRequest) -> AsyncGenerator[AskResponse]:
-        limit = seconds(self.parts.settings.ask_timeout_seconds)
-        return sent(self.parts.asker.regenerate(caller(), request, limit), request.include)
+        limit = seconds(self.services.settings.ask_timeout_seconds)
+        return sent(self.services.asker.regenerate(caller(), request, limit), request.include)
 
     async def RestoreMessage(self, request: RestoreMessageRequest, context: Call) -> RestoreMessageResponse:
         """Bring back a version of a question that an edit has put aside."""
-        scope, conversations = caller(), self.parts.conversations
+        scope, conversations = caller(), self.services.conversations
         restored = await conversations.regenerations.restore(scope, request.message_id)
-        self.parts.jobs.leave(scope, restored.conversation_id, restored.aside)
+        self.services.jobs.leave(scope, restored.conversation_id, restored.aside)
         if restored.back:
-            self.parts.jobs.remember(scope, restored.conversation_id, uuid4().hex)
+            self.services.jobs.remember(scope, restored.conversation_id, uuid4().hex)
         return RestoreMessageResponse(conversation=await conversations.get(scope, restored.conversation_id))
 
     async def ShareConversation(self, request: ShareConversationRequest, context: Call) -> ShareConversationResponse:
         """Share a conversation, or one answer of it, inside the tenant."""
-        scope, conversations = caller(), self.parts.conversations
+        scope, conversations = caller(), self.services.conversations
         found = await conversations.get(scope, request.conversation_id)
         # As ids: readers may see other collections under these names, and a name may change.
-        asked = await self.parts.catalog.ids(scope, found.collections)
+        asked = await self.services.catalog.ids(scope, found.collections)
         shared = await conversations.sharing.share(scope, request.conversation_id, asked, request.answer_id)
         return ShareConversationResponse(shared=shared)
 
@@ -154,7 +156,7 @@ class ConversationsApi:
         self, request: UnshareConversationRequest, context: Call
     ) -> UnshareConversationResponse:
         """End the sharing of a conversation, or of one answer."""
-        await self.parts.conversations.sharing.unshare(caller(), request.conversation_id, request.answer_id)
+        await self.services.conversations.sharing.unshare(caller(), request.conversation_id, request.answer_id)
         return UnshareConversationResponse()
 
     async def GetSharedConversation(
@@ -163,7 +165,7 @@ class ConversationsApi:
         """Return a shared conversation with a page of its messages."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence, sequence))
-        shared, found, token, total = await self.parts.conversations.sharing.read(scope, request.share_id, page)
+        shared, found, token, total = await self.services.conversations.sharing.read(scope, request.share_id, page)
         for message in found:
             if message.HasField("answer"):
                 trim(message, request.include)
@@ -171,15 +173,15 @@ class ConversationsApi:
 
     async def SearchMemory(self, request: SearchMemoryRequest, context: Call) -> SearchMemoryResponse:
         """Find the caller's own past messages."""
-        await self.parts.limiting.admit(caller().tenant_id, request.query, caller().user_id)
-        found = await self.parts.asker.recall.search(
+        await self.services.quotas.admit(caller().tenant_id, request.query, caller().user_id)
+        found = await self.services.asker.recall.search(
             caller(),
             request.query,
             enabled=request.enabled if request.HasField("enabled") else True,
             max_messages=request.max_messages if request.HasField("max_messages") else None,
             max_tokens=request.max_tokens if request.HasField("max_tokens") else None,
             bounds=TextBounds(),
-            timeout=seconds(self.parts.settings.call_timeout_seconds),
+            timeout=seconds(self.services.settings.call_timeout_seconds),
         )
         return SearchMemoryResponse(
             context=found.context,

@@ -9,13 +9,13 @@ from footnote_kit.handler_context import Call
 from footnote_kit.status import to_proto
 
 from footnote_edge.api.common import bytes_of, caller, first_of
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 
 class DocumentsApi:
     """RPCs about documents."""
 
-    parts: Parts
+    services: Services
 
     async def UploadDocument(
         self, request_iterator: AsyncIterator[pb.UploadDocumentRequest], context: Call
@@ -23,8 +23,8 @@ class DocumentsApi:
         """Accept a file; it ends INDEXED or ERROR even after crashes in between."""
         metadata = await first_of(request_iterator)
         scope = caller()
-        done = await self.parts.documents.upload(scope, metadata, bytes_of(request_iterator))
-        document = await self.parts.public.document(scope, done.document)
+        done = await self.services.documents.upload(scope, metadata, bytes_of(request_iterator))
+        document = await self.services.views.document(scope, done.document)
         return pb.UploadDocumentResponse(document=document, duplicate=done.duplicate, merged=done.merged)
 
     async def UploadDocuments(
@@ -32,12 +32,12 @@ class DocumentsApi:
     ) -> pb.UploadDocumentsResponse:
         """Accept many small files; each is refused alone."""
         scope = caller()
-        files = await self.parts.many.receive(scope, request_iterator)
+        files = await self.services.many.receive(scope, request_iterator)
         # Here and not where files are stored: the sync of a source is no upload by a caller, and has no rate.
-        self.parts.limiting.rates.more_uploads(scope.tenant_id, len(files) - 1)
-        outcomes = await self.parts.many.upload(scope, files)
+        self.services.quotas.rates.more_uploads(scope.tenant_id, len(files) - 1)
+        outcomes = await self.services.many.upload(scope, files)
         stored = [one for one in outcomes if not isinstance(one, FootnoteError)]
-        documents = iter(await self.parts.public.documents(scope, [one.document for one in stored]))
+        documents = iter(await self.services.views.documents(scope, [one.document for one in stored]))
         response = pb.UploadDocumentsResponse()
         for one in outcomes:
             if isinstance(one, FootnoteError):
@@ -54,14 +54,14 @@ class DocumentsApi:
         """Replace a document's file; the old one stays searchable until the new one is indexed."""
         metadata = await first_of(request_iterator)
         scope = caller()
-        row, unchanged = await self.parts.documents.replace(scope, metadata, bytes_of(request_iterator))
-        return pb.ReplaceDocumentResponse(document=await self.parts.public.document(scope, row), unchanged=unchanged)
+        row, unchanged = await self.services.documents.replace(scope, metadata, bytes_of(request_iterator))
+        return pb.ReplaceDocumentResponse(document=await self.services.views.document(scope, row), unchanged=unchanged)
 
     async def WatchDocument(
         self, request: pb.WatchDocumentRequest, context: Call
     ) -> AsyncIterator[pb.WatchDocumentResponse]:
         """Stream a document's state and progress until it is INDEXED, ERROR or deleted."""
-        stream = self.parts.watch.document(caller(), request.document_id, request.until_vectors)
+        stream = self.services.watches.document(caller(), request.document_id, request.until_vectors)
         async with aclosing(stream) as moves:
             async for move in moves:
                 yield move
@@ -71,8 +71,8 @@ class DocumentsApi:
     ) -> AsyncIterator[pb.WatchDocumentsResponse]:
         """Stream the events of a collection's documents."""
         scope = caller()
-        collection = await self.parts.catalog.get(scope, request.collection)
-        events = self.parts.watch.collection(scope, collection.id, request.until_idle, request.resume_token)
+        collection = await self.services.catalog.get(scope, request.collection)
+        events = self.services.watches.collection(scope, collection.id, request.until_idle, request.resume_token)
         async with aclosing(events) as responses:
             async for event in responses:
                 yield event
@@ -80,8 +80,8 @@ class DocumentsApi:
     async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Call) -> pb.ListDocumentsResponse:
         """List documents, newest first."""
         scope = caller()
-        page = await self.parts.documents.page(scope, request)
-        documents = await self.parts.public.documents(scope, page.documents)
+        page = await self.services.documents.page(scope, request)
+        documents = await self.services.views.documents(scope, page.documents)
         return pb.ListDocumentsResponse(
             documents=documents, next_page_token=page.next_page_token, total_size=page.total_size
         )
@@ -89,8 +89,8 @@ class DocumentsApi:
     async def GetDocument(self, request: pb.GetDocumentRequest, context: Call) -> pb.GetDocumentResponse:
         """Return one document."""
         scope = caller()
-        row = await self.parts.documents.get(scope, request.document_id)
-        return pb.GetDocumentResponse(document=await self.parts.public.document(scope, row))
+        row = await self.services.documents.get(scope, request.document_id)
+        return pb.GetDocumentResponse(document=await self.services.views.document(scope, row))
 
     async def DownloadDocument(
         self, request: pb.DownloadDocumentRequest, context: Call
@@ -98,23 +98,23 @@ class DocumentsApi:
         """Stream the original file."""
         scope = caller()
         revision = request.revision if request.HasField("revision") else None
-        async with aclosing(self.parts.documents.download(scope, request.document_id, revision)) as parts:
+        async with aclosing(self.services.documents.download(scope, request.document_id, revision)) as parts:
             async for part in parts:
                 head = part.HasField("document")
-                document = await self.parts.public.document(scope, part.document) if head else None
+                document = await self.services.views.document(scope, part.document) if head else None
                 file = part.file if part.HasField("file") else None
                 yield pb.DownloadDocumentResponse(document=document, data=part.data, file=file)
 
     async def UpdateDocument(self, request: pb.UpdateDocumentRequest, context: Call) -> pb.UpdateDocumentResponse:
         """Change a document's tags, metadata or time of expiry."""
         scope = caller()
-        row = await self.parts.editing.update(scope, request)
-        return pb.UpdateDocumentResponse(document=await self.parts.public.document(scope, row))
+        row = await self.services.document_editor.update(scope, request)
+        return pb.UpdateDocumentResponse(document=await self.services.views.document(scope, row))
 
     async def DeleteDocument(self, request: pb.DeleteDocumentRequest, context: Call) -> pb.DeleteDocumentResponse:
         """Delete a document with its chunks and its file."""
         return pb.DeleteDocumentResponse(
-            chunks_deleted=await self.parts.deleting.delete(
+            chunks_deleted=await self.services.document_deletion.delete(
                 caller(), request.document_id, request.etag, allow_missing=request.allow_missing
             )
         )
@@ -122,5 +122,5 @@ class DocumentsApi:
     async def CancelDocument(self, request: pb.CancelDocumentRequest, context: Call) -> pb.CancelDocumentResponse:
         """Cancel the processing of a document's newest revision."""
         scope = caller()
-        row = await self.parts.cancelling.cancel(scope, request.document_id)
-        return pb.CancelDocumentResponse(document=await self.parts.public.document(scope, row))
+        row = await self.services.document_canceller.cancel(scope, request.document_id)
+        return pb.CancelDocumentResponse(document=await self.services.views.document(scope, row))

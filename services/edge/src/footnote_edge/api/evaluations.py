@@ -6,21 +6,21 @@ from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, sequence
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 
 class EvaluationsApi:
     """RPCs about runs of golden questions."""
 
-    parts: Parts
+    services: Services
 
     async def CreateEvaluationRun(
         self, request: pb.CreateEvaluationRunRequest, context: Call
     ) -> pb.CreateEvaluationRunResponse:
         """Keep a run."""
-        scope, evaluations = caller(), self.parts.evaluations
+        scope, evaluations = caller(), self.services.evaluations
         collection_id = await evaluations.writable(scope, request.collection)
-        created = await self.parts.request_ids.once(
+        created = await self.services.request_ids.once(
             scope,
             request,
             lambda wanted: evaluations.create(scope, collection_id, request.run, wanted),
@@ -31,7 +31,7 @@ class EvaluationsApi:
 
     async def GetEvaluationRun(self, request: pb.GetEvaluationRunRequest, context: Call) -> pb.GetEvaluationRunResponse:
         """Return one run with its questions."""
-        return pb.GetEvaluationRunResponse(run=await self.parts.evaluations.get(caller(), request.run_id))
+        return pb.GetEvaluationRunResponse(run=await self.services.evaluations.get(caller(), request.run_id))
 
     async def ListEvaluationRuns(
         self, request: pb.ListEvaluationRunsRequest, context: Call
@@ -39,7 +39,7 @@ class EvaluationsApi:
         """List a collection's runs, newest first."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence,))
-        found, token, total = await self.parts.evaluations.page(scope, request.collection, page)
+        found, token, total = await self.services.evaluations.page(scope, request.collection, page)
         return pb.ListEvaluationRunsResponse(runs=found, next_page_token=token, total_size=total)
 
     async def DeleteEvaluationRun(
@@ -47,7 +47,7 @@ class EvaluationsApi:
     ) -> pb.DeleteEvaluationRunResponse:
         """Delete a run."""
         try:
-            await self.parts.evaluations.delete(caller(), request.run_id)
+            await self.services.evaluations.delete(caller(), request.run_id)
         except NotFound:
             if not request.allow_missing:
                 raise

@@ -12,29 +12,29 @@ from footnote.edge.v1.keys_pb2 import (
 from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.gateway.ports import ApiKey
 
 
 class KeysApi:
     """RPCs about keys."""
 
-    parts: Parts
+    services: Services
 
     async def CreateKey(self, request: CreateKeyRequest, context: Call) -> CreateKeyResponse:
         """Create a key."""
         lifetime = request.ttl.ToTimedelta() if request.HasField("ttl") else None
-        key, secret = await self.parts.keys.create(caller(), request, lifetime, request.groups)
+        key, secret = await self.services.keys.create(caller(), request, lifetime, request.groups)
         return CreateKeyResponse(key=_shown(key), secret=secret)
 
     async def ListKeys(self, request: ListKeysRequest, context: Call) -> ListKeysResponse:
         """List keys."""
-        found, token, total = await self.parts.keys.page(caller(), request)
+        found, token, total = await self.services.keys.page(caller(), request)
         return ListKeysResponse(keys=map(_shown, found), next_page_token=token, total_size=total)
 
     async def RevokeKey(self, request: RevokeKeyRequest, context: Call) -> RevokeKeyResponse:
         """Revoke a key."""
-        revoked = await self.parts.keys.revoke(
+        revoked = await self.services.keys.revoke(
             caller(), request.key_id, allow_missing=request.allow_missing, force=request.force
         )
         return RevokeKeyResponse(key=None if revoked is None else _shown(revoked))

@@ -14,10 +14,10 @@ from footnote_kit.handler_context import Call
 from footnote_kit.identifiers import checked_name
 from footnote_kit.paging import Page
 
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.api.usage import limits_shown
 from footnote_edge.gateway import principals
-from footnote_edge.gateway.ports import Own
+from footnote_edge.gateway.ports import TenantOverrides
 
 NAMES = {
     "documents": "documents",
@@ -32,31 +32,31 @@ NAMES = {
 class LimitsApi:
     """RPCs about limits of tenants."""
 
-    parts: Parts
+    services: Services
 
     async def GetTenantLimits(self, request: GetTenantLimitsRequest, context: Call) -> GetTenantLimitsResponse:
         """Return a tenant's limits."""
-        tenant = self.parts.operators.tenant(principals.identity(), request.tenant_id)
-        own = await self.parts.limiting.allowances.own(checked_name("tenant_id", tenant))
+        tenant = self.services.operators.tenant(principals.identity(), request.tenant_id)
+        own = await self.services.quotas.allowances.own(checked_name("tenant_id", tenant))
         return GetTenantLimitsResponse(allowance=await self._whole(own))
 
     async def ListTenantLimits(self, request: ListTenantLimitsRequest, context: Call) -> ListTenantLimitsResponse:
         """List the tenants that have their own limits."""
         identity = principals.identity()
-        self.parts.operators.check(identity)
-        found, token = await self.parts.limiting.allowances.page(Page.of(identity.scope, request))
+        self.services.operators.check(identity)
+        found, token = await self.services.quotas.allowances.page(Page.of(identity.scope, request))
         return ListTenantLimitsResponse(allowances=map(_shown, found), next_page_token=token)
 
     async def UpdateTenantLimits(self, request: UpdateTenantLimitsRequest, context: Call) -> UpdateTenantLimitsResponse:
         """Change a tenant's own limits."""
-        self.parts.operators.check(principals.identity())
-        own = await self.parts.limiting.allowances.set(request.tenant_id, _changes(request))
+        self.services.operators.check(principals.identity())
+        own = await self.services.quotas.allowances.set(request.tenant_id, _changes(request))
         return UpdateTenantLimitsResponse(allowance=await self._whole(own))
 
-    async def _whole(self, own: Own) -> TenantAllowance:
+    async def _whole(self, own: TenantOverrides) -> TenantAllowance:
         shown = _shown(own)
-        allowed = await self.parts.limiting.of(own.tenant_id)
-        shown.effective.CopyFrom(limits_shown(allowed, self.parts.settings))
+        allowed = await self.services.quotas.of(own.tenant_id)
+        shown.effective.CopyFrom(limits_shown(allowed, self.services.settings))
         return shown
 
 
@@ -72,7 +72,7 @@ def _changes(request: UpdateTenantLimitsRequest) -> dict[str, float | None]:
     return {NAMES[path]: getattr(given, path) if given.HasField(path) else None for path in paths}  # type: ignore[arg-type]
 
 
-def _shown(own: Own) -> TenantAllowance:
+def _shown(own: TenantOverrides) -> TenantAllowance:
     values = {name: own.limits[known] for name, known in NAMES.items() if known in own.limits}
     shown = TenantAllowance(tenant_id=own.tenant_id, **values)  # type: ignore[arg-type]
     if own.update_time is not None:

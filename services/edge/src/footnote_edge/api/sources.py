@@ -7,48 +7,48 @@ from footnote.edge.v1 import sources_pb2 as pb
 from footnote_kit.handler_context import Call
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 
 class SourcesApi:
     """RPCs about sources."""
 
-    parts: Parts
+    services: Services
 
     async def CreateSource(self, request: pb.CreateSourceRequest, context: Call) -> pb.CreateSourceResponse:
         """Create a source and begin to synchronise it."""
-        return pb.CreateSourceResponse(source=await self.parts.sources.create(caller(), request))
+        return pb.CreateSourceResponse(source=await self.services.sources.create(caller(), request))
 
     async def GetSource(self, request: pb.GetSourceRequest, context: Call) -> pb.GetSourceResponse:
         """Return one source."""
-        return pb.GetSourceResponse(source=await self.parts.sources.get(caller(), request.source_id))
+        return pb.GetSourceResponse(source=await self.services.sources.get(caller(), request.source_id))
 
     async def ListSources(self, request: pb.ListSourcesRequest, context: Call) -> pb.ListSourcesResponse:
         """List sources, newest first."""
-        return await self.parts.sources.page(caller(), request)
+        return await self.services.sources.page(caller(), request)
 
     async def ListSourceKinds(self, request: pb.ListSourceKindsRequest, context: Call) -> pb.ListSourceKindsResponse:
         """List the kinds of sources."""
-        return self.parts.sources.kinds()
+        return self.services.sources.kinds()
 
     async def UpdateSource(self, request: pb.UpdateSourceRequest, context: Call) -> pb.UpdateSourceResponse:
         """Change a source."""
-        return pb.UpdateSourceResponse(source=await self.parts.sources.update(caller(), request))
+        return pb.UpdateSourceResponse(source=await self.services.sources.update(caller(), request))
 
     async def DeleteSource(self, request: pb.DeleteSourceRequest, context: Call) -> pb.DeleteSourceResponse:
         """Delete a source, on request together with its documents."""
-        return pb.DeleteSourceResponse(operation=await self.parts.sources.delete(caller(), request))
+        return pb.DeleteSourceResponse(operation=await self.services.sources.delete(caller(), request))
 
     async def SyncSource(self, request: pb.SyncSourceRequest, context: Call) -> pb.SyncSourceResponse:
         """Synchronise a source now."""
-        return pb.SyncSourceResponse(operation=await self.parts.sources.sync(caller(), request.source_id))
+        return pb.SyncSourceResponse(operation=await self.services.sources.sync(caller(), request.source_id))
 
     async def ListSourceItems(self, request: pb.ListSourceItemsRequest, context: Call) -> pb.ListSourceItemsResponse:
         """List the items of a source."""
-        return await self.parts.sources.items(caller(), request)
+        return await self.services.sources.items(caller(), request)
 
     async def WatchSource(self, request: pb.WatchSourceRequest, context: Call) -> AsyncIterator[pb.WatchSourceResponse]:
         """Stream a source after each change."""
-        async with aclosing(self.parts.sources.watch(caller(), request.source_id)) as moves:
+        async with aclosing(self.services.sources.watch(caller(), request.source_id)) as moves:
             async for source in moves:
                 yield pb.WatchSourceResponse(source=source)

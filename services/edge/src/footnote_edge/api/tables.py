@@ -6,20 +6,20 @@ from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page, sequence
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 
 class TablesApi:
     """RPCs about tables. Edge checks access to their documents as exactly as for the documents themselves."""
 
-    parts: Parts
+    services: Services
 
     async def ListTables(self, request: pb.ListTablesRequest, context: Call) -> pb.ListTablesResponse:
         """List the tables of a document."""
         scope = caller()
         page = Page.of(scope, request, kinds=(sequence,))
-        await self.parts.documents.get(scope, request.document_id)
-        found = await self.parts.stages.ingestion.DescribeTables(
+        await self.services.documents.get(scope, request.document_id)
+        found = await self.services.stages.ingestion.DescribeTables(
             ingestion.DescribeTablesRequest(scope=scope, document_id=request.document_id), timeout=self._timeout
         )
         after = page.position[0] if page.position else 0
@@ -34,8 +34,8 @@ class TablesApi:
     async def GetTable(self, request: pb.GetTableRequest, context: Call) -> pb.GetTableResponse:
         """Return a table with a page of its rows."""
         scope = caller()
-        await self.parts.documents.get(scope, request.document_id)
-        found = await self.parts.stages.ingestion.ReadTable(
+        await self.services.documents.get(scope, request.document_id)
+        found = await self.services.stages.ingestion.ReadTable(
             ingestion.ReadTableRequest(
                 scope=scope,
                 document_id=request.document_id,
@@ -53,8 +53,8 @@ class TablesApi:
         """Run one SELECT over the tables in documents."""
         scope = caller()
         for document_id in dict.fromkeys(request.document_ids):
-            await self.parts.documents.get(scope, document_id)
-        found = await self.parts.stages.ingestion.QueryTables(
+            await self.services.documents.get(scope, document_id)
+        found = await self.services.stages.ingestion.QueryTables(
             ingestion.QueryTablesRequest(scope=scope, document_ids=request.document_ids, query=request.query),
             timeout=self._timeout,
         )
@@ -62,4 +62,4 @@ class TablesApi:
 
     @property
     def _timeout(self) -> float:
-        return self.parts.settings.call_timeout_seconds
+        return self.services.settings.call_timeout_seconds

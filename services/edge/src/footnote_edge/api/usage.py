@@ -6,7 +6,7 @@ from footnote_kit.handler_context import Call
 from footnote_kit.paging import Page
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.ports import Allowance
 from footnote_edge.gateway.principals import Proof
@@ -23,7 +23,7 @@ AUTHENTICATION = {
 class UsageApi:
     """RPCs about the caller."""
 
-    parts: Parts
+    services: Services
 
     async def WhoAmI(self, request: pb.WhoAmIRequest, context: Call) -> pb.WhoAmIResponse:
         """Return the caller's identity."""
@@ -46,7 +46,7 @@ class UsageApi:
     async def GetUsage(self, request: pb.GetUsageRequest, context: Call) -> pb.GetUsageResponse:
         """Return stored amounts and usage."""
         scope = caller()
-        use = await self.parts.usage.of(scope)
+        use = await self.services.usage.of(scope)
         response = pb.GetUsageResponse(
             own=_shown(use.own),
             tenant=None if use.tenant is None else _shown(use.tenant),
@@ -58,12 +58,12 @@ class UsageApi:
     async def ListUserUsage(self, request: pb.ListUserUsageRequest, context: Call) -> pb.ListUserUsageResponse:
         """List stored amounts and usage by user."""
         scope = caller()
-        found, token = await self.parts.usage.page(scope, Page.of(scope, request))
+        found, token = await self.services.usage.page(scope, Page.of(scope, request))
         users = [pb.UserUsage(user_id=user, counts=_shown(counts)) for user, counts in found]
         return pb.ListUserUsageResponse(users=users, next_page_token=token)
 
     async def _limits(self, tenant: str) -> pb.TenantLimits:
-        return limits_shown(await self.parts.limiting.of(tenant), self.parts.settings)
+        return limits_shown(await self.services.quotas.of(tenant), self.services.settings)
 
 
 def limits_shown(allowed: Allowance, settings: Settings) -> pb.TenantLimits:

@@ -16,7 +16,7 @@ from footnote_kit.handler_context import Call
 from footnote_kit.origins import refuse_reserved
 
 from footnote_edge.api.common import caller
-from footnote_edge.api.parts import Parts
+from footnote_edge.api.services import Services
 
 ROW_SECONDS = 0.1
 """Seconds that a row may take besides the time of a short call: twenty times what it takes on an idle machine."""
@@ -25,21 +25,21 @@ ROW_SECONDS = 0.1
 class VectorsApi:
     """RPCs about own vectors."""
 
-    parts: Parts
+    services: Services
 
     async def AddVectors(self, request: AddVectorsRequest, context: Call) -> AddVectorsResponse:
         """Add rows, replacing those with the same ids."""
         scope = caller()
-        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
-        claim = await self.parts.request_ids.claim(scope, request)
+        collection = await self.services.catalog.get(scope, request.collection, Access.WRITE)
+        claim = await self.services.request_ids.claim(scope, request)
         for index, row in enumerate(request.rows):
             refuse_reserved(row.metadata, f"rows[{index}].metadata")
         wanted = indexing.AddVectorsRequest(scope=scope, collection=collection.id, rows=request.rows)
         if claim is not None:
             for number, row in enumerate(wanted.rows):
                 row.id = row.id or claim.id_of(f"row {number}")
-        limit = self.parts.settings.call_timeout_seconds + ROW_SECONDS * len(wanted.rows)
-        added = await self.parts.stages.indexing.AddVectors(wanted, timeout=limit)
+        limit = self.services.settings.call_timeout_seconds + ROW_SECONDS * len(wanted.rows)
+        added = await self.services.stages.indexing.AddVectors(wanted, timeout=limit)
         return AddVectorsResponse(count=added.count, ids=added.ids)
 
     async def GetVector(self, request: GetVectorRequest, context: Call) -> GetVectorResponse:
@@ -50,7 +50,9 @@ class VectorsApi:
             vector_id=request.vector_id,
             include_vector=request.include_vector,
         )
-        found = await self.parts.stages.indexing.GetVector(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        found = await self.services.stages.indexing.GetVector(
+            wanted, timeout=self.services.settings.call_timeout_seconds
+        )
         return GetVectorResponse(row=found.row)
 
     async def ListVectors(self, request: ListVectorsRequest, context: Call) -> ListVectorsResponse:
@@ -63,16 +65,20 @@ class VectorsApi:
             page_token=request.page_token,
             include_vectors=request.include_vectors,
         )
-        page = await self.parts.stages.indexing.ListVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
+        page = await self.services.stages.indexing.ListVectors(
+            wanted, timeout=self.services.settings.call_timeout_seconds
+        )
         return ListVectorsResponse(rows=page.rows, next_page_token=page.next_page_token)
 
     async def DeleteVectors(self, request: DeleteVectorsRequest, context: Call) -> DeleteVectorsResponse:
         """Delete rows."""
         scope = caller()
-        collection = await self.parts.catalog.get(scope, request.collection, Access.WRITE)
+        collection = await self.services.catalog.get(scope, request.collection, Access.WRITE)
         wanted = indexing.DeleteVectorsRequest(
             scope=scope, collection=collection.id, ids=request.ids, allow_missing=request.allow_missing
         )
-        done = await self.parts.stages.indexing.DeleteVectors(wanted, timeout=self.parts.settings.call_timeout_seconds)
-        await self.parts.deleting.vectors(collection.id, request.ids)
+        done = await self.services.stages.indexing.DeleteVectors(
+            wanted, timeout=self.services.settings.call_timeout_seconds
+        )
+        await self.services.document_deletion.vectors(collection.id, request.ids)
         return DeleteVectorsResponse(deleted=done.deleted)

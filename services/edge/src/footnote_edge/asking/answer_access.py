@@ -13,7 +13,7 @@ from footnote_edge.conversations.withholding import Withholding
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.identity import Authenticator
 
-LOOK_SECONDS = 1.0
+CHECK_SECONDS = 1.0
 """Seconds between checks of an answer in progress; another replica's revocation takes as long as for every call."""
 
 
@@ -32,7 +32,7 @@ class AnswerAccess:
     async def watch(self, scope: Scope, origins: set[Origin], end: Callable[[FootnoteError], object]) -> None:
         """Check until the first refusal, then `end` the answer with it; a failed check is no refusal."""
         while True:
-            await asyncio.sleep(LOOK_SECONDS)
+            await asyncio.sleep(CHECK_SECONDS)
             try:
                 await self.check(scope, origins)
             except (NotFound, Unauthenticated) as refusal:

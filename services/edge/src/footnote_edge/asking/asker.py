@@ -112,7 +112,7 @@ class Asker:
         replayed: EarlierAnswer | None = None,
         regeneration: Regeneration | None = None,
     ) -> AsyncGenerator[AskResponse]:
-        await self._tools.limiting.admit(scope.tenant_id)
+        await self._tools.quotas.admit(scope.tenant_id)
         question = Question.of(
             self._tools, scope, request, seconds, claim or Claim(uuid4().hex),
             replayed=replayed, regeneration=regeneration,

@@ -15,7 +15,7 @@ from footnote_edge.asking.thread import EarlierMessages
 from footnote_edge.conversations.origins import Origin, shown
 
 
-class Record:
+class ManifestBuilder:
     """The manifest of one answer in progress."""
 
     def __init__(self, request: AskRequest, question: str) -> None:

@@ -19,7 +19,7 @@ from footnote.types.v1.collection_pb2 import GenerationSettings, PromptSettings,
 from footnote_providers.egress.egress import Egress
 
 from footnote_edge.asking.answer_access import AnswerAccess
-from footnote_edge.asking.manifests import Record
+from footnote_edge.asking.manifests import ManifestBuilder
 from footnote_edge.asking.recall import Recall
 from footnote_edge.asking.thread import Thread
 from footnote_edge.asking.timings import Deadline, QuestionTimings
@@ -30,12 +30,12 @@ from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.origins import Origin, of_sources
 from footnote_edge.conversations.ports import Forgetting, Regeneration
 from footnote_edge.conversations.withholding import Withholding
-from footnote_edge.gateway.limiting import Limiting, UsageMeter
+from footnote_edge.gateway.quotas import Quotas, UsageMeter
 from footnote_edge.gateway.request_ids import Claim
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
-from footnote_edge.system.activity import Counted
+from footnote_edge.system.activity import ActivityCounter
 
 T = TypeVar("T")
 
@@ -53,10 +53,10 @@ class Tools:
     jobs: Jobs
     withholding: Withholding
     forgetting: Forgetting
-    limiting: Limiting
+    quotas: Quotas
     settings: Settings
     egress: Egress
-    activity: Counted
+    activity: ActivityCounter
     access_check: AnswerAccess
 
 
@@ -107,7 +107,7 @@ class Question:
     regeneration: Regeneration | None
     timings: QuestionTimings
     meter: UsageMeter
-    manifest: Record
+    manifest: ManifestBuilder
     tasks: SideTasks
 
     @classmethod
@@ -134,8 +134,8 @@ class Question:
             replayed=replayed,
             regeneration=regeneration,
             timings=QuestionTimings(),
-            meter=UsageMeter(tools.limiting, scope.tenant_id, scope.user_id),
-            manifest=Record(request, text),
+            meter=UsageMeter(tools.quotas, scope.tenant_id, scope.user_id),
+            manifest=ManifestBuilder(request, text),
             tasks=SideTasks(),
         )
 

@@ -39,7 +39,7 @@ class Principal:
 class Event:
     """One attempt, or `count` of them; times in milliseconds since 1970. See AuditEvent in audit.proto."""
 
-    who: Principal
+    principal: Principal
     call_origin: CallOrigin
     action: str
     resource: str = ""
@@ -70,5 +70,5 @@ class Event:
 
     def of_tenant(self, tenant_id: str) -> "Event":
         """Return the event as an event of another tenant, in which the caller is not a user."""
-        user = f"{self.who.tenant_id}/{self.who.user_id}"
-        return replace(self, who=replace(self.who, tenant_id=tenant_id, user_id=user))
+        user = f"{self.principal.tenant_id}/{self.principal.user_id}"
+        return replace(self, principal=replace(self.principal, tenant_id=tenant_id, user_id=user))

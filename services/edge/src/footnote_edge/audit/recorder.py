@@ -13,7 +13,7 @@ from footnote_kit.paging import Page
 from footnote_kit.periodic import PeriodicTasks
 from footnote_kit.telemetry import counter
 
-from footnote_edge.audit.bounding import Bounding
+from footnote_edge.audit.attempts import AttemptLimiter
 from footnote_edge.audit.events import Event
 from footnote_edge.audit.ports import AuditLog, Filters
 
@@ -31,9 +31,9 @@ _log = get_logger(__name__)
 class Recorder:
     """Appends events; one writer at a time, which takes all waiting events along."""
 
-    def __init__(self, events: AuditLog, bounding: Bounding | None = None) -> None:
+    def __init__(self, events: AuditLog, limiter: AttemptLimiter | None = None) -> None:
         self._events = events
-        self._bounding = bounding or Bounding()
+        self._limiter = limiter or AttemptLimiter()
         self._waiting: list[Event] = []
         self._lock = asyncio.Lock()
         self._failing = False
@@ -63,7 +63,7 @@ class Recorder:
 
     def attempt(self, event: Event) -> None:
         """Take a refused or failed attempt; it is written within FLUSH_SECONDS, or counted with others like it."""
-        for one in self._bounding.take(event):
+        for one in self._limiter.take(event):
             self._wait_with(one)
 
     async def flush(self) -> None:
@@ -81,7 +81,7 @@ class Recorder:
 
     async def close(self) -> None:
         """Write everything, including the counts of the current window."""
-        for event in self._bounding.rest():
+        for event in self._limiter.rest():
             self._wait_with(event)
         await self.flush()
         for event in self._waiting:
@@ -96,7 +96,7 @@ class Recorder:
         return True
 
     async def _round(self) -> None:
-        for event in self._bounding.due():
+        for event in self._limiter.due():
             self._wait_with(event)
         await self.flush()
 
@@ -130,9 +130,9 @@ def _words(event: Event) -> dict[str, object]:
     """Return an event as fields of a log line."""
     return {
         "id": event.id,
-        "tenant": event.who.tenant_id,
-        "user": event.who.user_id,
-        "key_id": event.who.key_id,
+        "tenant": event.principal.tenant_id,
+        "user": event.principal.user_id,
+        "key_id": event.principal.key_id,
         "address": event.call_origin.address,
         "action": event.action,
         "resource": event.resource,

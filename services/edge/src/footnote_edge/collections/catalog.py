@@ -29,7 +29,7 @@ from footnote_providers.own_vectors import brings_own, no_document
 from footnote_edge.collections.outdated import Outdated
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.collections.ports import KnownCollections
-from footnote_edge.collections.stages_settings import StagesSettings, asks_stages
+from footnote_edge.collections.stage_settings import StageSettings, asks_stages
 from footnote_edge.gateway.allowances import Allowances
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.ports import Stages
@@ -54,7 +54,7 @@ class Catalog:
         epochs: EpochReader,
         timeout: float,
     ) -> None:
-        self._settings = StagesSettings(stages, timeout)
+        self._settings = StageSettings(stages, timeout)
         self.outdated = Outdated(stages, timeout)
         self._indexing = stages.indexing
         self._permissions = permissions

@@ -16,7 +16,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote_kit.paging import Page
 
 from footnote_edge.conversations.origins import Origin
-from footnote_edge.conversations.ports import Said, Shared, StoredMessages
+from footnote_edge.conversations.ports import ReadableMessages, Shared, StoredMessages
 from footnote_edge.conversations.withholding import Withholding
 
 _NOT_REMEMBERED = (FINISH_REASON_NO_RELEVANT_CONTENT, FINISH_REASON_REFUSED, FINISH_REASON_INTERRUPTED)
@@ -58,20 +58,20 @@ class Messages:
         """Return those messages that still have their words, belong to a conversation, and are not replaced."""
         return await self._stored.current(message_ids)
 
-    async def history(self, scope: Scope, conversation_id: str, limit: int, before: str = "") -> Said:
+    async def history(self, scope: Scope, conversation_id: str, limit: int, before: str = "") -> ReadableMessages:
         """Return the last `limit` messages of a conversation or, if `before` is given and exists, those before it."""
         return await self._said(scope, await self._stored.history(conversation_id, limit, before))
 
-    async def named(self, scope: Scope, message_ids: Sequence[str]) -> Said:
+    async def named(self, scope: Scope, message_ids: Sequence[str]) -> ReadableMessages:
         """Return the user's messages by id, in that order, as far as they exist."""
         found = {one.id: one for one in await self._stored.of_user(scope, message_ids)}
         said = await self._said(scope, [found[one] for one in message_ids if one in found])
-        return Said(said.messages, said.whole and len(found) == len(set(message_ids)))
+        return ReadableMessages(said.messages, said.whole and len(found) == len(set(message_ids)))
 
-    async def _said(self, scope: Scope, messages: Sequence[ConversationMessage]) -> Said:
+    async def _said(self, scope: Scope, messages: Sequence[ConversationMessage]) -> ReadableMessages:
         shown = await self._withholding.shown(scope, messages)
         kept = [message for message in shown if message.text]
-        return Said(kept, len(kept) == len(shown))
+        return ReadableMessages(kept, len(kept) == len(shown))
 
     async def add_question(self, scope: Scope, conversation_id: str, message_id: str, asked: AskRequest) -> None:
         """Add the user's message, once under its id; it stays even if the answer fails."""

@@ -19,7 +19,7 @@ class AlreadyStored(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ReadableMessages:
     """Messages, and whether the list is incomplete because some were left out or deleted."""
 
     messages: list[ConversationMessage]

@@ -9,7 +9,7 @@ from footnote_kit.errors import FootnoteError
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import observe, untraced
 
-from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -17,7 +17,7 @@ from footnote_edge.settings import Settings
 _log = get_logger(__name__)
 
 
-class Backlog:
+class BacklogMetrics:
     """Polls every few seconds, so that collecting metrics makes no calls. Every replica reports the same values."""
 
     def __init__(self, stages: Stages, jobs: Jobs, settings: Settings) -> None:
@@ -29,14 +29,14 @@ class Backlog:
         observe("footnote.edge.jobs.waiting", lambda: float(self._waiting))
         observe("footnote.edge.jobs.age", self.age)
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Count unfinished documents and find their oldest job; on failure the last values stay."""
         try:
-            await self._look()
+            await self._refresh()
         except FootnoteError as error:  # ingestion is down: its own logs and edge's health report it
             _log.debug("backlog_unknown", reason=error.reason)
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         request = ingestion.ListDocumentsRequest(
             scope=SYSTEM,
             states=[DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING],

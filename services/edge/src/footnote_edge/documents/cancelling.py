@@ -20,7 +20,7 @@ from footnote_edge.ports import Stages
 _log = get_logger(__name__)
 
 
-class Cancelling:
+class DocumentCanceller:
     """Cancels documents for callers."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Cancelling:
             moved = await self._documents.get(scope, document_id)
             if moved.failure.reason != FAILURE_REASON_CANCELLED:
                 raise
-        self._interruptions.look(document_id)
+        self._interruptions.check_now(document_id)
         self._bus.deliver(moved)
         _log.info("document_cancelled", document_id=document_id, revision=document.revision)
         return moved

@@ -21,8 +21,8 @@ from footnote_kit.origins import refuse_reserved, with_origin
 
 from footnote_edge.collections.catalog import Catalog, expiry
 from footnote_edge.collections.permissions import Permissions
-from footnote_edge.gateway.limiting import Limiting
 from footnote_edge.gateway.ports import Allowance
+from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.labels import align
 from footnote_edge.jobs.progress import ProgressBus
@@ -46,7 +46,7 @@ class Documents:
         catalog: Catalog,
         permissions: Permissions,
         jobs: Jobs,
-        limiting: Limiting,
+        quotas: Quotas,
         bus: ProgressBus,
         settings: Settings,
     ) -> None:
@@ -55,7 +55,7 @@ class Documents:
         self._catalog = catalog
         self._permissions = permissions
         self._jobs = jobs
-        self._limiting = limiting
+        self._quotas = quotas
         self._bus = bus
         self._timeout = settings.call_timeout_seconds
         self._transfer_timeout = settings.job_timeout_seconds
@@ -72,9 +72,9 @@ class Documents:
         `origin` is the source item that it came from; callers cannot set it.
         """
         check_metadata(metadata)
-        await self._limiting.admit(scope.tenant_id)
+        await self._quotas.admit(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, metadata.collection)
-        head = upload_head(metadata, collection, await self._limiting.of(scope.tenant_id), origin)
+        head = upload_head(metadata, collection, await self._quotas.of(scope.tenant_id), origin)
 
         response = await self.store(scope, head, self._received(scope, parts))
         await self.taken(scope, metadata, response)
@@ -115,12 +115,12 @@ class Documents:
         if not metadata.document_id:
             raise InvalidArgument.field("metadata.document_id", "must be given")
         await self.get(scope, metadata.document_id, Access.WRITE)
-        await self._limiting.admit(scope.tenant_id)
+        await self._quotas.admit(scope.tenant_id)
         head = ingestion.ReplaceMetadata(
             document_id=metadata.document_id,
             filename=metadata.filename,
             etag=metadata.etag,
-            max_tenant_bytes=(await self._limiting.of(scope.tenant_id)).bytes,
+            max_tenant_bytes=(await self._quotas.of(scope.tenant_id)).bytes,
             request_id=metadata.request_id,
         )
 
@@ -204,7 +204,7 @@ class Documents:
     async def _received(self, scope: Scope, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """Pass a file on and charge its bytes."""
         async for part in parts:
-            self._limiting.rates.receive(scope.tenant_id, len(part))
+            self._quotas.rates.receive(scope.tenant_id, len(part))
             # The contract limits parts to 256 KiB; longer ones are split instead of refused.
             for start in range(0, len(part), PART_BYTES):
                 yield part[start : start + PART_BYTES]

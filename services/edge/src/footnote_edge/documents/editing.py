@@ -18,7 +18,7 @@ from footnote_edge.ports import Stages
 FIELDS = ("tags", "metadata", "expire_time")
 
 
-class Editing:
+class DocumentEditor:
     """Changes documents' tags, metadata and expiry."""
 
     def __init__(self, stages: Stages, documents: Documents, bus: ProgressBus, timeout: float) -> None:

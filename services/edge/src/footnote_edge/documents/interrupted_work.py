@@ -7,7 +7,7 @@ from footnote_kit.errors import FootnoteError, NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.deleting import PAGE, SYSTEM, Deleting
+from footnote_edge.documents.deletion import PAGE, SYSTEM, DocumentDeletion
 from footnote_edge.jobs.labels import align
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -18,12 +18,12 @@ _log = get_logger(__name__)
 class InterruptedWork:
     """Finds such documents of all tenants; finishing one twice, even concurrently, is safe."""
 
-    def __init__(self, stages: Stages, deleting: Deleting, settings: Settings) -> None:
+    def __init__(self, stages: Stages, document_deletion: DocumentDeletion, settings: Settings) -> None:
         self._stages = stages
-        self._deleting = deleting
+        self._document_deletion = document_deletion
         self._timeout = settings.call_timeout_seconds
 
-    async def look(self) -> None:
+    async def run(self) -> None:
         """Finish and log what there is; a third-party stage keeps itself consistent and need not offer the call."""
         try:
             finished = await self.finish()
@@ -54,7 +54,7 @@ class InterruptedWork:
         scope = Scope(tenant_id=document.tenant_id, user_id=document.owner_id, roles=[ROLE_SYSTEM])
         try:
             if one.deletion:
-                await self._deleting.finish(document)
+                await self._document_deletion.finish(document)
             elif one.labels:
                 await align(self._stages, scope, document, self._timeout)
         except NotFound:

@@ -14,7 +14,7 @@ from footnote_kit.status import from_proto
 
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.documents.documents import PART_BYTES, Documents, check_metadata, upload_head
-from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.jobs.group_processing import MOST_BYTES, MOST_DOCUMENTS
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
@@ -42,12 +42,12 @@ class ManyUploads:
     """Stores several files of one collection, and enqueues their jobs."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, catalog: Catalog, limiting: Limiting, settings: Settings
+        self, stages: Stages, documents: Documents, catalog: Catalog, quotas: Quotas, settings: Settings
     ) -> None:
         self._groups = stages.ingestion_groups
         self._documents = documents
         self._catalog = catalog
-        self._limiting = limiting
+        self._quotas = quotas
         self._timeout = settings.job_timeout_seconds
         self._offered = True
 
@@ -79,16 +79,16 @@ class ManyUploads:
 
         Raises InvalidArgument for another collection or a repeated request id, and what fails the whole call.
         """
-        self._limiting.rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
+        self._quotas.rates.receive(scope.tenant_id, sum(len(one.data) for one in files))
         name = files[0].metadata.collection
         if any(one.metadata.collection not in ("", name) for one in files):
             raise InvalidArgument.field("metadata.collection", "must be the same for all files of a call")
         ids = [one.metadata.request_id for one in files if one.metadata.request_id]
         if len(set(ids)) != len(ids):
             raise InvalidArgument.field("metadata.request_id", "must be another one for each file of a call")
-        await self._limiting.admit(scope.tenant_id)
+        await self._quotas.admit(scope.tenant_id)
         collection = await self._catalog.for_upload(scope, name)
-        allowed = await self._limiting.of(scope.tenant_id)
+        allowed = await self._quotas.of(scope.tenant_id)
         outcomes: dict[int, Outcome] = {}
         sent: dict[int, groups.WholeFile] = {}
         for index, one in enumerate(files):

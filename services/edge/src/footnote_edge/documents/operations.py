@@ -22,9 +22,9 @@ from google.rpc.status_pb2 import Status
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents
-from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
-from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import Item, OperationJob, OperationStore, Outcome, StoredOperation, new_operation
 from footnote_edge.jobs.progress import ProgressBus
@@ -46,32 +46,32 @@ class Operations:
 
     def __init__(
         self,
-        book: OperationStore,
+        store: OperationStore,
         jobs: Jobs,
         catalog: Catalog,
         documents: Documents,
         permissions: Permissions,
-        deletion: Deletion,
+        deletion: CollectionDeletion,
         request_ids: RequestIds,
-        limiting: Limiting,
+        quotas: Quotas,
         bus: ProgressBus,
         settings: Settings,
     ) -> None:
-        self._book = book
+        self._store = store
         self._jobs = jobs
         self._catalog = catalog
         self._documents = documents
         self._permissions = permissions
         self._deletion = deletion
         self._request_ids = request_ids
-        self._limiting = limiting
+        self._quotas = quotas
         self._bus = bus
         self._poll = settings.watch_poll_seconds
         self._lifetime = settings.watch_lifetime_seconds
 
     async def reindex(self, scope: Scope, request: ReindexDocumentsRequest) -> pb.Operation:
         """Begin to reindex documents and return the operation; raises refusals."""
-        await self._limiting.admit(scope.tenant_id)
+        await self._quotas.admit(scope.tenant_id)
         if not (request.document_ids or request.collection):
             raise InvalidArgument.field("document_ids", "or collection must be given")
         if request.document_ids and request.collection:
@@ -80,7 +80,7 @@ class Operations:
             raise InvalidArgument.field("outdated_only", "goes with collection, and without failed_only")
         claim = await self._request_ids.claim(scope, request)
         operation_id = uuid4().hex if claim is None else claim.id_of("operation")
-        if claim is not None and (known := await self._book.read(operation_id)) is not None:
+        if claim is not None and (known := await self._store.read(operation_id)) is not None:
             return await self._shown(scope, known)
         items, collection_id = await self._wanted(scope, request)
         kind = pb.OPERATION_KIND_REINDEX_DOCUMENTS
@@ -89,7 +89,7 @@ class Operations:
         if request.outdated_only:
             row.outdated_for = await self._catalog.outdated.digest(scope, collection_id)
         row.total, row.skipped = len(items), sum(item.outcome == Outcome.SKIPPED for item in items)
-        if await self._book.add(row, items):
+        if await self._store.add(row, items):
             await self._jobs.operate(row)
         return await self.get(scope, operation_id)
 
@@ -127,7 +127,7 @@ class Operations:
             raise Aborted(f"Collection '{collection.name}' was changed by another call; read it again")
         row = new_operation(scope, uuid4().hex, pb.OPERATION_KIND_DELETE_COLLECTION, collection.id)
         row.total = collection.document_count
-        if not await self._book.add(row):
+        if not await self._store.add(row):
             return await self._under_way(scope, collection)
         try:
             # Under the service's own account: a retry after a lost response must still find the collection.
@@ -135,7 +135,7 @@ class Operations:
                 await self._deletion.hide(_ours(row), collection.id)
         except FootnoteError:
             # It may be hidden or not: the cancelled job makes it visible and deletes nothing.
-            await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
+            await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED])
             await self._jobs.operate(row)
             raise
         await self._catalog.forget(scope, collection)
@@ -144,7 +144,7 @@ class Operations:
 
     async def _under_way(self, scope: Scope, collection: Collection) -> pb.Operation:
         """Return a collection's deletion that a concurrent call has begun."""
-        row = await self._book.deletion_of(collection.id)
+        row = await self._store.deletion_of(collection.id)
         if row is None or row.cancelling:
             raise Aborted(f"Another user's deletion of '{collection.name}' just ended; read it again")
         try:
@@ -156,7 +156,7 @@ class Operations:
         """Return an operation that the caller may see; raises NotFound."""
         if not operation_id:
             raise InvalidArgument.field("operation_id", "must be given")
-        return await self._shown(scope, await self._book.get(scope, operation_id))
+        return await self._shown(scope, await self._store.get(scope, operation_id))
 
     async def page(self, scope: Scope, request: pb.ListOperationsRequest) -> pb.ListOperationsResponse:
         """Return a page of the operations that the caller may see."""
@@ -165,7 +165,7 @@ class Operations:
                 raise InvalidArgument.field(field, "must not hold UNSPECIFIED; empty means all")
         collection_id = await self._collection_id(scope, request.collection) if request.collection else ""
         page = Page.of(scope, request, kinds=(moment, text))
-        rows, token, total = await self._book.page(scope, page, request.kinds, request.states, collection_id)
+        rows, token, total = await self._store.page(scope, page, request.kinds, request.states, collection_id)
         names = await self.names(scope, {row.collection_id for row in rows})
         return pb.ListOperationsResponse(
             operations=[_operation(row, names) for row in rows], next_page_token=token, total_size=total
@@ -196,7 +196,7 @@ class Operations:
         """Cancel an operation and return it; raises FailedPrecondition if it can no longer be cancelled."""
         if not operation_id:
             raise InvalidArgument.field("operation_id", "must be given")
-        row = await self._book.get(scope, operation_id)
+        row = await self._store.get(scope, operation_id)
         if row.kind == pb.OPERATION_KIND_DELETE_COLLECTION:
             await self._cancel_deletion(scope, row)
         elif row.kind == pb.OPERATION_KIND_DELETE_SOURCE:
@@ -209,9 +209,9 @@ class Operations:
         return await self.get(scope, operation_id)
 
     async def _cancel_reindex(self, scope: Scope, row: StoredOperation) -> None:
-        if await self._book.withdraw(row.id):
+        if await self._store.withdraw(row.id):
             return
-        if not await self._book.cancel(row.id, [pb.OPERATION_STATE_RUNNING]):
+        if not await self._store.cancel(row.id, [pb.OPERATION_STATE_RUNNING]):
             await self._refuse_unless_cancelled(scope, row)
             return
         end = time.monotonic() + CANCEL_SECONDS
@@ -220,7 +220,7 @@ class Operations:
                 await watcher.pause(LEAST_PAUSE, self._poll)
 
     async def _cancel_deletion(self, scope: Scope, row: StoredOperation) -> None:
-        if not await self._book.cancel(row.id, [pb.OPERATION_STATE_QUEUED]):
+        if not await self._store.cancel(row.id, [pb.OPERATION_STATE_QUEUED]):
             await self._refuse_unless_cancelled(scope, row)
             return
         with detached("edge", _ours(row)):
@@ -233,7 +233,7 @@ class Operations:
         self._permissions.changed(scope)
 
     async def _refuse_unless_cancelled(self, scope: Scope, row: StoredOperation) -> None:
-        now = pb.OperationState.ValueType((await self._book.get(scope, row.id)).state)
+        now = pb.OperationState.ValueType((await self._store.get(scope, row.id)).state)
         if now == pb.OPERATION_STATE_CANCELLED:
             return
         state = pb.OperationState.Name(now).removeprefix("OPERATION_STATE_")
@@ -249,16 +249,16 @@ class Operations:
 
         A job that returned has ended its operation, unless edge's database lost that commit: it runs once more.
         """
-        jobs = {row.id: await self._jobs.operation_job(row.id) for row in await self._book.unfinished()}
-        for row in await self._book.unfinished():  # read again: a job that just returned has ended its operation
+        jobs = {row.id: await self._jobs.operation_job(row.id) for row in await self._store.unfinished()}
+        for row in await self._store.unfinished():  # read again: a job that just returned has ended its operation
             job = jobs.get(row.id)
             if job in {OperationJob.MISSING, OperationJob.RETURNED}:
                 await self._jobs.operate(row, repeated=job is OperationJob.RETURNED)
             elif job is OperationJob.FAILED:
                 lost = Internal("The operation lost its job; begin it again.")
                 _log.error("operation_lost", operation_id=row.id)
-                await self._book.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
-        await self._book.sweep()
+                await self._store.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
+        await self._store.sweep()
 
     def shown(self, row: StoredOperation, names: Mapping[str, str]) -> pb.Operation:
         """Return an operation in its public form; `names` are collection names by id."""
@@ -268,7 +268,7 @@ class Operations:
         names = await self.names(scope, {row.collection_id})
         operation = _operation(row, names)
         if row.kind == pb.OPERATION_KIND_REINDEX_DOCUMENTS and (not row.collection_id or operation.collection):
-            operation.reindex_documents.document_ids.extend(await self._book.named(row.id))
+            operation.reindex_documents.document_ids.extend(await self._store.named(row.id))
         return operation
 
     async def names(self, scope: Scope, ids: Iterable[str]) -> dict[str, str]:

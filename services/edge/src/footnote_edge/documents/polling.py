@@ -22,7 +22,7 @@ class PollTimer:
         self._pause = least
         self._looked = float("-inf")
 
-    def look(self, moved_at: float, works_here: bool = False) -> bool:
+    def fires(self, moved_at: float, works_here: bool = False) -> bool:
         """Return whether to poll now, and record the poll; at once after a change whose result is not known here.
 
         Work in this process notifies its watches, so `works_here` allows longer intervals. Other replicas may still
@@ -39,7 +39,7 @@ class PollTimer:
         return True
 
     def now(self) -> None:
-        """Make the next `look` return true."""
+        """Make the timer fire at its next check."""
         self._looked = float("-inf")
 
 

@@ -10,8 +10,8 @@ from footnote_kit.errors import NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.comparing import Comparison
-from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.documents.consistency import ConsistencyCheck
+from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
@@ -27,22 +27,22 @@ _log = get_logger(__name__)
 class Reconciler:
     """Repairs accepted documents whose job was not recorded because of a crash."""
 
-    def __init__(self, stages: Stages, jobs: Jobs, comparison: Comparison, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, consistency: ConsistencyCheck, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._jobs = jobs
-        self._comparison = comparison
+        self._consistency = consistency
         self._ceiling = settings.retry_ceiling_seconds
         self._timeout = settings.call_timeout_seconds
         self._settled = 0.0
 
-    async def look(self) -> None:
+    async def run(self) -> None:
         """Process all documents: at the first round every one, later only those unchanged for a while."""
         settled, self._settled = self._settled, SETTLED_SECONDS
         if taken := await self.once(settled):
             _log.warning("documents_taken_up", documents=taken)
-        # Separately: a third-party stage keeps itself consistent and need not offer the calls of a comparison.
+        # Separately: a third-party stage keeps itself consistent and need not offer the calls of a consistency.
         with suppress(NotOffered):
-            await self._comparison.look()
+            await self._consistency.run()
 
     async def once(self, settled: float = 0.0) -> int:
         """Enqueue every document without a job that is unchanged for `settled` seconds; return how many."""

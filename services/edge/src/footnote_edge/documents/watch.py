@@ -28,7 +28,7 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.documents.documents import Documents, is_final
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polling import AdaptivePolling, PollTimer, SharedPolls
-from footnote_edge.documents.public import document_of
+from footnote_edge.documents.views import document_of
 from footnote_edge.jobs.changes import Changes, Feed
 from footnote_edge.jobs.progress import ProgressBus, RemainingTime, Watcher
 
@@ -48,7 +48,7 @@ MOST_GONE = 10_000
 Seen = tuple[str, bytes]
 
 
-class Watch:
+class DocumentWatches:
     """Streams of states and progress, without repetition, for `lifetime` seconds at most."""
 
     def __init__(
@@ -87,11 +87,11 @@ class Watch:
         end = time.monotonic() + self._lifetime
         seen: Seen | None = None
         document = Document()
-        due, pace, missing = self._polling.begin(), RemainingTime(), 0
+        timer, pace, missing = self._polling.begin(), RemainingTime(), 0
         with self._bus.watching(document_id) as watcher:
             while time.monotonic() < end:
                 try:
-                    document = await self._get(scope, document_id, document, watcher, due)
+                    document = await self._get(scope, document_id, document, watcher, timer)
                 except NotFound:
                     if seen is None:
                         raise
@@ -128,7 +128,7 @@ class Watch:
             (since,) = position_of(scope, bound, resume_token, kinds=(micros,), field="resume_token")
         events = _Events(self._bus)
         await self._count(scope, collection_id, events)
-        due = self._polling.begin()
+        timer = self._polling.begin()
         with self._bus.watching(collection_id) as watcher:
             reported = 0
             async for part in self._feed.parts(scope, collection_id, since, self._lifetime):
@@ -154,11 +154,11 @@ class Watch:
                         reason = pb.WATCH_END_REASON_IDLE
                         break
                     looked_for_idle = True
-                    due.now()
+                    timer.now()
                 else:
                     looked_for_idle = False
                     await self._next(watcher, end)
-                changes = await self._look(scope, collection_id, since, watcher, due)
+                changes = await self._look(scope, collection_id, since, watcher, timer)
                 if events.lacking and time.monotonic() - events.counted >= self._poll / 2:
                     await self._count(scope, collection_id, events, watcher.news_at)
                 since = changes.until
@@ -171,11 +171,11 @@ class Watch:
                 ended=pb.WatchEnded(reason=reason), resume_token=position_token(scope, bound, (since,))
             )
 
-    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, due: PollTimer) -> Changes:
+    async def _look(self, scope: Scope, collection_id: str, since: int, watcher: Watcher, timer: PollTimer) -> Changes:
         """Return local news, or all changes if a poll is due."""
         await self._may_read(scope, collection_id)
         delivered = watcher.delivered()
-        if not due.look(watcher.moved_at):
+        if not timer.fires(watcher.moved_at):
             return Changes(documents=delivered, until=since)
         begin = since - since % SHARED_MICROS
         return await self._changed.get(
@@ -187,7 +187,9 @@ class Watch:
     async def _may_read(self, scope: Scope, collection_id: str) -> None:
         await self._permissions.collection(scope, Collection(id=collection_id), Access.READ, exact=False)
 
-    async def _get(self, scope: Scope, document_id: str, known: Document, watcher: Watcher, due: PollTimer) -> Document:
+    async def _get(
+        self, scope: Scope, document_id: str, known: Document, watcher: Watcher, timer: PollTimer
+    ) -> Document:
         """Return a document in its latest state or a newer one, if the caller may read it; raises NotFound."""
 
         async def look() -> Document:
@@ -197,7 +199,7 @@ class Watch:
         oldest = known.update_time.ToNanoseconds()
         news = [one for one in watcher.delivered() if one.update_time.ToNanoseconds() >= oldest]
         document = news[-1] if news else known
-        if due.look(watcher.moved_at, self._bus.latest(document_id) is not None):
+        if timer.fires(watcher.moved_at, self._bus.latest(document_id) is not None):
             document = await self._single.get((scope.tenant_id, document_id), watcher.news_at, look)
         await self._permissions.document(scope, document, Access.READ)
         return document

@@ -9,7 +9,7 @@ from footnote_kit.errors import InvalidArgument
 from footnote_kit.identifiers import checked_name
 from footnote_kit.paging import Page
 
-from footnote_edge.gateway.ports import LIMITS, Allowance, Own, TenantLimits
+from footnote_edge.gateway.ports import LIMITS, Allowance, TenantLimits, TenantOverrides
 from footnote_edge.settings import Settings
 
 CACHE_SECONDS = 5.0
@@ -40,11 +40,11 @@ class Allowances:
         self._cache[tenant] = found
         return found
 
-    async def own(self, tenant: str) -> Own:
+    async def own(self, tenant: str) -> TenantOverrides:
         """Return a tenant's own limits from the database."""
         return await self._limits.read(tenant)
 
-    async def set(self, tenant: str, changes: Mapping[str, float | None]) -> Own:
+    async def set(self, tenant: str, changes: Mapping[str, float | None]) -> TenantOverrides:
         """Change a tenant's own limits and return them; limits not named stay, None removes one.
 
         Raises InvalidArgument for a negative limit.
@@ -67,7 +67,7 @@ class Allowances:
         """Return the tenants that have their own limits, with these."""
         return [(own.tenant_id, dict(own.limits)) for own in await self._limits.listed()]
 
-    async def page(self, page: Page) -> tuple[list[Own], str]:
+    async def page(self, page: Page) -> tuple[list[TenantOverrides], str]:
         """Return a page of tenants with their own limits, by id, and the next page's token."""
         return await self._limits.page(page)
 

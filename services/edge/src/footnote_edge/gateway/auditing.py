@@ -88,11 +88,11 @@ class Auditor:
 
     def refused(self, method: str, error: Exception, headers: Mapping[str, str], peer: str) -> None:
         """Record a gRPC call that was refused by its headers; `method` is its full name."""
-        self.turned_away(
+        self.refused_before_handler(
             method.rpartition("/")[2], error, headers, self.call_origins.of(headers, peer), principals.known()
         )
 
-    def turned_away(
+    def refused_before_handler(
         self,
         action: str,
         error: Exception,
@@ -103,14 +103,14 @@ class Auditor:
         """Record an attempt refused before its handler, if authentication or permission refused it."""
         if not isinstance(error, Unauthenticated | PermissionDenied):
             return
-        who = _principal(identity)
+        principal = _principal(identity)
         if isinstance(error, principals.KeyRefused):
-            who = Principal(tenant_id=error.tenant_id, key_id=error.key_id)
+            principal = Principal(tenant_id=error.tenant_id, key_id=error.key_id)
         given = _TRACE_PARENT.fullmatch(headers.get("traceparent", ""))
         request_id = headers.get(REQUEST_ID_KEY, "")
         self._recorder.attempt(
             Event(
-                who,
+                principal,
                 call_origin,
                 action,
                 status=error.code,
@@ -152,7 +152,7 @@ class Auditor:
             trace_id=_trace_id(),
             request_id=call_context.request_id(),
         )
-        if name == LIMITS and event.resource != f"limits/{event.who.tenant_id}":
+        if name == LIMITS and event.resource != f"limits/{event.principal.tenant_id}":
             return event.of_tenant(event.resource.partition("/")[2])
         return event
 

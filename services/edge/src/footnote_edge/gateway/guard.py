@@ -14,7 +14,7 @@ from footnote_kit.errors import PermissionDenied
 from footnote_edge.gateway import principals
 from footnote_edge.gateway.auditing import Auditor
 from footnote_edge.gateway.identity import Authenticator
-from footnote_edge.gateway.limits import Admission, Limits, Watches
+from footnote_edge.gateway.limits import Admission, RateLimits, Watches
 from footnote_edge.gateway.principals import Identity
 
 PUBLIC = frozenset({"GetHealth"})
@@ -54,8 +54,8 @@ def allows(scope: Scope, least: Role.ValueType) -> bool:
     return any(role >= least for role in scope.roles if role in Role.values())
 
 
-def guard(servicer: Any, door: "CallGuard", auditor: Auditor) -> Any:
-    """Return an object with every public RPC behind the door; raises AttributeError if one is missing.
+def guard(servicer: Any, call_guard: "CallGuard", auditor: Auditor) -> Any:
+    """Return an object with every public RPC behind the guard; raises AttributeError if one is missing.
 
     `CallGuard.admit` has decided before the request was read; the handlers refuse calls that it has not admitted.
     """
@@ -65,7 +65,7 @@ def guard(servicer: Any, door: "CallGuard", auditor: Auditor) -> Any:
         make = _unary
         if method.server_streaming:
             make = _watch if method.name.startswith(_WATCH) else _stream
-        call = make(method.name, handler, door)
+        call = make(method.name, handler, call_guard)
         if method.name not in PUBLIC:
             call = (auditor.stream if method.server_streaming else auditor.unary)(method.name, call)
         setattr(guarded, method.name, call)
@@ -76,7 +76,7 @@ class CallGuard:
     """Admits calls or refuses them."""
 
     def __init__(
-        self, authenticator: Authenticator, limits: Limits, watches: Watches, shares: Shares, admission: Admission
+        self, authenticator: Authenticator, limits: RateLimits, watches: Watches, shares: Shares, admission: Admission
     ) -> None:
         self._authenticator = authenticator
         self._limits = limits
@@ -141,21 +141,21 @@ class CallGuard:
         return self._watches.one(identity.scope.tenant_id, identity.scope.user_id)
 
 
-def _unary(name: str, handler: Any, door: CallGuard) -> Any:
+def _unary(name: str, handler: Any, call_guard: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> Any:
-        identity = door.enter(name)
-        async with door.placed(name, identity), door.working(identity):
+        identity = call_guard.enter(name)
+        async with call_guard.placed(name, identity), call_guard.working(identity):
             return await handler(request, context)
 
     return call
 
 
-def _stream(name: str, handler: Any, door: CallGuard) -> Any:
+def _stream(name: str, handler: Any, call_guard: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
-        identity = door.enter(name)
+        identity = call_guard.enter(name)
         async with (
-            door.placed(name, identity),
-            door.working(identity),
+            call_guard.placed(name, identity),
+            call_guard.working(identity),
             aclosing(handler(request, context)) as responses,
         ):
             async for response in responses:
@@ -164,15 +164,18 @@ def _stream(name: str, handler: Any, door: CallGuard) -> Any:
     return call
 
 
-def _watch(name: str, handler: Any, door: CallGuard) -> Any:
+def _watch(name: str, handler: Any, call_guard: CallGuard) -> Any:
     async def call(request: Any, context: Any) -> AsyncIterator[Any]:
         identity = principals.identity()
-        with door.watching(identity):
-            async with door.working(door.enter(name)) as hold, aclosing(handler(request, context)) as responses:
+        with call_guard.watching(identity):
+            async with (
+                call_guard.working(call_guard.enter(name)) as hold,
+                aclosing(handler(request, context)) as responses,
+            ):
                 async for response in responses:
                     if hold is not None:
                         hold.end()  # from now on the stream only reacts to events
-                    await door.check(identity)
+                    await call_guard.check(identity)
                     yield response
 
     return call

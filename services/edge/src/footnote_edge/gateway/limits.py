@@ -27,7 +27,7 @@ ASKS = frozenset({"Ask", "RegenerateMessage", "EditMessage"})
 """Calls that answer a question."""
 
 
-class Limits:
+class RateLimits:
     """The deployment's limits."""
 
     def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:

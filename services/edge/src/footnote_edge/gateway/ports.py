@@ -78,7 +78,7 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
-class Own:
+class TenantOverrides:
     """A tenant's own limits by name; `update_time` in UTC, None if it has none."""
 
     tenant_id: str
@@ -93,16 +93,16 @@ LIMITS = tuple(field.name for field in fields(Allowance))
 class TenantLimits(Protocol):
     """Tenants' own limits; see `adapters.limits.LimitTable`."""
 
-    async def read(self, tenant: str) -> Own:
+    async def read(self, tenant: str) -> TenantOverrides:
         """Return a tenant's own limits."""
 
-    async def change(self, tenant: str, changes: Mapping[str, float | None]) -> Own:
+    async def change(self, tenant: str, changes: Mapping[str, float | None]) -> TenantOverrides:
         """Change limits and return the tenant's own; None removes one."""
 
-    async def listed(self) -> list[Own]:
+    async def listed(self) -> list[TenantOverrides]:
         """Return all tenants with own limits, by id."""
 
-    async def page(self, page: Page) -> tuple[list[Own], str]:
+    async def page(self, page: Page) -> tuple[list[TenantOverrides], str]:
         """Return a page of these, and the next page's token."""
 
 

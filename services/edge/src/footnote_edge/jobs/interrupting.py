@@ -19,7 +19,7 @@ from footnote_edge.ports import Stages
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 2.0
+CHECK_SECONDS = 2.0
 """Seconds between a job's checks that it is still wanted; a cancel in this process triggers one at once."""
 
 
@@ -29,7 +29,7 @@ class Interruptions:
     def __init__(self) -> None:
         self._running: dict[str, set[asyncio.Event]] = {}
 
-    def look(self, document_id: str) -> None:
+    def check_now(self, document_id: str) -> None:
         """Make a document's jobs check at once whether they are wanted."""
         for event in self._running.get(document_id, ()):
             event.set()
@@ -59,7 +59,7 @@ async def _unwanted(news: asyncio.Event, wanted: Callable[[], Awaitable[bool]]) 
     """Return once the work is not wanted; a failed check counts as wanted."""
     while True:
         try:
-            async with asyncio.timeout(LOOK_SECONDS):
+            async with asyncio.timeout(CHECK_SECONDS):
                 await news.wait()
         except TimeoutError:
             pass

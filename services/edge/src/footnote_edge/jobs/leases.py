@@ -44,7 +44,7 @@ class Leases:
         self._last = self._since = -LEASE_SECONDS
         self._seen: dict[str, tuple[int, float]] = {}
         """By replica: its last heartbeat, and when it was first seen here."""
-        self._rounds = PeriodicTasks("leases", self.look, BEAT_SECONDS, service="edge", jitter=0.0)
+        self._rounds = PeriodicTasks("leases", self.renew, BEAT_SECONDS, service="edge", jitter=0.0)
 
     async def start(self) -> None:
         """Start to renew the lease."""
@@ -58,7 +58,7 @@ class Leases:
         except Exception as error:  # other replicas will notice
             _log.warning("lease_not_given_back", error=type(error).__name__)
 
-    async def look(self) -> int:
+    async def renew(self) -> int:
         """Renew the lease, and requeue the jobs of replicas with expired leases; return how many replicas."""
         owners = await self._owners()
         beats = await self._leases.beat(self._name, owners)

@@ -31,7 +31,7 @@ class MemoryBacklog:
         self._conversations = conversations
         self._jobs = jobs
 
-    async def look(self) -> int:
+    async def run(self) -> int:
         """Enqueue the missing jobs; return the number of conversations."""
         before = datetime.now(UTC) - timedelta(seconds=SETTLED_SECONDS)
         period = int(time.time() / AGAIN_SECONDS)

@@ -87,7 +87,7 @@ async def reindex(tenant: str, user: str, operation_id: str, collection_id: str)
 
 async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
     reindexing = work.reindexing
-    if not await step("begin", lambda: work.book.begin(operation_id)):
+    if not await step("begin", lambda: work.operations.begin(operation_id)):
         return  # cancelled while queued
     await step("take up", lambda: reindexing.take_up(scope, operation_id))
     after, more = "", True
@@ -97,7 +97,7 @@ async def _reindex(work: Work, scope: Scope, operation_id: str) -> None:
             await enqueue_document(scope.tenant_id, owner, document_id, revision, f"{document_id}:{revision}")
         more = bool(after)
     await step("follow", lambda: reindexing.follow(scope, operation_id))
-    if await step("look", lambda: work.book.is_cancelled(operation_id)):
+    if await step("look", lambda: work.operations.is_cancelled(operation_id)):
         await step("withdraw", lambda: reindexing.withdraw(scope, operation_id))
     outcome = await step("finish", lambda: reindexing.finish(operation_id))
     _log.info("documents_reindexed", operation_id=operation_id, outcome=outcome)
@@ -117,10 +117,10 @@ async def ending(work: Work, scope: Scope, operation_id: str, operation: Callabl
 
 
 async def _fail(work: Work, scope: Scope, operation_id: str, error: FootnoteError) -> None:
-    row = await work.book.read(operation_id)
+    row = await work.operations.read(operation_id)
     if row is not None and row.kind == OPERATION_KIND_DELETE_COLLECTION:
         try:
             await work.deletion.hide(scope, row.collection_id, restore=True)
         except FootnoteError as refusal:  # the collection or its name is gone: only the ids still find the rest
             _log.warning("collection_not_restored", collection_id=row.collection_id, reason=refusal.reason)
-    await work.book.end(operation_id, OPERATION_STATE_FAILED, to_proto(error).SerializeToString())
+    await work.operations.end(operation_id, OPERATION_STATE_FAILED, to_proto(error).SerializeToString())

@@ -41,7 +41,9 @@ class QueuePolling:
         self._until = clock() + BUSY_SECONDS
         self._seconds = busy
         self._changing: asyncio.Task[None] | None = None
-        self._rounds = PeriodicTasks(f"pace-{name}", self.look, _CHECK_SECONDS, service="edge", at_once=False)
+        self._rounds = PeriodicTasks(
+            f"pace-{name}", self.slow_down_if_idle, _CHECK_SECONDS, service="edge", at_once=False
+        )
 
     async def start(self) -> None:
         """Start to check for idleness."""
@@ -60,7 +62,7 @@ class QueuePolling:
         if self._seconds != self._busy and (self._changing is None or self._changing.done()):
             self._changing = asyncio.create_task(self._set(self._busy))
 
-    async def look(self) -> None:
+    async def slow_down_if_idle(self) -> None:
         """Poll slowly if there was no recent work."""
         resting = self._clock() >= self._until
         if resting and self._seconds == self._busy and (self._changing is None or self._changing.done()):

@@ -63,12 +63,12 @@ def item_of(document: Document) -> Item:
 class Reindexing:
     """The steps of reindexing documents."""
 
-    def __init__(self, stages: Stages, chores: Chores, book: OperationStore, settings: Settings) -> None:
+    def __init__(self, stages: Stages, chores: Chores, store: OperationStore, settings: Settings) -> None:
         self._stages = stages
         self._ingestion = stages.ingestion
         self._feed = Feed(stages, settings.call_timeout_seconds)
         self._chores = chores
-        self._book = book
+        self._store = store
         self._timeout = settings.call_timeout_seconds
         self._ceiling = settings.retry_ceiling_seconds
         self._poll = settings.watch_poll_seconds
@@ -78,7 +78,7 @@ class Reindexing:
         row = await self._row(operation_id)
         if row.whole and not row.total:
             await self._list(scope, row)
-        await self._book.count(operation_id)
+        await self._store.count(operation_id)
 
     async def _list(self, scope: Scope, row: StoredOperation) -> None:
         states = [DOCUMENT_STATE_ERROR] if row.failed_only else []
@@ -92,7 +92,7 @@ class Reindexing:
         while True:
             call = partial(self._ingestion.ListDocuments, request, timeout=self._timeout)
             page = await until_available(call, self._ceiling)
-            await self._book.list_documents(row.id, [item_of(document) for document in page.documents])
+            await self._store.list_documents(row.id, [item_of(document) for document in page.documents])
             request.page_token = page.next_page_token
             if not page.next_page_token:
                 return
@@ -102,16 +102,16 @@ class Reindexing:
 
         A repeat returns the revisions that it had begun. A cancelled operation begins no more.
         """
-        items = await self._book.items(operation_id, after, RENEW_BATCH)
+        items = await self._store.items(operation_id, after, RENEW_BATCH)
         begun: Begun = []
         for item in items:
-            if await self._book.is_cancelled(operation_id):
+            if await self._store.is_cancelled(operation_id):
                 return begun, ""
             document = await until_available(partial(self._begin_one, scope, item), self._ceiling)
             if document is None:
-                await self._book.settle(operation_id, {item.document_id: Outcome.SKIPPED})
+                await self._store.settle(operation_id, {item.document_id: Outcome.SKIPPED})
                 continue
-            await self._book.begun(operation_id, document.id, document.revision)
+            await self._store.begun(operation_id, document.id, document.revision)
             begun.append((document.id, document.owner_id, document.revision))
         return begun, items[-1].document_id if len(items) == RENEW_BATCH else ""
 
@@ -143,7 +143,7 @@ class Reindexing:
         pending = await self._pending(operation_id)
         first = int((row.create_time - SKEW).timestamp() * 1_000_000)
         since, settled, again = dict.fromkeys(pending, first), time.monotonic(), AGAIN_SECONDS
-        while pending and not await self._book.is_cancelled(operation_id):
+        while pending and not await self._store.is_cancelled(operation_id):
             if time.monotonic() - settled > again:
                 since, settled = dict.fromkeys(pending, first), time.monotonic()
                 again = min(2 * again, MOST_AGAIN_SECONDS)
@@ -151,7 +151,7 @@ class Reindexing:
                 look = partial(self._look, scope, collection_id, items, since[collection_id])
                 outcomes, since[collection_id] = await until_available(look, self._ceiling)
                 if outcomes:
-                    await self._book.settle(operation_id, outcomes)
+                    await self._store.settle(operation_id, outcomes)
                     settled, again = time.monotonic(), AGAIN_SECONDS
                 for document_id in outcomes:
                     del items[document_id]
@@ -164,7 +164,7 @@ class Reindexing:
         """Return the open documents, by collection and id."""
         pending: dict[str, dict[str, Item]] = {}
         last = ""
-        while page := await self._book.items(operation_id, last, LIST_PAGE):
+        while page := await self._store.items(operation_id, last, LIST_PAGE):
             for item in page:
                 pending.setdefault(item.collection_id, {})[item.document_id] = item
             last = page[-1].document_id
@@ -198,17 +198,17 @@ class Reindexing:
 
     async def withdraw(self, scope: Scope, operation_id: str) -> None:
         """Skip documents that were not begun, and end those whose jobs are still queued."""
-        await self._book.skip_open(operation_id)
+        await self._store.skip_open(operation_id)
         last = ""
         # The last first: those at the head of the queue start next.
-        while items := await self._book.items(operation_id, last, WITHDRAW_BATCH, begun=True, backwards=True):
+        while items := await self._store.items(operation_id, last, WITHDRAW_BATCH, begun=True, backwards=True):
             jobs = {f"{item.document_id}:{item.revision}": item for item in items}
             waiting = await DBOS.list_workflows_async(
                 workflow_ids=list(jobs), status="ENQUEUED", load_input=False, load_output=False
             )
             gone = [jobs[one.workflow_id] for one in waiting]
             done = [item for item in gone if await until_available(partial(self._end, scope, item), self._ceiling)]
-            await self._book.settle(operation_id, {item.document_id: Outcome.SKIPPED for item in done})
+            await self._store.settle(operation_id, {item.document_id: Outcome.SKIPPED for item in done})
             last = items[-1].document_id
 
     async def _end(self, scope: Scope, item: Item) -> bool:
@@ -222,13 +222,13 @@ class Reindexing:
 
     async def finish(self, operation_id: str) -> str:
         """Record the end; return its name."""
-        await self._book.count(operation_id)
-        cancelled = await self._book.is_cancelled(operation_id)
-        await self._book.end(operation_id, OPERATION_STATE_CANCELLED if cancelled else OPERATION_STATE_SUCCEEDED)
+        await self._store.count(operation_id)
+        cancelled = await self._store.is_cancelled(operation_id)
+        await self._store.end(operation_id, OPERATION_STATE_CANCELLED if cancelled else OPERATION_STATE_SUCCEEDED)
         return "CANCELLED" if cancelled else "SUCCEEDED"
 
     async def _row(self, operation_id: str) -> StoredOperation:
-        row = await self._book.read(operation_id)
+        row = await self._store.read(operation_id)
         if row is None:
             raise NotFound("The operation is gone.", reason="OPERATION_NOT_FOUND")
         return row

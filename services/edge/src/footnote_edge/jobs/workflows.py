@@ -23,7 +23,7 @@ from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import remote_context, span
 
 from footnote_edge.jobs.chores import Chores
-from footnote_edge.jobs.deletion import Deletion
+from footnote_edge.jobs.collection_deletion import CollectionDeletion
 from footnote_edge.jobs.ports import OperationStore
 from footnote_edge.jobs.postponing import Postponed, Postponements
 from footnote_edge.jobs.processing import Processor, job_of
@@ -48,16 +48,16 @@ class Work:
         self,
         processor: Processor,
         chores: Chores,
-        book: OperationStore,
+        operations: OperationStore,
         reindexing: Reindexing,
-        deletion: Deletion,
+        deletion: CollectionDeletion,
         putting_off: Postponements,
         retry_ceiling: float,
         places: int,
     ) -> None:
         self.processor = processor
         self.chores = chores
-        self.book = book
+        self.operations = operations
         self.reindexing = reindexing
         self.deletion = deletion
         self.putting_off = putting_off

@@ -19,7 +19,7 @@ from footnote_kit.origins import origin_of, with_origin
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from footnote_edge.collections.catalog import Catalog
-from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import PART_BYTES, Documents
 from footnote_edge.documents.many_uploads import ManyUploads, WholeFile
 from footnote_edge.documents.upload_batches import SMALL_BYTES, UploadBatches
@@ -82,15 +82,15 @@ class DocumentStore:
     """Puts, labels and deletes the documents of a source."""
 
     def __init__(
-        self, stages: Stages, documents: Documents, many: ManyUploads, deleting: Deleting, catalog: Catalog,
-        jobs: Jobs, bus: ProgressBus, timeout: float,
+        self, stages: Stages, documents: Documents, many: ManyUploads, document_deletion: DocumentDeletion,
+        catalog: Catalog, jobs: Jobs, bus: ProgressBus, timeout: float,
     ) -> None:  # fmt: skip
         self._batches = UploadBatches(many)
         self._stages = stages
         self._feed = Feed(stages, timeout)
         self._jobs = jobs
         self._documents = documents
-        self._deleting = deleting
+        self._document_deletion = document_deletion
         self._catalog = catalog
         self._bus = bus
         self._timeout = timeout
@@ -170,7 +170,7 @@ class DocumentStore:
 
     async def delete(self, scope: Scope, document_id: str) -> None:
         """Delete a document with its chunks; a missing one is no error."""
-        await self._deleting.delete(scope, document_id, allow_missing=True)
+        await self._document_deletion.delete(scope, document_id, allow_missing=True)
 
 
 def label_of(source: StoredSource, item: StoredItem) -> dict[str, str]:

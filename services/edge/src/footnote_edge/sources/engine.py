@@ -32,7 +32,7 @@ from footnote_kit.telemetry import counter
 from footnote_edge.jobs.ports import OperationStore, StoredOperation
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.sources.documents import DocumentStore
-from footnote_edge.sources.following import Following
+from footnote_edge.sources.following import DocumentFollower
 from footnote_edge.sources.opening import Openings
 from footnote_edge.sources.ports import (
     LONGEST_ID,
@@ -85,7 +85,7 @@ class Engine:
         items: ItemStore,
         operations: OperationStore,
         store: DocumentStore,
-        following: Following,
+        following: DocumentFollower,
         openings: Openings,
         ceiling: float,
     ) -> None:

@@ -18,7 +18,7 @@ from footnote_edge.sources.stored import FAILED, Holder, ItemStore, StoredItem, 
 _PAGE = 500
 
 
-class Following:
+class DocumentFollower:
     """Follows documents until they end."""
 
     def __init__(self, stages: Stages, items: ItemStore, timeout: float, ceiling: float, poll: float) -> None:

@@ -28,7 +28,7 @@ class Schedule:
         self._oldest = time.time()
         observe("footnote.edge.sources.age", lambda: max(0.0, time.time() - self._oldest))
 
-    async def look(self) -> int:
+    async def begin_due(self) -> int:
         """Begin due synchronisations, and delete sources of deleted collections; return how many began."""
         for source_id in await self._sources.of_deleted_collections():
             await self._sources.remove(source_id)

@@ -41,12 +41,12 @@ class Sources:
 
     def __init__(
         self,
-        book: SourceStore,
+        source_store: SourceStore,
         items: ItemStore,
         kinds: Kinds,
         vault: Vault,
         schedule: Schedule,
-        operation_book: OperationStore,
+        operation_store: OperationStore,
         operations: Operations,
         jobs: Jobs,
         catalog: Catalog,
@@ -55,12 +55,12 @@ class Sources:
         bus: ProgressBus,
         settings: Settings,
     ) -> None:
-        self._book = book
+        self._source_store = source_store
         self._items = items
         self._kinds = kinds
         self._vault = vault
         self._schedule = schedule
-        self._operation_book = operation_book
+        self._operation_store = operation_store
         self._operations = operations
         self._jobs = jobs
         self._catalog = catalog
@@ -82,7 +82,7 @@ class Sources:
 
     async def _create(self, scope: Scope, wanted: pb.Source, source_id: str) -> pb.Source:
         source_id = source_id or uuid4().hex
-        if await self._book.read(source_id) is not None:
+        if await self._source_store.read(source_id) is not None:
             return await self.get(scope, source_id)
         kind = self._kinds.require(wanted.kind)
         settings, secrets = _plain(wanted, "settings"), _plain(wanted, "secrets")
@@ -94,7 +94,7 @@ class Sources:
             raise InvalidArgument.field("source.collection", "must be given")
         collection = await self._catalog.for_upload(scope, wanted.collection)
         await self._permissions.collection(scope, collection, Access.WRITE)
-        if self._most and await self._book.count(scope.tenant_id) >= self._most:
+        if self._most and await self._source_store.count(scope.tenant_id) >= self._most:
             raise FailedPrecondition(f"The tenant has {self._most} sources, which is as many as it may.")
         sealed = self._vault.seal(source_id, secrets) if secrets else Sealed(b"", "")
         now = datetime.now(UTC)
@@ -105,7 +105,7 @@ class Sources:
             paused=wanted.paused, etag=uuid4().hex, create_time=now, update_time=now, state=pb.SOURCE_STATE_NEW,
             next_time=now + interval,
         )  # fmt: skip
-        await self._book.add(row)
+        await self._source_store.add(row)
         if not row.paused:
             await self._schedule.begin(row)
         return await self.get(scope, source_id)
@@ -121,8 +121,8 @@ class Sources:
             collection = await self._catalog.get(scope, request.collection, Access.WRITE, counted=False)
             visible = {collection.id}
         else:
-            visible = await self._permissions.writable(scope, await self._book.collections(scope.tenant_id))
-        rows, token = await self._book.page(scope, page, visible)
+            visible = await self._permissions.writable(scope, await self._source_store.collections(scope.tenant_id))
+        rows, token = await self._source_store.page(scope, page, visible)
         shown = await self._shown(scope, rows)
         count = fitting(shown)
         if count < len(shown):
@@ -158,7 +158,7 @@ class Sources:
                 values |= {"secrets": sealed.data, "secret_key": sealed.key_id}
                 values["secret_names"] = json.dumps(sorted(secrets))
             values["next_time"] = datetime.now(UTC)  # its new settings may list other items
-        await self._book.change(row.id, wanted.etag, uuid4().hex, values)
+        await self._source_store.change(row.id, wanted.etag, uuid4().hex, values)
         return await self.get(scope, row.id)
 
     async def delete(self, scope: Scope, request: pb.DeleteSourceRequest) -> Operation | None:
@@ -169,16 +169,16 @@ class Sources:
             if not request.allow_missing:
                 raise
             return None
-        if row.deleting and (active := await self._book.active(row.id)) is not None:
+        if row.deleting and (active := await self._source_store.active(row.id)) is not None:
             return await self._operations.get(scope, active.id)
-        await self._book.mark_deleting(row.id)
+        await self._source_store.mark_deleting(row.id)
         await self._stop(row)
         if not request.with_documents:
-            await self._book.remove(row.id)
+            await self._source_store.remove(row.id)
             return None
         operation = new_operation(scope, uuid4().hex, OPERATION_KIND_DELETE_SOURCE, row.collection_id)
         operation.source_id = row.id
-        await self._operation_book.add(operation)
+        await self._operation_store.add(operation)
         await self._jobs.operate(operation)
         return await self._operations.get(scope, operation.id)
 
@@ -192,6 +192,7 @@ class Sources:
             raise FailedPrecondition(
                 "The source is being deleted.", metadata={"state": "DELETING", "requested": "SYNC_SOURCE"}
             )
+<<<<<<< HEAD
         found = await self._schedule.begin(row, user_id=scope.user_id)
         if found is None:
             found = await self._book.active(row.id)
@@ -199,6 +200,12 @@ class Sources:
                 return await self.sync(scope, source_id)
             if found.failed_only:
                 await self._book.make_due(row.id)
+=======
+        begun = await self._schedule.begin(row, user_id=scope.user_id)
+        found = begun or await self._source_store.active(row.id)
+        if found is None:  # it ended in between
+            return await self.sync(scope, source_id)
+>>>>>>> cbc579f4 (Name edge's services by what they do)
         return self._operations.shown(found, {row.collection_id: await self._name_of(scope, row)})
 
     async def items(self, scope: Scope, request: pb.ListSourceItemsRequest) -> pb.ListSourceItemsResponse:
@@ -231,14 +238,14 @@ class Sources:
 
     async def _stop(self, row: StoredSource) -> None:
         """Cancel the synchronisation of a source."""
-        if (active := await self._operation_book.synchronising(row.id)) is not None:
-            await self._operation_book.stop(active)
+        if (active := await self._operation_store.synchronising(row.id)) is not None:
+            await self._operation_store.stop(active)
 
     async def _seen(self, scope: Scope, source_id: str) -> StoredSource:
         """Return a source whose collection the caller may write to; raises NotFound."""
         if not source_id:
             raise InvalidArgument.field("source_id", "must be given")
-        row = await self._book.get(scope, source_id)
+        row = await self._source_store.get(scope, source_id)
         try:
             await self._permissions.collection(scope, Collection(id=row.collection_id), Access.WRITE)
         except (NotFound, PermissionDenied):
@@ -267,11 +274,11 @@ class Sources:
             raise InvalidArgument.field("resource.collection", "cannot be changed; create another source")
 
     async def _shown(self, scope: Scope, rows: list[StoredSource]) -> list[pb.Source]:
-        counts = await self._book.counts([row.id for row in rows])
+        counts = await self._source_store.counts([row.id for row in rows])
         names = await self._operations.names(scope, {row.collection_id for row in rows})
         shown = []
         for row in rows:
-            active = await self._book.active(row.id)
+            active = await self._source_store.active(row.id)
             shown.append(source_view(row, names.get(row.collection_id, ""), counts[row.id], active))
         return shown
 

@@ -20,10 +20,10 @@ from footnote_edge.sources.ports import SourceRefused, SourceUnavailable, Watch
 from footnote_edge.sources.schedule import Schedule
 from footnote_edge.sources.stored import SourceStore, StoredSource
 
-LOOK = 1.0
-"""Seconds between two looks at what the watches report."""
+CHECK_SECONDS = 1.0
+"""Seconds between two checks of what the watches report."""
 _REFRESH = 5.0
-"""Seconds between two looks at which sources there are to watch."""
+"""Seconds between two checks of which sources there are to watch."""
 _QUIET = 0.5
 """Seconds without a further change before a run begins: many files are written together."""
 _MOST_DELAY = 5.0
@@ -65,13 +65,13 @@ class _Watched:
         return now - self.last >= _QUIET or now - self.first >= _MOST_DELAY
 
 
-class Watching:
+class SourceWatches:
     """The watches of one replica, at most `most`."""
 
     def __init__(
-        self, book: SourceStore, operations: OperationStore, schedule: Schedule, openings: Openings, most: int
+        self, store: SourceStore, operations: OperationStore, schedule: Schedule, openings: Openings, most: int
     ) -> None:
-        self._book = book
+        self._store = store
         self._operations = operations
         self._schedule = schedule
         self._openings = openings
@@ -82,7 +82,7 @@ class Watching:
         self._overfull = False
         observe("footnote.edge.sources.watched", lambda: sum(one.watch is not None for one in self._watched.values()))
 
-    async def look(self) -> int:
+    async def begin_changed(self) -> int:
         """Begin runs of sources that have changed; return how many began."""
         if not self._most:
             return 0
@@ -101,7 +101,7 @@ class Watching:
             await self._end(next(iter(self._watched)))
 
     async def _begin(self, source_id: str, one: _Watched) -> bool:
-        row = await self._book.read(source_id)
+        row = await self._store.read(source_id)
         if row is None or row.paused or row.deleting or await self._is_resting(one):
             return False
         since, one.since = one.since, None  # what changes from here on, the run may not see
@@ -114,7 +114,7 @@ class Watching:
             raise
         if operation is None:  # the run in progress may have listed the source before the change
             one.since = since
-            one.not_before = time.monotonic() + LOOK
+            one.not_before = time.monotonic() + CHECK_SECONDS
             return False
         one.operation_id = operation.id
         _log.info("source_change_noticed", source_id=source_id)
@@ -126,7 +126,7 @@ class Watching:
         if last is None:
             return False
         if last.end_time is None:
-            one.not_before = time.monotonic() + LOOK
+            one.not_before = time.monotonic() + CHECK_SECONDS
             return True
         took = utc(last.end_time) - utc(last.create_time)
         rest = (utc(last.end_time) + took - datetime.now(UTC)).total_seconds()
@@ -135,7 +135,7 @@ class Watching:
 
     async def _refresh(self) -> None:
         """Open and close watches, so that they are those of the sources that exist."""
-        rows = await self._book.watchable(self._kinds, self._most + 1)
+        rows = await self._store.watchable(self._kinds, self._most + 1)
         if len(rows) > self._most and not self._overfull:
             _log.warning("sources_not_watched", most=self._most)
         self._overfull = len(rows) > self._most

@@ -44,7 +44,7 @@ VERDICTS = {
 _log = get_logger(__name__)
 
 
-class Counted:
+class ActivityCounter:
     """Counts, both buffered and written."""
 
     def __init__(self, activity: Activity) -> None:

@@ -1,4 +1,4 @@
-"""Health of all parts of a deployment, checked concurrently and at most once a second."""
+"""Health of all components of a deployment, checked concurrently and at most once a second."""
 
 import asyncio
 import math
@@ -24,12 +24,12 @@ FRESH_SECONDS = 1.0
 """Seconds for which a result is cached: the check is public, so extra calls must not load the stages."""
 
 # Health probes have no identity; this scope shows them no data of any tenant.
-_NOBODY = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
+_PROBE_SCOPE = Scope(tenant_id="health", user_id="health", roles=[ROLE_READER])
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One part's health; `latency` in seconds, `detail` for further information."""
+class ComponentHealth:
+    """The health of one component; `latency` in seconds, `detail` for further information."""
 
     name: str
     error: str
@@ -57,24 +57,27 @@ class Health:
         self._check = check
         self._own = own
         self._began = -math.inf
-        self._looking: asyncio.Task[list[Part]] | None = None
+        self._check_task: asyncio.Task[list[ComponentHealth]] | None = None
 
-    async def parts(self) -> list[Part]:
+    async def components(self) -> list[ComponentHealth]:
         """Return the health of the five stages, of edge itself and of the vector store, at most a second old."""
         now = time.monotonic()
-        if self._looking is None or (self._looking.done() and now - self._began >= FRESH_SECONDS):
+        if self._check_task is None or (self._check_task.done() and now - self._began >= FRESH_SECONDS):
             self._began = now
             with detached("edge"):  # shared: it must not belong to the first caller's context
-                self._looking = asyncio.create_task(self._look(), name="edge-health")
-        return await asyncio.shield(self._looking)
+                self._check_task = asyncio.create_task(self._check_all(), name="edge-health")
+        return await asyncio.shield(self._check_task)
 
-    async def _look(self) -> list[Part]:
+    async def _check_all(self) -> list[ComponentHealth]:
         asked: list[tuple[str, Awaitable[str | None]]] = [(name, self._check(name)) for name in STAGE_NAMES]
         asked += [("edge", self._own()), (STORE, self._store())]
         timed = asyncio.gather(*(_timed(name, answer) for name, answer in asked))
-        isolation, parts = await asyncio.gather(self._isolated(), timed)
+        isolation, components = await asyncio.gather(self._isolated(), timed)
         details = {"ingestion": isolation, "indexing": self._embedder}
-        return [replace(part, detail=details.get(part.name, ""), lag=self._lag(part.name)) for part in parts]
+        return [
+            replace(component, detail=details.get(component.name, ""), lag=self._lag(component.name))
+            for component in components
+        ]
 
     def _lag(self, name: str) -> float | None:
         load = self._loads.of(name)
@@ -83,24 +86,24 @@ class Health:
     async def _isolated(self) -> str:
         """Return how ingestion isolates its parser processes, as reported at its start; "" until then."""
         if not self._isolation:
-            request = ingestion.GetIsolationRequest(scope=_NOBODY)
+            request = ingestion.GetIsolationRequest(scope=_PROBE_SCOPE)
             with suppress(FootnoteError):
                 self._isolation = (await self._ingestion.GetIsolation(request, timeout=TIMEOUT)).summary
         return self._isolation
 
     async def _store(self) -> str | None:
-        request = indexing.ListProvidersRequest(scope=_NOBODY)
+        request = indexing.ListProvidersRequest(scope=_PROBE_SCOPE)
         listed = await self._indexing.ListProviders(request, timeout=TIMEOUT)
         self._embedder = next((one.note for one in listed.providers if one.is_default), "")
         for provider in listed.providers:
             if provider.kind == PROVIDER_KIND_STORE:
-                check = indexing.CheckProviderRequest(scope=_NOBODY, kind=PROVIDER_KIND_STORE, id=provider.id)
+                check = indexing.CheckProviderRequest(scope=_PROBE_SCOPE, kind=PROVIDER_KIND_STORE, id=provider.id)
                 health = (await self._indexing.CheckProvider(check, timeout=TIMEOUT)).health
                 return None if health.healthy else (health.error or "not healthy")
         return "no vector store is registered"
 
 
-async def _timed(name: str, answer: Awaitable[str | None]) -> Part:
+async def _timed(name: str, answer: Awaitable[str | None]) -> ComponentHealth:
     began = time.perf_counter()
     try:
         async with asyncio.timeout(TIMEOUT):
@@ -109,4 +112,4 @@ async def _timed(name: str, answer: Awaitable[str | None]) -> Part:
         error = failure.message
     except TimeoutError:
         error = f"no answer within {TIMEOUT:.0f} s"
-    return Part(name, error or "", time.perf_counter() - began)
+    return ComponentHealth(name, error or "", time.perf_counter() - began)

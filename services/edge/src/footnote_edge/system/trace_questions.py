@@ -18,7 +18,7 @@ from google.protobuf.message import DecodeError
 from footnote_edge.system.ports import TraceExchange
 
 TIMEOUT = 3.0
-LOOK_SECONDS = 0.5
+POLL_SECONDS = 0.5
 """Seconds between checks for questions, if there are other replicas."""
 MOST = 64
 """Maximum replicas asked, and questions answered per check."""
@@ -47,7 +47,7 @@ class TraceQuestions:
         self._there: set[str] = set()
         """Questions that existed at the last sweep."""
         self.rounds = (
-            PeriodicTasks("trace-questions", self.answer, LOOK_SECONDS, service="edge"),
+            PeriodicTasks("trace-questions", self.answer, POLL_SECONDS, service="edge"),
             PeriodicTasks("trace-questions-kept", self.sweep, SWEEP_SECONDS, service="edge"),
         )
 

@@ -59,7 +59,7 @@ class AuthenticationLayer:
                 scope[WORKING] = partial(self._shares.working, caller.tenant_id, caller.user_id)
             except FootnoteError as error:
                 action = self._action_of(scope["method"], scope["path"]) or AUTHENTICATE
-                self._auditor.turned_away(action, error, headers, call_origin)
+                self._auditor.refused_before_handler(action, error, headers, call_origin)
                 await refuse(error, scope, receive, send)
                 return
         await self._app(scope, receive, send)

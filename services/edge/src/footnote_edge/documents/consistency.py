@@ -26,7 +26,7 @@ from footnote_kit.errors import FootnoteError, NotFound
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import counter, untraced
 
-from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.jobs.ports import OperationStore
@@ -44,7 +44,7 @@ _MOST_DELETED = 1_000
 _log = get_logger(__name__)
 
 
-class Comparison:
+class ConsistencyCheck:
     """Compares everything after a stage has restarted, possibly with another database, and periodically.
 
     After a restart it compares once more when the documents that were in progress then have ended: a resumed job may
@@ -66,7 +66,7 @@ class Comparison:
         self._in_progress: frozenset[str] = frozenset()
         self._tries: Counter[str] = Counter()
 
-    async def look(self) -> None:
+    async def run(self) -> None:
         """Compare if due, repair, and log the repairs; raises the errors of the stages."""
         instances = {(await self._indexed(size=1)).instance, (await self._there([])).instance}
         restarted = not instances <= self._known
@@ -76,7 +76,7 @@ class Comparison:
         if restarted:
             await self._delete_again()
         missing, orphans = await self._missing(), await self._orphans()
-        # Set only now, so that an interrupted comparison starts over.
+        # Set only now, so that an interrupted check starts over.
         self._due = time.monotonic() + self._every
         self._known = instances if len(self._known) > PAGE else self._known | instances
         self._in_progress = in_progress

@@ -30,10 +30,10 @@ def message(event: Event) -> AuditEvent:
     """Return an event as a message."""
     shown = AuditEvent(
         id=event.id,
-        tenant_id=event.who.tenant_id,
-        user_id=event.who.user_id,
-        authentication=event.who.authentication,
-        key_id=event.who.key_id,
+        tenant_id=event.principal.tenant_id,
+        user_id=event.principal.user_id,
+        authentication=event.principal.authentication,
+        key_id=event.principal.key_id,
         door=event.call_origin.door,
         address=event.call_origin.address,
         action=event.action,

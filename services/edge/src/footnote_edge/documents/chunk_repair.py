@@ -12,7 +12,7 @@ from footnote_kit.errors import NotFound, NotOffered
 from footnote_kit.logs import get_logger
 from footnote_kit.telemetry import untraced
 
-from footnote_edge.documents.deleting import SYSTEM
+from footnote_edge.documents.deletion import SYSTEM
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
@@ -25,7 +25,7 @@ _MOST_REMEMBERED = 100_000
 _log = get_logger(__name__)
 
 
-class Mending:
+class ChunkRepair:
     """Runs every few seconds: until a document is indexed again, searches miss the chunks that a kill has cost it."""
 
     def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
@@ -38,7 +38,7 @@ class Mending:
         self._tries: LRUCache[str, tuple[int, float]] = LRUCache(_MOST_REMEMBERED)
         """How often a document was taken up by this process, and the time before which it is not taken up again."""
 
-    async def look(self) -> None:
+    async def run(self) -> None:
         """Mend what there is; a third-party stage keeps itself consistent and need not offer the call."""
         try:
             mended = await self.mend()

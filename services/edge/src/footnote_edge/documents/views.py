@@ -25,7 +25,7 @@ EFFORT = 30
 _CHUNKS, _COLLECTION, _SOURCE = "chunk_count", "collection", "source"
 
 
-class Public:
+class DocumentViews:
     """Translates documents, and looks up the names of their collections."""
 
     def __init__(self, names: CollectionNames) -> None:

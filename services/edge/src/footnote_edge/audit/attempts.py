@@ -45,7 +45,7 @@ def most_events() -> int:
     return SINGLE_IN_ALL + KINDS_IN_ALL + TENANTS + 1
 
 
-class Bounding:
+class AttemptLimiter:
     """Decides how to log each refused or failed attempt; `clock` gives seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, window: float = WINDOW_SECONDS) -> None:
@@ -60,7 +60,7 @@ class Bounding:
     def take(self, event: Event) -> list[Event]:
         """Take an attempt; return the events to write now, including those of a window that has ended."""
         due = self.due()
-        tenant = event.who.tenant_id
+        tenant = event.principal.tenant_id
         if self._single[tenant] < SINGLE and self._single.total() < SINGLE_IN_ALL:
             self._single[tenant] += 1
             return [*due, event]
@@ -83,8 +83,8 @@ class Bounding:
         return found
 
     def _count(self, event: Event) -> None:
-        tenant = event.who.tenant_id
-        kind = (event.who, event.call_origin, event.action, event.kind, event.status, event.reason)
+        tenant = event.principal.tenant_id
+        kind = (event.principal, event.call_origin, event.action, event.kind, event.status, event.reason)
         if (tally := self._kinds.get(kind)) is not None:
             tally.add(event)
         elif self._kinds_of[tenant] < KINDS and len(self._kinds) < KINDS_IN_ALL:

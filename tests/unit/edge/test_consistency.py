@@ -11,7 +11,7 @@ from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_u
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
-from footnote_edge.documents.comparing import Comparison
+from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.settings import Settings
 from footnote_kit.errors import NotFound
 
@@ -86,7 +86,7 @@ async def test_what_is_searched_is_what_is_recorded(
     document = Document(id="d", state=state, revision=5, indexed_revision=recorded)
     both = Both({"d": document}, {"d": searched} if searched else {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    await Comparison(*cast(Any, (stages, both, both, both, Settings()))).look()
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
     assert (both.removed, both.renewed) == (["d"] * removed, ["d"] * renewed)
 
 
@@ -94,23 +94,23 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
     running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
     both = Both(dict(running), {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    comparison = Comparison(*cast(Any, (stages, both, both, both, Settings())))
-    await comparison.look()
+    comparison = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    await comparison.run()
     for name, renewed in (("a", []), ("b", ["a", "b"])):
         running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
-        await comparison.look()
+        await comparison.run()
         assert both.renewed == renewed
     both.documents["c"] = Document(id="c", state=DOCUMENT_STATE_INDEXED, revision=1, indexed_revision=1)
-    await comparison.look()
+    await comparison.run()
     assert both.renewed == ["a", "b"], "the next comparison is due in an hour"
 
 
 async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_again() -> None:
     both = Both({}, {}, collections=["back", "other"])
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    comparison = Comparison(*cast(Any, (stages, both, both, both, Settings())))
-    await comparison.look()
+    comparison = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    await comparison.run()
     assert both.collections == ["other"]
     both.collections.append("back")
-    await comparison.look()
+    await comparison.run()
     assert both.collections == ["other", "back"], "only a restart may have lost it"

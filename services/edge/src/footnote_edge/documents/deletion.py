@@ -27,7 +27,7 @@ SYSTEM = Scope(tenant_id="system", user_id="edge", roles=[ROLE_SYSTEM])
 """The scope in which edge maintains the documents of all tenants."""
 
 
-class Deleting:
+class DocumentDeletion:
     """Deletes documents with their chunks and files."""
 
     def __init__(

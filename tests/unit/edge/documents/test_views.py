@@ -3,7 +3,7 @@
 import pytest
 from footnote.edge.v1 import chunks_pb2, documents_pb2
 from footnote.stages.v1 import passage_pb2, stored_document_pb2
-from footnote_edge.documents.public import chunk_of, document_of, scored_of
+from footnote_edge.documents.views import chunk_of, document_of, scored_of
 from footnote_kit.origins import with_origin
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.message import Message

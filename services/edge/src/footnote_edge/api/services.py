@@ -1,4 +1,4 @@
-"""The edge's components, assembled once and given to the handlers."""
+"""The services that the RPC handlers call, assembled once."""
 
 from dataclasses import dataclass
 
@@ -11,23 +11,23 @@ from footnote_edge.collections.evaluations import Evaluations
 from footnote_edge.conversations.answers import Answers
 from footnote_edge.conversations.conversations import Conversations
 from footnote_edge.conversations.feedback import FeedbackRecords
-from footnote_edge.documents.cancelling import Cancelling
+from footnote_edge.documents.cancelling import DocumentCanceller
 from footnote_edge.documents.chunks import Chunks
-from footnote_edge.documents.deleting import Deleting
+from footnote_edge.documents.deletion import DocumentDeletion
 from footnote_edge.documents.documents import Documents
-from footnote_edge.documents.editing import Editing
+from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
-from footnote_edge.documents.public import Public
-from footnote_edge.documents.watch import Watch
-from footnote_edge.gateway.limiting import Limiting
+from footnote_edge.documents.views import DocumentViews
+from footnote_edge.documents.watch import DocumentWatches
 from footnote_edge.gateway.operators import Operators
+from footnote_edge.gateway.quotas import Quotas
 from footnote_edge.gateway.request_ids import RequestIds
 from footnote_edge.jobs.jobs import Jobs
 from footnote_edge.ports import Stages
 from footnote_edge.settings import Settings
 from footnote_edge.sources.service import Sources
-from footnote_edge.system.activity import Counted
+from footnote_edge.system.activity import ActivityCounter
 from footnote_edge.system.health import Health
 from footnote_edge.system.key_admin import KeyAdmin
 from footnote_edge.system.providers import Providers
@@ -36,8 +36,8 @@ from footnote_edge.system.usage import UsageReports
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The components that the handlers call."""
+class Services:
+    """The services that the handlers call."""
 
     settings: Settings
     stages: Stages
@@ -45,16 +45,16 @@ class Parts:
     evaluations: Evaluations
     documents: Documents
     many: ManyUploads
-    public: Public
+    views: DocumentViews
     chunks: Chunks
-    deleting: Deleting
-    cancelling: Cancelling
-    editing: Editing
-    watch: Watch
+    document_deletion: DocumentDeletion
+    document_canceller: DocumentCanceller
+    document_editor: DocumentEditor
+    watches: DocumentWatches
     jobs: Jobs
     operations: Operations
     asker: Asker
-    limiting: Limiting
+    quotas: Quotas
     conversations: Conversations
     answers: Answers
     request_ids: RequestIds
@@ -64,7 +64,7 @@ class Parts:
     health: Health
     traces: Traces
     usage: UsageReports
-    activity: Counted
+    activity: ActivityCounter
     operators: Operators
     audit: Recorder
     sources: Sources

@@ -6,16 +6,16 @@ from footnote.types.v1.answer_pb2 import Usage
 from footnote_text import tokens
 
 from footnote_edge.gateway.allowances import Allowances
-from footnote_edge.gateway.limits import Limits
+from footnote_edge.gateway.limits import RateLimits
 from footnote_edge.gateway.metering import Meter
 from footnote_edge.gateway.ports import Allowance, Spent
 
 
 @dataclass(frozen=True, slots=True)
-class Limiting:
+class Quotas:
     """Rates per minute (this replica's part), allowances set by operators, and the meter of daily usage."""
 
-    rates: Limits
+    rates: RateLimits
     allowances: Allowances
     meter: Meter
 
@@ -33,8 +33,8 @@ class Limiting:
 class UsageMeter:
     """Charges the cost of one question to its tenant, as it becomes known."""
 
-    def __init__(self, limiting: Limiting, tenant: str, user: str) -> None:
-        self._limiting = limiting
+    def __init__(self, quotas: Quotas, tenant: str, user: str) -> None:
+        self._quotas = quotas
         self._tenant = tenant
         self._user = user
         self._charged = Spent()
@@ -42,19 +42,19 @@ class UsageMeter:
     async def begin(self, prompt_tokens: int) -> None:
         """Charge a model's prompt tokens; raises ResourceExhausted if the tenant has used up its day."""
         self._charged = Spent(prompt_tokens=prompt_tokens)
-        self._limiting.rates.spend(self._tenant, prompt_tokens)
-        await self._limiting.meter.take(self._tenant, self._charged, self._user)
+        self._quotas.rates.spend(self._tenant, prompt_tokens)
+        await self._quotas.meter.take(self._tenant, self._charged, self._user)
 
     def beside(self, usage: Usage) -> None:
         """Charge the usage of another model call for the same question."""
         spent = Spent.of(usage)
         if spent.tokens:
-            self._limiting.rates.spend(self._tenant, spent.tokens)
-            self._limiting.meter.charge(self._tenant, spent, self._user)
+            self._quotas.rates.spend(self._tenant, spent.tokens)
+            self._quotas.meter.charge(self._tenant, spent, self._user)
 
     def so_far(self, usage: Usage) -> None:
         """Replace the charge so far by `usage`, the model's total until now."""
         spent = Spent.of(usage)
-        self._limiting.rates.spend(self._tenant, spent.tokens - self._charged.tokens)
-        self._limiting.meter.charge(self._tenant, spent - self._charged, self._user)
+        self._quotas.rates.spend(self._tenant, spent.tokens - self._charged.tokens)
+        self._quotas.meter.charge(self._tenant, spent - self._charged, self._user)
         self._charged = spent

@@ -26,7 +26,7 @@ def asks_stages(settings: CollectionSettings) -> bool:
     return any(settings.HasField(group) for group in ("rerank", "prompt", "generation"))
 
 
-class StagesSettings:
+class StageSettings:
     """Asks retrieval, augmentation and generation."""
 
     def __init__(self, stages: Stages, timeout: float) -> None:

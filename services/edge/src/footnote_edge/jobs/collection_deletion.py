@@ -21,7 +21,7 @@ LIST_PAGE = 100
 """Documents deleted between two progress updates."""
 
 
-class Deletion:
+class CollectionDeletion:
     """The steps of deleting a collection; each is idempotent."""
 
     def __init__(
@@ -29,13 +29,13 @@ class Deletion:
         stages: Stages,
         forgetting: Forgetting,
         records: LedgerRetention,
-        book: OperationStore,
+        store: OperationStore,
         settings: Settings,
     ) -> None:
         self._forgetting = forgetting
         self._stages = stages
         self._records = records
-        self._book = book
+        self._store = store
         self._timeout = settings.call_timeout_seconds
         self._ceiling = settings.retry_ceiling_seconds
 
@@ -46,8 +46,8 @@ class Deletion:
 
     async def begin(self, scope: Scope, operation_id: str, collection_id: str) -> bool:
         """Begin to delete; if cancelled, show the collection again and return False."""
-        while not await self._book.begin(operation_id):
-            row = await self._book.read(operation_id)
+        while not await self._store.begin(operation_id):
+            row = await self._store.read(operation_id)
             if row is None or row.end_time is not None:
                 return False
             if await until_available(partial(self.restore, scope, operation_id, collection_id), self._ceiling):
@@ -59,11 +59,11 @@ class Deletion:
         try:
             await self.hide(scope, collection_id, restore=True)
         except AlreadyExists:
-            await self._book.keep_on(operation_id)
+            await self._store.keep_on(operation_id)
             return False
         except NotFound:
             pass  # already deleted
-        await self._book.end(operation_id, OPERATION_STATE_CANCELLED)
+        await self._store.end(operation_id, OPERATION_STATE_CANCELLED)
         return True
 
     async def files(self, scope: Scope, operation_id: str, collection_id: str) -> None:
@@ -73,19 +73,19 @@ class Deletion:
             await until_available(hide, self._ceiling)
         request = ingestion.ListDocumentsRequest(scope=scope, collection_ids=[collection_id], page_size=LIST_PAGE)
         list_ = partial(self._stages.ingestion.ListDocuments, request, timeout=self._timeout)
-        row = await self._book.read(operation_id)
+        row = await self._store.read(operation_id)
         total, done = (0, 0) if row is None else (row.total, row.done)
         while (page := await until_available(list_, self._ceiling)).documents:
             total = max(total, done + page.total_size)
             done = max(done, total - page.total_size)
-            await self._book.note(operation_id, total=total, done=done)
+            await self._store.note(operation_id, total=total, done=done)
             ids = [document.id for document in page.documents]
             for document_id in ids:
                 await self._delete(scope, document_id)
             await self._leave(await self._forgetting.documents(ids))
             await self._records.forget(ids)
             done += len(ids)
-            await self._book.note(operation_id, total=max(total, done), done=done)
+            await self._store.note(operation_id, total=max(total, done), done=done)
 
     async def _leave(self, forgotten: Sequence[Forgotten]) -> None:
         """Remove answers derived from deleted documents from memory."""
@@ -112,8 +112,8 @@ class Deletion:
             response = await until_available(call, self._ceiling)
         except NotFound:
             return  # this step did it before a crash
-        await self._book.note(operation_id, chunks=response.chunks_deleted)
+        await self._store.note(operation_id, chunks=response.chunks_deleted)
 
     async def finish(self, operation_id: str) -> None:
         """Note that the deletion is complete."""
-        await self._book.end(operation_id, OPERATION_STATE_SUCCEEDED)
+        await self._store.end(operation_id, OPERATION_STATE_SUCCEEDED)
