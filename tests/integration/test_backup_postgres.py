@@ -6,7 +6,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 from footnote_cli.admin.backup import backup
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.restore import restore
 from support import postgres
 
@@ -32,7 +32,7 @@ async def test_a_database_that_services_share_is_copied_and_filled_once(
     for name in SHARED:
         monkeypatch.setenv(name, one)
     await lines(one, "CREATE TABLE told AS SELECT 'heron' AS word UNION SELECT 'crane'")
-    made = await backup(places(tmp_path / "data"), tmp_path / "saved")
+    made = await backup(deployment_of(tmp_path / "data"), tmp_path / "saved")
     assert set(made.databases) == {"edge", "jobs", "indexing", "documents"}
     assert len({database.file for database in made.databases.values()}) == 1
     assert len(list((tmp_path / "saved" / "databases").iterdir())) == 1

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncpg
 import psycopg
 import pytest
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.stores import databases
 from footnote_database.transactions import Database
 from footnote_edge.adapters.database import TRAITS
@@ -155,7 +155,7 @@ async def test_the_doctor_says_whose_certificate_is_no_good(
         (guarded.with_tls(None, root=Path("/nowhere.pem")), "/nowhere.pem: No such file"),
     ):
         monkeypatch.setenv("FOOTNOTE_INGESTION_DATABASE_URL", url.render_as_string(hide_password=False))
-        found = [one async for one in databases(places(tmp_path)) if one.check == "documents database"]
+        found = [one async for one in databases(deployment_of(tmp_path)) if one.check == "documents database"]
         assert [one.state for one in found] == ["broken"]
         assert said in found[0].found
         assert "FOOTNOTE_INGESTION_DATABASE_URL" in found[0].advice

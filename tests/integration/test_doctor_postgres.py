@@ -6,8 +6,8 @@ from pathlib import Path
 
 import asyncpg
 import pytest
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.findings import Finding
-from footnote_cli.admin.places import places
 from footnote_cli.admin.stores import databases
 from footnote_database.transactions import Database
 from sqlalchemy import make_url
@@ -19,7 +19,9 @@ VARIABLE = "FOOTNOTE_INGESTION_DATABASE_URL"
 
 
 async def said(folder: Path) -> Finding:
-    return next(one for one in [one async for one in databases(places(folder))] if one.check == "documents database")
+    return next(
+        one for one in [one async for one in databases(deployment_of(folder))] if one.check == "documents database"
+    )
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ async def test_a_user_without_rights(folder: Path, postgres_url: str, monkeypatc
 
 
 async def migrated(folder: Path) -> None:
-    one = places(folder).database("documents")
+    one = deployment_of(folder).database("documents")
     assert one.traits is not None
     database = Database(one.url, one.traits)
     await database.migrate()

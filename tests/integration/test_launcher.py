@@ -27,11 +27,11 @@ pytestmark = pytest.mark.full
 ROOT = Path(__file__).resolve().parents[2]
 STAND_INS = """
 import sys
-from footnote_cli import part
+from footnote_cli import service_process
 from footnote_cli.launcher import serve
 from support.doubles import launcher as double_launcher
 double_launcher.install()
-part.MODULE = "support.doubles.launcher"
+service_process.MODULE = "support.doubles.launcher"
 arguments = eval(sys.argv[1])
 sys.exit(serve(arguments.pop("target"), **arguments))
 """

@@ -15,7 +15,7 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.folder import locked
 from footnote_cli.main import app
 from footnote_cli.targets import STATEFUL
@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     """Make a data folder whose four databases hold rows in every table."""
     made = tmp_path / "data"
     made.mkdir(mode=0o700)
-    where = places(made)
+    where = deployment_of(made)
     assert CliRunner().invoke(app, ["admin", "migrate", "--data-dir", str(made)]).exit_code == 0
     for one in where.databases:
         assert one.file is not None
@@ -88,7 +88,7 @@ async def test_every_row_of_every_table_is_there_afterwards(folder: Path, postgr
         "FOOTNOTE_EDGE_JOBS_DATABASE_URL",
     ]  # fmt: skip
     compared = 0
-    for one in places(folder).databases:
+    for one in deployment_of(folder).databases:
         assert one.file is not None
         for table in counts(one.file, version_table(one)):
             here = f"{SCHEMAS[one.name]}.{table}"
@@ -122,10 +122,10 @@ async def test_a_target_that_holds_rows_is_refused_and_the_files_stay_as_they_ar
     folder: Path, postgres_url: str
 ) -> None:
     url = await postgres.new_database(postgres_url)
-    before = {one.name: one.file.read_bytes() for one in places(folder).databases if one.file is not None}
+    before = {one.name: one.file.read_bytes() for one in deployment_of(folder).databases if one.file is not None}
     assert (await asyncio.to_thread(move, folder, url)).exit_code == 0
     assert "already holds rows" in error(await asyncio.to_thread(move, folder, url))
-    for one in places(folder).databases:
+    for one in deployment_of(folder).databases:
         assert one.file is not None
         assert one.file.read_bytes() == before[one.name]
     for name, schema in SCHEMAS.items():  # one row of one table is enough
@@ -187,7 +187,7 @@ async def test_a_copy_that_is_killed_leaves_nothing_and_is_run_again(folder: Pat
     finally:
         await holder.close()
         await looker.close()
-    for one in places(folder).databases:
+    for one in deployment_of(folder).databases:
         assert one.file is not None
         for table in counts(one.file, version_table(one)):
             assert await rows(url, f"{SCHEMAS[one.name]}.{table}") == []
@@ -216,7 +216,7 @@ async def test_a_row_that_differs_afterwards_is_noticed_and_nothing_is_kept(fold
 
 async def test_what_the_target_has_no_room_for_is_refused(folder: Path, postgres_url: str) -> None:
     url = await postgres.new_database(postgres_url)
-    file = places(folder).database("documents").file
+    file = deployment_of(folder).database("documents").file
     assert file is not None
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("CREATE TABLE extra (word TEXT)")

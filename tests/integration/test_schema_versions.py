@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.findings import Finding
-from footnote_cli.admin.places import places
 from footnote_cli.admin.stores import databases
 from footnote_cli.folder import locked
 from footnote_cli.main import app
@@ -52,7 +52,7 @@ async def kept(
     if engine == "postgresql":
         url = request.getfixturevalue("postgres_url")
         monkeypatch.setenv(URLS[name], await postgres.new_database(url))
-    return places(folder).database(name), folder
+    return deployment_of(folder).database(name), folder
 
 
 @asynccontextmanager
@@ -147,7 +147,7 @@ async def test_data_of_the_last_versions_opens(kept: tuple[StoredDatabase, Path]
 
 
 async def finding(folder: Path, name: str) -> Finding:
-    found = [one async for one in databases(places(folder))]
+    found = [one async for one in databases(deployment_of(folder))]
     return next(one for one in found if one.check == f"{name} database")
 
 
@@ -182,7 +182,7 @@ def test_migrate_says_what_it_did_and_that_nothing_was_to_do(migrate: Migrate, f
 async def test_what_would_be_done_is_told_without_doing_it(folder: Path) -> None:
     from footnote_cli.admin.migrate import migrate
 
-    one = places(folder).database("edge")
+    one = deployment_of(folder).database("edge")
     await at(one, versions(one)[-2])
     [step] = [step for step in await migrate(folder, look_only=True) if step.name == "edge"]
     assert (step.before, step.after) == tuple(versions(one)[-2:])
@@ -200,7 +200,7 @@ async def test_a_newer_schema_is_refused_in_words(folder: Path) -> None:
     from footnote_cli.admin.migrate import migrate
     from footnote_kit.errors import FailedPrecondition
 
-    one = places(folder).database("indexing")
+    one = deployment_of(folder).database("indexing")
     await at(one, versions(one)[-1])
     async with closing(one) as database, database.write() as connection:
         await connection.execute(sa.text("UPDATE indexing_alembic_version SET version_num = '9999'"))

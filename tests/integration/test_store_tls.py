@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.stores import rows
 from footnote_kit.errors import FailedPrecondition, Unavailable
 from footnote_store import tls
@@ -191,7 +191,7 @@ async def test_the_doctor_says_whose_certificate_is_no_good(
         (guarded.uri(None, root=Path("/nowhere.pem")), "/nowhere.pem: No such file"),
     ):
         monkeypatch.setenv("FOOTNOTE_VECTOR_STORE_URI", uri)
-        found = [one async for one in rows(places(tmp_path))]
+        found = [one async for one in rows(deployment_of(tmp_path))]
         assert [one.state for one in found] == ["broken"]
         assert said in found[0].found
         assert "FOOTNOTE_VECTOR_STORE_URI" in found[0].advice

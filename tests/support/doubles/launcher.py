@@ -3,7 +3,7 @@
 import os
 from importlib import import_module
 
-from footnote_cli import part, supervise
+from footnote_cli import service_process, supervise
 
 
 def install() -> None:
@@ -15,4 +15,4 @@ def install() -> None:
 
 if __name__ == "__main__":
     install()
-    part.main()
+    service_process.main()

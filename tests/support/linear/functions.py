@@ -194,7 +194,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.telemetry.resource footnote_kit.telemetry.span footnote_kit.telemetry.record_content
     footnote_kit.telemetry.counter footnote_kit.telemetry.histogram footnote_kit.telemetry.observe
     footnote_database.engine.address footnote_kit.replicas.addresses
-    footnote_text.locators.label footnote_store.answers.search_request footnote_store.expr.any_of
+    footnote_text.locators.label footnote_store.read_requests.search_request footnote_store.expr.any_of
     footnote_store.fields.item_key footnote_store.ids.chunk_id footnote_store.rows.revision_key
     footnote_store.rows.decode_chunk footnote_store.scope.search_key
     footnote_providers.endpoints.endpoint footnote_providers.endpoints.settings_of

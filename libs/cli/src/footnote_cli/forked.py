@@ -24,7 +24,7 @@ from typing import NoReturn
 
 from footnote_text import language
 
-from footnote_cli import installed, part
+from footnote_cli import installed, service_process
 
 SHARED = (
     "footnote_kit.server", "footnote_database.transactions", "footnote_database.storage", "footnote_store.store",
@@ -33,27 +33,27 @@ SHARED = (
 """Modules that bring in what at least two parts use: most of all that is loaded, by time and size."""
 
 
-class Forked:
-    """A forked part, with the interface of `asyncio.subprocess.Process`."""
+class ForkedProcess:
+    """A forked process of a launch, with the interface of `asyncio.subprocess.Process`."""
 
-    def __init__(self, pid: int, orders: int, words: int) -> None:
+    def __init__(self, pid: int, stdin: int, stdout: int) -> None:
         """Take its process id, and our ends of the pipes to its stdin and from its stdout."""
         self.pid = pid
         self.returncode: int | None = None
         self.stdin: asyncio.StreamWriter | None = None
         self.stdout: asyncio.StreamReader | None = None
-        self._pipes = orders, words
+        self._pipes = stdin, stdout
         self._handle = os.pidfd_open(pid)
         self._ended = asyncio.Event()
 
     async def attach(self, limit: int) -> None:
         """Let the running event loop watch it; lines of up to `limit` bytes are read."""
         loop = asyncio.get_running_loop()
-        orders, words = self._pipes
+        stdin, stdout = self._pipes
         reader = self.stdout = asyncio.StreamReader(limit)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(words, "rb", 0))
+        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stdout, "rb", 0))
         transport, protocol = await loop.connect_write_pipe(
-            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(orders, "wb", 0)
+            lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(stdin, "wb", 0)
         )
         self.stdin = asyncio.StreamWriter(transport, protocol, None, loop)
         loop.add_reader(self._handle, self._end)
@@ -97,7 +97,7 @@ def forget(variable: str) -> None:
 
 
 def can_fork() -> bool:
-    """Return whether parts can be forked here and now."""
+    """Return whether processes can be forked here and now."""
     return sys.platform == "linux" and hasattr(os, "pidfd_open") and threading.active_count() == 1
 
 
@@ -111,41 +111,41 @@ def load(services: Iterable[str] = ()) -> None:
     gc.freeze()
 
 
-def fork(number: int) -> list[Forked]:
-    """Fork this many parts, which wait for their orders. They end with this process."""
+def fork(number: int) -> list[ForkedProcess]:
+    """Fork this many processes, which wait for their configuration. They end with this process."""
     return [_fork() for _ in range(number)]
 
 
-def _fork() -> Forked:
+def _fork() -> ForkedProcess:
     sys.stdout.flush()
     sys.stderr.flush()
-    orders_end, orders = os.pipe()
-    words, words_end = os.pipe()
+    stdin_end, stdin = os.pipe()
+    stdout, stdout_end = os.pipe()
     pid = os.fork()
     if not pid:
-        _become_part(orders_end, words_end)
-    os.close(orders_end)
-    os.close(words_end)
-    return Forked(pid, orders, words)
+        _run_service_process(stdin_end, stdout_end)
+    os.close(stdin_end)
+    os.close(stdout_end)
+    return ForkedProcess(pid, stdin, stdout)
 
 
 def _close_all_others() -> None:
-    """Close locks and the pipes of earlier parts: only open descriptors, not a billion possible ones."""
+    """Close locks and the pipes of earlier forks: only open descriptors, not a billion possible ones."""
     for descriptor in [int(one.name) for one in Path("/proc/self/fd").iterdir()]:
         if descriptor > 2:
             with suppress(OSError):  # the listing's own descriptor is gone
                 os.close(descriptor)
 
 
-def _become_part(orders: int, words: int) -> NoReturn:
-    """Run as a part until the process exits, whatever happens."""
+def _run_service_process(stdin: int, stdout: int) -> NoReturn:
+    """Run as a process of the launch until the process exits, whatever happens."""
     code = 1
     try:
         os.setsid()
-        os.dup2(orders, 0)
-        os.dup2(words, 1)
+        os.dup2(stdin, 0)
+        os.dup2(stdout, 1)
         _close_all_others()
-        part.main()
+        service_process.main()
         code = 0
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1

@@ -76,8 +76,8 @@ def serve(
     return 0
 
 
-def _forked(number: int) -> list[forked.Forked]:
-    """Return this many forked parts; none if forking is not possible or not wanted."""
+def _forked(number: int) -> list[forked.ForkedProcess]:
+    """Return this many forked processes; none if forking is not possible or not wanted."""
     if not number or not forked.can_fork():
         return []
     forked.load()

@@ -57,7 +57,7 @@ class Supervisor:
         port: int | None = None,
         launch: Launch | None = None,
     ) -> None:
-        """Take what to run, and the whole of which it is a part.
+        """Take what to run, and the launch that it belongs to.
 
         StartError when the services could not authenticate to one another.
         """
@@ -94,7 +94,7 @@ class Supervisor:
         # First all ports, so that every build knows every address; then all servers; then tasks that call others.
         self.bind()
         await self.serve()
-        await self.go()
+        await self.start_tasks()
 
     def bind(self) -> None:
         """Bind the ports of the services."""
@@ -122,7 +122,7 @@ class Supervisor:
             except ListenError as error:
                 raise StartError(str(error)) from error
 
-    async def go(self) -> None:
+    async def start_tasks(self) -> None:
         """Start the tasks that call other services, once all listen."""
         for host in self._hosts:
             try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from footnote_kit.errors import FailedPrecondition
 from footnote_kit.logs import get_logger
 
-from footnote_database import legible
+from footnote_database import salvage
 from footnote_database.damaged_log import LostCommits, discard, lost_commits
 from footnote_database.durable import sync
 
@@ -48,7 +48,7 @@ def check_file(
 
     A damaged write-ahead log is refused too. Only the start of the service that owns the file `discards` it: if the
     file has all of its commits, or if their loss is `accepted`. SQLite then goes on without the newest ones. `named`
-    are queries that name what these held, by kind; see `legible`.
+    are queries that name what these held, by kind; see `salvage`.
 
     The names are logged first, because nothing knows them afterwards. That the loss is accepted is logged only when no
     later start can find the damaged log again, not even after a kill or a power cut.
@@ -56,15 +56,15 @@ def check_file(
     if not path.exists():
         return
     if (lost := lost_commits(path)) is not None:
-        held = legible.names(path, lost, named or {})
+        held = salvage.names(path, lost, named or {})
         if lost.mixed or not discards or (lost.count != 0 and not accepted):
-            raise damaged_log(path, name, lost, legible.sentence(held))
+            raise damaged_log(path, name, lost, salvage.sentence(held))
         _log.error(
             "damaged_log_dropped",
             database=name,
             commits_lost=lost.count,
             until=lost.until.isoformat(),
-            still_legible={kind: one[: legible.MOST] for kind, one in held.items()},
+            still_legible={kind: one[: salvage.MOST] for kind, one in held.items()},
         )
         if lost.ahead:
             discard(path)

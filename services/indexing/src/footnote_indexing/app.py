@@ -19,7 +19,7 @@ from footnote_kit.periodic import PeriodicTasks
 from footnote_providers import registry
 from footnote_providers.egress.egress import Egress
 from footnote_providers.settings import AUTO, DefaultSettings
-from footnote_store.loading import Loading
+from footnote_store.preload import Preload
 from footnote_store.registry import chosen, open_store
 
 from footnote_indexing.adapters.cache_sqlite import SqliteCache
@@ -122,7 +122,7 @@ async def build(runtime: Runtime) -> App:
     async def spaces() -> set[tuple[int, int]]:
         return {(one.embedding.dimensions, one.variant) for one in await index_versions.searched()}
 
-    loading = Loading(store, spaces)
+    loading = Preload(store, spaces)
 
     async def ready() -> str | None:
         return await loading.reason() or await database.check()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from footnote_cli.admin import manifest
 from footnote_cli.admin.backup import backup, settings
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.restore import restore
 from footnote_cli.errors import CommandError
 from footnote_kit.errors import FailedPrecondition
@@ -35,7 +35,7 @@ def left(folder: Path) -> list[Path]:
 
 async def test_what_is_damaged_missing_or_newer_is_refused_and_nothing_is_left(tmp_path: Path) -> None:
     saved = tmp_path / "saved"
-    made = await backup(places(deployed(tmp_path / "data")), saved)
+    made = await backup(deployment_of(deployed(tmp_path / "data")), saved)
     assert set(made.databases) == {"edge", "jobs"}
     assert "files/ingestion/parsed/d1" in made.files
     with pytest.raises(FailedPrecondition, match="later release"):
@@ -60,7 +60,7 @@ async def test_what_is_damaged_missing_or_newer_is_refused_and_nothing_is_left(t
 async def test_a_folder_with_something_in_it_is_filled_by_nobody(tmp_path: Path) -> None:
     folder = deployed(tmp_path / "data")
     with pytest.raises(CommandError, match="is not empty"):
-        await backup(places(folder), folder)
+        await backup(deployment_of(folder), folder)
 
 
 def test_secrets_are_named_and_not_written() -> None:

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from footnote.stages.v1.passage_pb2 import Chunk
 from footnote_cli.admin import machine
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.doctor import examine, repair
 from footnote_cli.admin.findings import Finding
-from footnote_cli.admin.places import places
 from footnote_database.parts import Parts
 from footnote_database.transactions import Database
 from footnote_edge.adapters import database as edge
@@ -219,5 +219,5 @@ def test_a_certificate_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_every_service_says_what_it_keeps(tmp_path: Path) -> None:
-    where = places(tmp_path)
+    where = deployment_of(tmp_path)
     assert {one.name for one in where.databases} == {"edge", "jobs", "indexing", "documents"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 from footnote_cli.admin import logs
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.findings import Finding
-from footnote_cli.admin.places import places
 from footnote_edge.adapters.audit import AuditTable
 from footnote_edge.adapters.database import Database
 from footnote_edge.audit.events import CallOrigin, Event, Principal
@@ -19,7 +19,7 @@ VARIABLE = "FOOTNOTE_EDGE_DATABASE_URL"
 
 
 async def said(folder: Path) -> list[Finding]:
-    return [one async for one in logs.examine(places(folder))]
+    return [one async for one in logs.examine(deployment_of(folder))]
 
 
 async def put(url: str, *ages_days: float) -> None:

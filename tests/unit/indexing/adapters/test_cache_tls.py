@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 from footnote_cli.admin import machine
-from footnote_cli.admin.places import places
+from footnote_cli.admin.deployment import deployment_of
 from footnote_indexing.adapters.cache_redis import RedisCache
 from footnote_kit.errors import FailedPrecondition
 from structlog.testing import capture_logs
@@ -94,7 +94,7 @@ async def test_who_is_not_trusted_gets_nothing_and_the_log_says_why(guarded: Gua
 def test_the_doctor_says_why(guarded: Guarded, case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     url, said = guarded.wrong(case)
     monkeypatch.setenv("FOOTNOTE_INDEXING_CACHE_URL", url)
-    [found] = machine.servers(places(tmp_path))
+    [found] = machine.servers(deployment_of(tmp_path))
     assert found.state == "broken"
     assert said in found.found
 
@@ -137,7 +137,7 @@ async def test_who_hangs_up_without_a_word_is_said_to_refuse(hanging_up: str) ->
 
 def test_the_doctor_says_that_it_hangs_up(hanging_up: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FOOTNOTE_INDEXING_CACHE_URL", hanging_up)
-    [found] = machine.servers(places(tmp_path))
+    [found] = machine.servers(deployment_of(tmp_path))
     assert (found.state, found.found.rpartition(": ")[2]) == ("broken", "it hangs up")
 
 
@@ -145,7 +145,7 @@ def test_the_doctor_finds_nothing_where_all_is_right(
     guarded: Guarded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOOTNOTE_INDEXING_CACHE_URL", guarded.with_tls(guarded.house.issue("caller")))
-    [found] = machine.servers(places(tmp_path))
+    [found] = machine.servers(deployment_of(tmp_path))
     assert found.state == "ok"
 
 

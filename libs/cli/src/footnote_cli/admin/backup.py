@@ -22,8 +22,8 @@ from footnote_database.storage import StoredDatabase
 from footnote_kit import private
 
 from footnote_cli.admin import manifest
+from footnote_cli.admin.deployment import Deployment, empty_folder, open_store
 from footnote_cli.admin.manifest import Database, Manifest
-from footnote_cli.admin.places import Places, empty_folder, open_store
 from footnote_cli.errors import CommandError
 
 FILES, DATABASES, ROWS, SETTINGS = "files", "databases", "store", "settings.json"
@@ -31,38 +31,38 @@ _BEFORE_STORE = ("jobs", "edge", "indexing")
 _SECRET = re.compile(r"(?i)key|token|secret|passw|credential|://[^/\s]*@")
 
 
-async def backup(where: Places, target: Path) -> Manifest:
+async def backup(deployment: Deployment, target: Path) -> Manifest:
     """Back up a deployment into an empty folder and return its manifest. Raises CommandError, FootnoteError."""
     private.keep()
-    if not where.folder.is_dir():
-        raise CommandError(f"There is no data folder {where.folder}.", "Name the deployment's with --data-dir.")
+    if not deployment.folder.is_dir():
+        raise CommandError(f"There is no data folder {deployment.folder}.", "Name the deployment's with --data-dir.")
     folder = empty_folder(target)
     made = Manifest(version=metadata.version("footnote"), create_time=datetime.now(UTC).isoformat(timespec="seconds"))
     (folder / DATABASES).mkdir()
-    first = [one for name in _BEFORE_STORE for one in where.databases if one.name == name]
-    late = {one.place for one in where.databases if one not in first}
+    first = [one for name in _BEFORE_STORE for one in deployment.databases if one.name == name]
+    late = {one.place for one in deployment.databases if one not in first}
     first = [one for one in first if one.place not in late]  # services that share a database get one snapshot
     for one in first:
-        await asyncio.to_thread(_database, one, where, folder, made)
-    await _rows(where, folder, made)
+        await asyncio.to_thread(_database, one, deployment, folder, made)
+    await _rows(deployment, folder, made)
     # Copy files before their database, so that none deleted later is missing; then copy the files added meanwhile.
-    await asyncio.to_thread(_files, where, folder, made)
-    for one in where.databases:
+    await asyncio.to_thread(_files, deployment, folder, made)
+    for one in deployment.databases:
         if one not in first:
-            await asyncio.to_thread(_database, one, where, folder, made)
-    await asyncio.to_thread(_files, where, folder, made)
+            await asyncio.to_thread(_database, one, deployment, folder, made)
+    await asyncio.to_thread(_files, deployment, folder, made)
     made.left_out = sorted({*made.left_out, *_settings(folder)})
     await asyncio.to_thread(manifest.write, folder, made)
     return made
 
 
-def _database(one: StoredDatabase, where: Places, folder: Path, made: Manifest) -> None:
+def _database(one: StoredDatabase, deployment: Deployment, folder: Path, made: Manifest) -> None:
     if one.name in made.databases:
         return
     if one.file is None:
         target = f"{DATABASES}/{one.name}.dump"
         snapshots.dump(one.url, folder / target)
-        for other in where.databases:
+        for other in deployment.databases:
             if other.place == one.place:
                 made.databases[other.name] = Database(file=target, postgresql=True)
         return
@@ -93,10 +93,10 @@ def schema_of(file: Path, one: StoredDatabase) -> str:
     return str(row[0]) if row else ""
 
 
-async def _rows(where: Places, folder: Path, made: Manifest) -> None:
+async def _rows(deployment: Deployment, folder: Path, made: Manifest) -> None:
     from footnote_store.transfer import as_line
 
-    async with open_store(where) as store:
+    async with open_store(deployment) as store:
         if store is None:
             made.left_out.append("the vector store: there is none yet")
             return
@@ -111,9 +111,9 @@ async def _rows(where: Places, folder: Path, made: Manifest) -> None:
             made.spaces[space] = count
 
 
-def _files(where: Places, folder: Path, made: Manifest) -> None:
+def _files(deployment: Deployment, folder: Path, made: Manifest) -> None:
     """Copy the files that are missing in the backup; they never change."""
-    for service, stored in where.services.items():
+    for service, stored in deployment.services.items():
         if stored.files_url:
             made.left_out.append(f"the files of {service}, which are in an object store: keep its versions")
         if stored.files is None:

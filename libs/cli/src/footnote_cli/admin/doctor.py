@@ -11,8 +11,8 @@ from footnote_kit.clients import check_health, open_channel
 from footnote_store import folder_check
 
 from footnote_cli.admin import logs, machine, samples, stores
+from footnote_cli.admin.deployment import STORE, deployment_of, engine_answers
 from footnote_cli.admin.findings import Finding, broken, ok, warning
-from footnote_cli.admin.places import STORE, engine_answers, places
 from footnote_cli.errors import CommandError
 from footnote_cli.folder import ADDRESSES, FolderInUse, locked, read_addresses
 from footnote_cli.targets import STATEFUL
@@ -36,24 +36,24 @@ async def _stored_data(folder: Path) -> AsyncIterator[Finding]:
     if not await asyncio.to_thread(folder.is_dir):
         return
     try:
-        where = places(folder)
+        deployment = deployment_of(folder)
     except CommandError as error:
         yield broken("settings", error.message, error.hint)
         return
     yield ok("settings", "all can be read")
-    for one in (*machine.certificates(where.settings), *machine.servers(where)):
+    for one in (*machine.certificates(deployment.settings), *machine.servers(deployment)):
         yield one
-    async for one in stores.databases(where):
+    async for one in stores.databases(deployment):
         yield one
-    async for one in logs.examine(where):
+    async for one in logs.examine(deployment):
         yield one
-    for one in await asyncio.to_thread(lambda: [*samples.examine(where), *stores.files(where)]):
+    for one in await asyncio.to_thread(lambda: [*samples.examine(deployment), *stores.files(deployment)]):
         yield one
-    damaged = list(stores.engine(where))
+    damaged = list(stores.engine(deployment))
     for one in damaged:
         yield one
     if not damaged:
-        async for one in stores.rows(where):
+        async for one in stores.rows(deployment):
             yield one
     async for one in _services(folder):
         yield one
@@ -103,7 +103,7 @@ def repair(folder: Path, found: list[Finding]) -> list[str]:
     if served is not None:
         raise CommandError(served, "Repairs need the services to be stopped.")
     private.keep()
-    where, done = places(place), []
+    deployment, done = deployment_of(place), []
     states = {(one.check, one.state) for one in found}
     if ("data folder", "warning") in states:
         private.tighten(place)
@@ -111,7 +111,7 @@ def repair(folder: Path, found: list[Finding]) -> list[str]:
     if ("services", "warning") in states:
         (place / ADDRESSES).unlink(missing_ok=True)
         done.append(f"took {ADDRESSES} away, which services that have ended had left")
-    if (stores.STORE, "broken") in states and not where.settings.vector_store_uri and _may_be_rebuilt(found):
+    if (stores.STORE, "broken") in states and not deployment.settings.vector_store_uri and _may_be_rebuilt(found):
         if engine_answers(place):
             raise CommandError("The vector engine of this folder runs.", "Stop it first.")
         aside = place / f"{STORE}.aside-{int(time.time())}"

@@ -12,8 +12,8 @@ from footnote_database.engine import server
 from footnote_database.storage import AppendOnly, StoredDatabase
 from sqlalchemy import text
 
+from footnote_cli.admin.deployment import Deployment
 from footnote_cli.admin.findings import Finding, broken, ok, warning
-from footnote_cli.admin.places import Places
 
 _SECONDS = 5.0
 _DAY_MS = 86_400_000
@@ -36,9 +36,9 @@ class _Seen:
     oldest_ms: int | None
 
 
-async def examine(where: Places) -> AsyncIterator[Finding]:
+async def examine(deployment: Deployment) -> AsyncIterator[Finding]:
     """Examine the log of each service that keeps one, if its readable database already has one."""
-    for stored in where.services.values():
+    for stored in deployment.services.values():
         if stored.log is None:
             continue
         one = next(database for database in stored.databases if database.name == stored.log.database)

@@ -17,8 +17,8 @@ from urllib.parse import parse_qsl, urlsplit
 from cryptography import x509
 from footnote_kit.settings import KitSettings
 
+from footnote_cli.admin.deployment import Deployment
 from footnote_cli.admin.findings import Finding, broken, ok, warning
-from footnote_cli.admin.places import Places
 
 SCARCE, LITTLE = 200 * 1024 * 1024, 2 * 1024 * 1024 * 1024
 """Bytes of free space below which nothing works for long, and below which to take action."""
@@ -119,9 +119,9 @@ def certificates(settings: KitSettings, now: datetime | None = None) -> Iterator
             yield ok("certificates", said)
 
 
-def servers(where: Places) -> Iterator[Finding]:
+def servers(deployment: Deployment) -> Iterator[Finding]:
     """Examine whether further servers in the settings accept connections."""
-    named = [one for service in where.services.values() for one in service.servers]
+    named = [one for service in deployment.services.values() for one in service.servers]
     for purpose, url in named:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 6379

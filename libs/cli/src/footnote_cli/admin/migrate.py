@@ -10,7 +10,7 @@ from footnote_database.storage import StoredDatabase
 from footnote_database.transactions import Database
 from footnote_kit import private
 
-from footnote_cli.admin.places import Places, places
+from footnote_cli.admin.deployment import Deployment, deployment_of
 from footnote_cli.errors import CommandError
 from footnote_cli.folder import FolderInUse, locked
 from footnote_cli.targets import STATEFUL
@@ -38,32 +38,32 @@ async def migrate(folder: Path, *, look_only: bool = False) -> list[Step]:
     answer.
     """
     private.keep()
-    where = places(folder)
+    deployment = deployment_of(folder)
     # The server's start and the doctor explain what to do about a lost one; an empty one in its place would hide that.
-    there = [one for one in where.databases if not await asyncio.to_thread(_is_lost, where, one)]
+    there = [one for one in deployment.databases if not await asyncio.to_thread(_is_lost, deployment, one)]
     steps = [await _step(one, one.migrations) for one in there if one.migrations is not None]
     if look_only:
         return steps
     try:
-        await asyncio.to_thread(where.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
-        with locked(where.folder, STATEFUL):
-            await _upgrade(where, [step.name for step in steps if step.before != step.after])
+        await asyncio.to_thread(deployment.folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        with locked(deployment.folder, STATEFUL):
+            await _upgrade(deployment, [step.name for step in steps if step.before != step.after])
     except FolderInUse as error:
         raise CommandError(str(error), "Migrating needs the services to be stopped.") from error
     return steps
 
 
-def _is_lost(where: Places, one: StoredDatabase) -> bool:
-    return one.file is not None and not one.file.exists() and where.parts.was_begun(one.part)
+def _is_lost(deployment: Deployment, one: StoredDatabase) -> bool:
+    return one.file is not None and not one.file.exists() and deployment.parts.was_begun(one.part)
 
 
-async def _upgrade(where: Places, names: list[str]) -> None:
+async def _upgrade(deployment: Deployment, names: list[str]) -> None:
     for name in names:
-        one = where.database(name)
+        one = deployment.database(name)
         assert one.traits is not None
         database = Database(one.url, one.traits)
         try:
-            await database.migrate(parts=where.parts)
+            await database.migrate(parts=deployment.parts)
         finally:
             await database.close()
 

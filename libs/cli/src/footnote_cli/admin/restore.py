@@ -15,8 +15,8 @@ from footnote_store.transfer import PAGE, Transfer, of_line
 
 from footnote_cli.admin import manifest
 from footnote_cli.admin.backup import FILES, ROWS
+from footnote_cli.admin.deployment import STORE, Deployment, deployment_of, empty_folder
 from footnote_cli.admin.manifest import Database, Manifest
-from footnote_cli.admin.places import STORE, Places, empty_folder, places
 from footnote_cli.errors import CommandError, usage_error
 
 
@@ -34,18 +34,18 @@ async def restore(source: Path, target: Path) -> Manifest:
         raise usage_error(f"{folder} was left by a restoring that was broken off.", "Delete it and try again.")
     folder.mkdir(mode=0o700)
     try:
-        where = places(folder)
+        deployment = deployment_of(folder)
         for name, one in saved.databases.items():
-            check(where, name, one)
-        copies = {(where.database(name).place, one.file): name for name, one in saved.databases.items()}
+            check(deployment, name, one)
+        copies = {(deployment.database(name).place, one.file): name for name, one in saved.databases.items()}
         for (_, file), name in copies.items():  # a shared database is filled once
-            await asyncio.to_thread(_database, where.database(name), source / file)
-        await asyncio.to_thread(_note_parts, where, saved)
-        await asyncio.to_thread(_files, where, source)
+            await asyncio.to_thread(_database, deployment.database(name), source / file)
+        await asyncio.to_thread(_note_parts, deployment, saved)
+        await asyncio.to_thread(_files, deployment, source)
         if saved.spaces:
-            await _rows(where, source, saved)
-            if where.vectors.exists():
-                await asyncio.to_thread(where.parts.note, folder_check.PART)
+            await _rows(deployment, source, saved)
+            if deployment.vectors.exists():
+                await asyncio.to_thread(deployment.parts.note, folder_check.PART)
         wanted.rmdir()
         folder.rename(wanted)
     except BaseException:
@@ -54,10 +54,10 @@ async def restore(source: Path, target: Path) -> Manifest:
     return saved
 
 
-def check(where: Places, name: str, one: Database) -> None:
+def check(deployment: Deployment, name: str, one: Database) -> None:
     """Raise CommandError if a database of a backup cannot be restored here."""
     try:
-        place = where.database(name)
+        place = deployment.database(name)
     except KeyError:
         problem = f"No service here keeps a database '{name}'."
         raise CommandError(problem, "Restore with the release that made it.") from None
@@ -83,28 +83,28 @@ def _database(place: StoredDatabase, copy: Path) -> None:
     shutil.copyfile(copy, place.file)
 
 
-def _note_parts(where: Places, made: Manifest) -> None:
+def _note_parts(deployment: Deployment, made: Manifest) -> None:
     """Record which databases were restored; those missing in the backup begin empty."""
-    for one in where.databases:
-        where.parts.begin(one.part)
+    for one in deployment.databases:
+        deployment.parts.begin(one.part)
         if one.name in made.databases:
-            where.parts.note(one.part, one.file)
-    where.parts.begin(folder_check.PART)
+            deployment.parts.note(one.part, one.file)
+    deployment.parts.begin(folder_check.PART)
 
 
-def _files(where: Places, source: Path) -> None:
-    for service, stored in where.services.items():
+def _files(deployment: Deployment, source: Path) -> None:
+    for service, stored in deployment.services.items():
         if stored.files is not None and (source / FILES / service).is_dir():
             shutil.copytree(source / FILES / service, stored.files, copy_function=shutil.copyfile, dirs_exist_ok=True)
 
 
-async def _rows(where: Places, source: Path, saved: Manifest) -> None:
-    uri = where.settings.vector_store_uri
-    engine = None if uri else EmbeddedEngine(where.folder / STORE, compact_after=float("inf"))
+async def _rows(deployment: Deployment, source: Path, saved: Manifest) -> None:
+    uri = deployment.settings.vector_store_uri
+    engine = None if uri else EmbeddedEngine(deployment.folder / STORE, compact_after=float("inf"))
     if engine is not None:
-        (where.folder / STORE).mkdir(exist_ok=True, mode=0o700)
+        (deployment.folder / STORE).mkdir(exist_ok=True, mode=0o700)
         uri = await engine.start()
-    store = Transfer(uri, "" if engine is not None else where.settings.vector_store_token)
+    store = Transfer(uri, "" if engine is not None else deployment.settings.vector_store_token)
     try:
         for space in saved.spaces:
             if engine is None and await store.total(space):

@@ -8,18 +8,18 @@ from pathlib import Path
 from footnote_database import integrity
 from footnote_database.storage import Sample
 
+from footnote_cli.admin.deployment import Deployment
 from footnote_cli.admin.findings import Finding, ok, warning
-from footnote_cli.admin.places import Places
 
 MOST = 500
 """Values of each kind that are decoded."""
 
 
-def examine(where: Places) -> Iterator[Finding]:
+def examine(deployment: Deployment) -> Iterator[Finding]:
     """Decode samples of the databases that are local files; a schema of another release has a finding of its own."""
-    for service, data in where.services.items():
+    for service, data in deployment.services.items():
         for sample in data.samples:
-            file = where.database(sample.database).file
+            file = deployment.database(sample.database).file
             if file is not None and file.exists():
                 with contextlib.suppress(sqlite3.Error):
                     yield from _examine(service, sample, file)

@@ -14,36 +14,36 @@ from footnote_store.transfer import Transfer
 
 from footnote_cli.admin import servers
 from footnote_cli.admin.backup import schema_of
+from footnote_cli.admin.deployment import Deployment, engine_answers, open_store
 from footnote_cli.admin.findings import Finding, broken, ok, older, refused, warning
-from footnote_cli.admin.places import Places, engine_answers, open_store
 from footnote_cli.admin.restore import known
 from footnote_cli.errors import CommandError
 
 STORE = "vector store"
 
 
-async def databases(where: Places) -> AsyncIterator[Finding]:
+async def databases(deployment: Deployment) -> AsyncIterator[Finding]:
     """Examine every database."""
-    for one in where.databases:
+    for one in deployment.databases:
         if one.file is None:
             yield await servers.examine(one)
         else:
-            yield await asyncio.to_thread(_file, where, one, one.file)
+            yield await asyncio.to_thread(_file, deployment, one, one.file)
 
 
-def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
+def _file(deployment: Deployment, one: StoredDatabase, file: Path) -> Finding:
     check = f"{one.name} database"
     if not file.exists():
         if one.witness is not None and one.witness.is_dir() and any(one.witness.iterdir()):
             return refused(check, integrity.missing(file, one.name, one.witness))
         try:
-            where.parts.check_file(one.part, file)
+            deployment.parts.check_file(one.part, file)
         except FootnoteError as error:
             return refused(check, error)
         return warning(check, f"{file} is not there yet", "It is made at the first start.")
     try:
         integrity.check_file(file, one.name)
-        where.parts.check_file(one.part, file)
+        deployment.parts.check_file(one.part, file)
         version = schema_of(file, one)
     except FootnoteError as error:
         return refused(check, error)
@@ -56,9 +56,9 @@ def _file(where: Places, one: StoredDatabase, file: Path) -> Finding:
     return ok(check, f"{file} is whole{f', schema {version}' if version else ''}")
 
 
-def files(where: Places) -> Iterator[Finding]:
+def files(deployment: Deployment) -> Iterator[Finding]:
     """Examine whether the documents' files exist, if they and the database are on this machine."""
-    for service, stored in where.services.items():
+    for service, stored in deployment.services.items():
         file = stored.databases[0].file if stored.databases else None
         if stored.files is None or not stored.named or file is None or not file.exists():
             continue
@@ -81,9 +81,9 @@ def files(where: Places) -> Iterator[Finding]:
             yield ok(check, f"{total} documents have theirs")
 
 
-def engine(where: Places) -> Iterator[Finding]:
+def engine(deployment: Deployment) -> Iterator[Finding]:
     """Examine whether a needed embedded engine is installed, and its file intact while it is not in use."""
-    if where.settings.vector_store_uri or where.settings.vector_store:
+    if deployment.settings.vector_store_uri or deployment.settings.vector_store:
         return
     if engine_folder() is None:
         yield broken(
@@ -91,35 +91,35 @@ def engine(where: Places) -> Iterator[Finding]:
             "the embedded engine is not installed here",
             "Install it (pip install milvus-lite), or set FOOTNOTE_VECTOR_STORE_URI to a Milvus server.",
         )
-    elif not where.vectors.exists():
+    elif not deployment.vectors.exists():
         try:
-            where.parts.check(
-                folder_check.PART, f"store's file {where.vectors}", there=False, restore=folder_check.RESTORE
+            deployment.parts.check(
+                folder_check.PART, f"store's file {deployment.vectors}", there=False, restore=folder_check.RESTORE
             )
         except FootnoteError as error:
             yield refused(STORE, error)
-    elif not folder_check.is_of(where.vectors.parent):
-        yield refused(STORE, folder_check.foreign(where.vectors.parent))
-    elif not engine_answers(where.folder):
+    elif not folder_check.is_of(deployment.vectors.parent):
+        yield refused(STORE, folder_check.foreign(deployment.vectors.parent))
+    elif not engine_answers(deployment.folder):
         # While the engine runs, no other process may even read its file.
         try:
-            with integrity.read_only(where.vectors) as connection:
+            with integrity.read_only(deployment.vectors) as connection:
                 whole = connection.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
         except sqlite3.Error:
             whole = False
         if not whole:
             yield broken(
                 STORE,
-                f"{where.vectors} is damaged",
+                f"{deployment.vectors} is damaged",
                 "Stop the services and run `footnote admin doctor --repair`: the file is put aside, and documents are "
                 "indexed again at the next start. Own vectors and remembered messages come back from a backup only.",
             )
 
 
-async def rows(where: Places) -> AsyncIterator[Finding]:
+async def rows(deployment: Deployment) -> AsyncIterator[Finding]:
     """Examine whether the store answers, and whether its content belongs to this deployment."""
     try:
-        async with open_store(where) as store:
+        async with open_store(deployment) as store:
             if store is None:
                 yield warning(STORE, "there is none yet", "It is made at the first document.")
                 return
@@ -130,7 +130,7 @@ async def rows(where: Places) -> AsyncIterator[Finding]:
     except (FootnoteError, CommandError, OSError) as error:
         yield broken(STORE, f"it does not answer: {error}", "Start it, or set FOOTNOTE_VECTOR_STORE_URI right.")
         return
-    ours = await asyncio.to_thread(_known_collections, where)
+    ours = await asyncio.to_thread(_known_collections, deployment)
     if keys and ours is not None and not keys & ours:
         yield broken(
             STORE,
@@ -150,9 +150,9 @@ async def _collections(store: Transfer, space: str) -> set[str]:
     return {str(row["collection_key"]).rpartition(":")[0] async for page in store.pages(space) for row in page}
 
 
-def _known_collections(where: Places) -> set[str] | None:
+def _known_collections(deployment: Deployment) -> set[str] | None:
     """Return the ids of the collections that may have rows; None if that cannot be read here."""
-    for stored in where.services.values():
+    for stored in deployment.services.values():
         for one in stored.databases if stored.collections else ():
             if one.file is None:
                 return None

@@ -9,12 +9,12 @@ from footnote_kit.errors import FootnoteError
 
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from footnote_cli.admin.backup import backup as make_backup
+from footnote_cli.admin.deployment import deployment_of, open_store
 from footnote_cli.admin.doctor import examine
 from footnote_cli.admin.doctor import repair as repair_found
 from footnote_cli.admin.findings import Finding
 from footnote_cli.admin.manifest import Manifest
 from footnote_cli.admin.migrate import migrate as migrate_databases
-from footnote_cli.admin.places import open_store, places
 from footnote_cli.admin.restore import restore as restore_backup
 from footnote_cli.command import JsonOption, run
 from footnote_cli.console import make_console, print_json
@@ -77,7 +77,7 @@ def backup(
     """Back up databases, files, vectors and settings, while they are served or not. It holds all documents: keep it."""
 
     async def work() -> Manifest:
-        return await make_backup(places(data_dir), target)
+        return await make_backup(deployment_of(data_dir), target)
 
     _run(_report_manifest("Backed up into", target, work(), as_json), as_json)
 
@@ -117,7 +117,7 @@ def migrate(
 
     async def body() -> None:
         if to:
-            await _move(data_dir, to, as_json)
+            await _copy_to_postgres(data_dir, to, as_json)
             return
         steps = await migrate_databases(data_dir, look_only=look_only)
         if as_json:
@@ -135,10 +135,10 @@ def migrate(
     _run(body(), as_json)
 
 
-async def _move(data_dir: Path, to: str, as_json: bool) -> None:
-    from footnote_database.moving import Copied
+async def _copy_to_postgres(data_dir: Path, to: str, as_json: bool) -> None:
+    from footnote_database.postgres_copy import Copied
 
-    from footnote_cli.admin.moving import move
+    from footnote_cli.admin.postgres_copy import copy_to_postgres
 
     out = make_console()
 
@@ -146,7 +146,7 @@ async def _move(data_dir: Path, to: str, as_json: bool) -> None:
         if not as_json and one.rows:
             out.print(f"{one.table}: {one.rows} rows, checksum {one.checksum[:16]}.")
 
-    made = await move(data_dir, to, progress)
+    made = await copy_to_postgres(data_dir, to, progress)
     if as_json:
         print_json(made.as_dict())
         return
@@ -176,7 +176,7 @@ def copy_store(
 
         target = Transfer(to, token)
         try:
-            async with open_store(places(data_dir)) as source:
+            async with open_store(deployment_of(data_dir)) as source:
                 copied = await copy(source, target) if source is not None else {}
         finally:
             await target.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from footnote_kit.errors import InvalidArgument, Unavailable
-from footnote_store.loading import Loading
+from footnote_store.preload import Preload
 
 
 class Engine:
@@ -47,12 +47,12 @@ def engine() -> Engine:
 
 
 @pytest.fixture
-def loading(engine: Engine) -> Loading:
+def loading(engine: Engine) -> Preload:
     """What waits until that engine has loaded."""
-    return Loading(engine, spaces)  # type: ignore[arg-type]
+    return Preload(engine, spaces)  # type: ignore[arg-type]
 
 
-async def test_ready_waits_until_every_space_is_loaded(engine: Engine, loading: Loading) -> None:
+async def test_ready_waits_until_every_space_is_loaded(engine: Engine, loading: Preload) -> None:
     assert await loading.reason() == "the vector store loads its rows (0 of 2 spaces are loaded)"
     assert await loading.reason() == "the vector store loads its rows (0 of 2 spaces are loaded)"
     engine.may_load.set()
@@ -62,7 +62,7 @@ async def test_ready_waits_until_every_space_is_loaded(engine: Engine, loading: 
     assert len(engine.loaded) == 2, "once is enough"
 
 
-async def test_a_store_that_was_away_loads_again(engine: Engine, loading: Loading) -> None:
+async def test_a_store_that_was_away_loads_again(engine: Engine, loading: Preload) -> None:
     engine.may_load.set()
     assert await loading.reason() is None
     engine.is_there = False
@@ -72,7 +72,7 @@ async def test_a_store_that_was_away_loads_again(engine: Engine, loading: Loadin
     assert len(engine.loaded) == 4
 
 
-async def test_a_store_that_goes_while_it_loads_is_asked_again(engine: Engine, loading: Loading) -> None:
+async def test_a_store_that_goes_while_it_loads_is_asked_again(engine: Engine, loading: Preload) -> None:
     assert await loading.reason() is not None
     engine.is_there = False
     assert await loading.reason() == "the vector store is not reached"
@@ -81,7 +81,7 @@ async def test_a_store_that_goes_while_it_loads_is_asked_again(engine: Engine, l
     assert await loading.reason() is None
 
 
-async def test_a_space_that_cannot_be_loaded_keeps_no_other_waiting(engine: Engine, loading: Loading) -> None:
+async def test_a_space_that_cannot_be_loaded_keeps_no_other_waiting(engine: Engine, loading: Preload) -> None:
     engine.may_load.set()
     engine.broken = "chunks_1_8"
     assert await loading.reason() is None
@@ -97,13 +97,13 @@ async def test_an_error_of_ours_is_raised_and_tried_again(engine: Engine) -> Non
             raise error
         return await spaces()
 
-    loading = Loading(engine, listed)  # type: ignore[arg-type]
+    loading = Preload(engine, listed)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a bug"):
         await loading.reason()
     assert await loading.reason() is None
 
 
-async def test_a_close_ends_what_loads(loading: Loading) -> None:
+async def test_a_close_ends_what_loads(loading: Preload) -> None:
     assert await loading.reason() is not None
     await loading.close()
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []

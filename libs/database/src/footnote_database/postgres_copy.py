@@ -26,8 +26,8 @@ _MODULUS = 1 << 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One database to copy: its file, and the place of its tables in PostgreSQL.
+class SourceDatabase:
+    """A database to copy: its file, and the schema of its tables in PostgreSQL.
 
     `schema` is None for the database's default schema. `tables` names the tables that this release uses; tables in
     the file from earlier releases are copied too. None means all tables of the schema. `version_table` holds the
@@ -72,27 +72,29 @@ class _Sum:
         return f"{self._total % _MODULUS:064x}"
 
 
-def copy(parts: Sequence[Part], target: sa.Connection, progress: Callable[[Copied], None]) -> list[Copied]:
-    """Copy all rows of all parts within the target's transaction, which the caller commits.
+def copy(
+    databases: Sequence[SourceDatabase], target: sa.Connection, progress: Callable[[Copied], None]
+) -> list[Copied]:
+    """Copy all rows of the databases within the target's transaction, which the caller commits.
 
     The target's tables must exist, with the schema version of the files. Raises FailedPrecondition when a target
     table has rows, or a file has a table or column that the target lacks. Also raises it when PostgreSQL refuses a
     row, or the written data differs from what was read.
     """
     target.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
-    found = {part.name: _tables(part, target) for part in parts}
-    for part in parts:
-        _refuse_rows(part, found[part.name], target)
+    found = {database.name: _tables(database, target) for database in databases}
+    for database in databases:
+        _refuse_rows(database, found[database.name], target)
     copied = []
-    for part in parts:
-        if not part.file.exists():
+    for database in databases:
+        if not database.file.exists():
             continue
-        engine = sa.create_engine(f"sqlite:///file:{part.file}?mode=ro&uri=true", poolclass=sa.NullPool)
+        engine = sa.create_engine(f"sqlite:///file:{database.file}?mode=ro&uri=true", poolclass=sa.NullPool)
         try:
             with engine.connect() as source:
-                _refuse_unknown(part, found[part.name], source)
-                for table in found[part.name]:
-                    one = _copy_table(part, table, source, target)
+                _refuse_unknown(database, found[database.name], source)
+                for table in found[database.name]:
+                    one = _copy_table(database, table, source, target)
                     copied.append(one)
                     progress(one)
         finally:
@@ -100,54 +102,56 @@ def copy(parts: Sequence[Part], target: sa.Connection, progress: Callable[[Copie
     return copied
 
 
-def _tables(part: Part, target: sa.Connection) -> list[sa.Table]:
-    """Return a part's tables as they are in PostgreSQL, referenced tables first."""
+def _tables(database: SourceDatabase, target: sa.Connection) -> list[sa.Table]:
+    """Return a database's tables as they are in PostgreSQL, referenced tables first."""
     metadata = sa.MetaData()
-    there = sa.inspect(target).get_table_names(part.schema)
-    ours = set(there) if part.tables is None else part.tables | _in_file(part)
-    wanted = [name for name in there if name != part.version_table and name in ours]
+    there = sa.inspect(target).get_table_names(database.schema)
+    ours = set(there) if database.tables is None else database.tables | _in_file(database)
+    wanted = [name for name in there if name != database.version_table and name in ours]
     if not wanted:
-        raise FailedPrecondition(f"The tables of the {part.name} database are not there: bring its schema up to date.")
-    metadata.reflect(target, schema=part.schema, only=wanted)
+        raise FailedPrecondition(
+            f"The tables of the {database.name} database are not there: bring its schema up to date."
+        )
+    metadata.reflect(target, schema=database.schema, only=wanted)
     return metadata.sorted_tables
 
 
-def _in_file(part: Part) -> set[str]:
+def _in_file(database: SourceDatabase) -> set[str]:
     """Return the names of a file's tables: migrations leave some that this release no longer reads."""
-    if not part.file.exists():
+    if not database.file.exists():
         return set()
-    with integrity.read_only(part.file) as connection:
+    with integrity.read_only(database.file) as connection:
         found = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
     return {str(name) for (name,) in found if not str(name).startswith("sqlite_")}
 
 
-def _refuse_rows(part: Part, tables: Iterable[sa.Table], target: sa.Connection) -> None:
+def _refuse_rows(database: SourceDatabase, tables: Iterable[sa.Table], target: sa.Connection) -> None:
     for table in tables:
         if target.scalar(sa.select(sa.exists(sa.select(sa.literal(1)).select_from(table)))):
             raise FailedPrecondition(
-                f"The target already holds rows of the {part.name} database (table {table.fullname}): name an empty "
-                "PostgreSQL database, which no service has been started on."
+                f"The target already holds rows of the {database.name} database (table {table.fullname}): name an "
+                "empty PostgreSQL database, which no service has been started on."
             )
 
 
-def _refuse_unknown(part: Part, tables: Iterable[sa.Table], source: sa.Connection) -> None:
+def _refuse_unknown(database: SourceDatabase, tables: Iterable[sa.Table], source: sa.Connection) -> None:
     """Refuse a file with tables or columns that the target lacks, because the copy would omit them."""
     room = {table.name: {column.name for column in table.columns} for table in tables}
     seen = sa.inspect(source)
     for name in seen.get_table_names():
-        if name == part.version_table:
+        if name == database.version_table:
             continue
         lacking = {column["name"] for column in seen.get_columns(name)} - room.get(name, set())
         if lacking:
             raise FailedPrecondition(
-                f"{part.file} has {name}.{sorted(lacking)[0]}, which the schema in PostgreSQL lacks: use the release "
-                "that wrote the file."
+                f"{database.file} has {name}.{sorted(lacking)[0]}, which the schema in PostgreSQL lacks: use the "
+                "release that wrote the file."
             )
 
 
-def _copy_table(part: Part, table: sa.Table, source: sa.Connection, target: sa.Connection) -> Copied:
+def _copy_table(database: SourceDatabase, table: sa.Table, source: sa.Connection, target: sa.Connection) -> Copied:
     if not sa.inspect(source).has_table(table.name):
-        return Copied(part.name, table.fullname, 0, _Sum().checksum)
+        return Copied(database.name, table.fullname, 0, _Sum().checksum)
     there = {column["name"] for column in sa.inspect(source).get_columns(table.name)}
     columns = [column for column in table.columns if column.name in there and column.computed is None]
     parsed = {column.name for column in columns if _is_json(column)}
@@ -165,14 +169,14 @@ def _copy_table(part: Part, table: sa.Table, source: sa.Connection, target: sa.C
     except DBAPIError as error:
         state = getattr(error.orig, "sqlstate", None) or type(error.orig).__name__
         raise FailedPrecondition(
-            f"A row of {part.name}.{table.name} could not be copied ({state}): {error.orig}. Nothing was copied."
+            f"A row of {database.name}.{table.name} could not be copied ({state}): {error.orig}. Nothing was copied."
         ) from error
     if (read.rows, read.checksum) != (written.rows, written.checksum):
         raise FailedPrecondition(
-            f"{written.rows} rows of {part.name}.{table.name} differ from the {read.rows} that were read. Nothing was "
-            "copied; report it."
+            f"{written.rows} rows of {database.name}.{table.name} differ from the {read.rows} that were read. Nothing "
+            "was copied; report it."
         )
-    return Copied(part.name, table.fullname, read.rows, read.checksum)
+    return Copied(database.name, table.fullname, read.rows, read.checksum)
 
 
 def _batches(connection: sa.Connection, query: sa.Select[Any]) -> Iterator[list[dict[str, Any]]]:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from footnote_database import moving
+from footnote_database import postgres_copy
 from footnote_database.engine import server
-from footnote_database.moving import Copied, Part
+from footnote_database.postgres_copy import Copied, SourceDatabase
 from footnote_database.storage import StoredDatabase
 from footnote_database.transactions import Database
 from footnote_kit import private
@@ -15,8 +15,8 @@ from footnote_kit.errors import FailedPrecondition
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from footnote_cli.admin.deployment import Deployment, deployment_of
 from footnote_cli.admin.migrate import migrate
-from footnote_cli.admin.places import Places, places
 from footnote_cli.admin.servers import examine
 from footnote_cli.errors import CommandError, usage_error
 from footnote_cli.folder import FolderInUse, locked
@@ -28,7 +28,7 @@ _STATEMENT_SECONDS = 6 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class CopyResult:
     """What was copied, and the settings for the services to use it."""
 
     tables: list[Copied]
@@ -39,7 +39,7 @@ class Moved:
         return {"tables": [asdict(one) for one in self.tables], "set": self.variables, "done": True}
 
 
-async def move(folder: Path, to: str, progress: Callable[[Copied], None]) -> Moved:
+async def copy_to_postgres(folder: Path, to: str, progress: Callable[[Copied], None]) -> CopyResult:
     """Update the files' schema, then copy every database of a folder to an empty PostgreSQL database.
 
     The files are not deleted. Raises CommandError while services serve from the folder or when there is nothing to
@@ -48,22 +48,22 @@ async def move(folder: Path, to: str, progress: Callable[[Copied], None]) -> Mov
     """
     target = _target(to)
     private.keep()
-    where = places(folder)
-    ours = [one for one in where.databases if one.file is not None]
+    deployment = deployment_of(folder)
+    ours = [one for one in deployment.databases if one.file is not None]
     if not any(one.file is not None and one.file.exists() for one in ours):
         raise CommandError(
-            f"{where.folder} has no SQLite database.", "Name the folder of the deployment with --data-dir."
+            f"{deployment.folder} has no SQLite database.", "Name the folder of the deployment with --data-dir."
         )
     # Checked before any change: most refusals are about the target.
     await _check(ours, target)
     await migrate(folder)
     try:
-        with locked(where.folder, STATEFUL):
+        with locked(deployment.folder, STATEFUL):
             await _prepare(ours, target)
-            tables = await _copy([_part(one) for one in ours], target, progress)
+            tables = await _copy([_source(one) for one in ours], target, progress)
     except FolderInUse as error:
         raise CommandError(str(error), "Copying needs the services to be stopped.") from error
-    return Moved(tables, _variables(where, ours))
+    return CopyResult(tables, _variables(deployment, ours))
 
 
 def _target(to: str) -> URL:
@@ -99,26 +99,28 @@ async def _prepare(ours: list[StoredDatabase], target: URL) -> None:
             await asyncio.to_thread(one.library.migrate, target.render_as_string(hide_password=False))
 
 
-def _part(one: StoredDatabase) -> Part:
+def _source(one: StoredDatabase) -> SourceDatabase:
     assert one.file is not None
     if one.traits is not None:
         tables, migrations = frozenset(one.traits.migrations.metadata.tables), one.traits.migrations
         schema, version = one.traits.schema, migrations.version_table
-        return Part(name=one.name, file=one.file, schema=schema, tables=tables, version_table=version)
+        return SourceDatabase(name=one.name, file=one.file, schema=schema, tables=tables, version_table=version)
     if one.library is None:
         raise FailedPrecondition(f"The {one.name} database cannot be copied: nothing says whose tables it has.")
     library = one.library
-    return Part(name=one.name, file=one.file, schema=library.schema, tables=None, version_table=library.version_table)
+    return SourceDatabase(
+        name=one.name, file=one.file, schema=library.schema, tables=None, version_table=library.version_table
+    )
 
 
-async def _copy(parts: list[Part], target: URL, progress: Callable[[Copied], None]) -> list[Copied]:
+async def _copy(databases: list[SourceDatabase], target: URL, progress: Callable[[Copied], None]) -> list[Copied]:
     engine = server(target, {"timeout": _CONNECT_SECONDS, "command_timeout": _STATEMENT_SECONDS})
     try:
         async with engine.begin() as connection:
-            return await connection.run_sync(lambda sync: moving.copy(parts, sync, progress))
+            return await connection.run_sync(lambda sync: postgres_copy.copy(databases, sync, progress))
     finally:
         await engine.dispose()
 
 
-def _variables(where: Places, ours: list[StoredDatabase]) -> list[str]:
-    return [one.variable for one in where.databases if one in ours and one.variable]
+def _variables(deployment: Deployment, ours: list[StoredDatabase]) -> list[str]:
+    return [one.variable for one in deployment.databases if one in ours and one.variable]

@@ -1,4 +1,4 @@
-"""Where a deployment stores its data: asked of the services, because this package does not know them."""
+"""A deployment on this machine: where it stores its data, as its services report it."""
 
 import socket
 import sys
@@ -24,7 +24,7 @@ VECTORS = "vectors.db"
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class Deployment:
     """A deployment: its folder, its settings, and each service's stored data, by name."""
 
     folder: Path
@@ -64,12 +64,12 @@ def stored_by(name: str) -> Callable[[Path], StoredData]:
     return says
 
 
-def places(folder: Path) -> Places:
+def deployment_of(folder: Path) -> Deployment:
     """Return the deployment of a folder and this environment; CommandError when a setting is wrong."""
-    where = folder.expanduser().resolve()
+    data_dir = folder.expanduser().resolve()
     try:
-        services = {name: stored_by(name)(where) for name in STAGES}
-        return Places(where, KitSettings(data_dir=where), services)
+        services = {name: stored_by(name)(data_dir) for name in STAGES}
+        return Deployment(data_dir, KitSettings(data_dir=data_dir), services)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc'])) or error.title}: {one['msg']}" for one in error.errors())
         raise usage_error(f"A setting of this deployment is wrong: {wrong}.", "Set it right and try again.") from None
@@ -83,23 +83,23 @@ def engine_answers(folder: Path) -> bool:
 
 
 @asynccontextmanager
-async def open_store(where: Places) -> AsyncIterator[Transfer | None]:
+async def open_store(deployment: Deployment) -> AsyncIterator[Transfer | None]:
     """Open a deployment's vector store; its engine is started for that time if it does not run.
 
     Yields None if an embedded store was never written to. Raises CommandError for a store of another package.
     """
-    kind = chosen(where.settings).id
+    kind = chosen(deployment.settings).id
     if kind not in (EMBEDDED, SERVER):
         raise usage_error(f"The rows of the vector store '{kind}' cannot be read whole.", "Use its own tools.")
-    uri, token = where.settings.vector_store_uri, where.settings.vector_store_token
+    uri, token = deployment.settings.vector_store_uri, deployment.settings.vector_store_token
     engine: EmbeddedEngine | None = None
     if not uri:
-        uri, token = socket_uri(where.folder / STORE), ""
-        if not engine_answers(where.folder):
-            if not where.vectors.exists():
+        uri, token = socket_uri(deployment.folder / STORE), ""
+        if not engine_answers(deployment.folder):
+            if not deployment.vectors.exists():
                 yield None
                 return
-            engine = EmbeddedEngine(where.folder / STORE, compact_after=float("inf"))
+            engine = EmbeddedEngine(deployment.folder / STORE, compact_after=float("inf"))
             uri = await engine.start()
     store = Transfer(uri, token)
     try:

@@ -21,7 +21,7 @@ _LOOK_SECONDS = 0.2
 _log = get_logger(__name__)
 
 
-class Loading:
+class Preload:
     """Reads from every space that searches use, once after each start of the store."""
 
     def __init__(self, store: Store, spaces: Callable[[], Awaitable[set[tuple[int, int]]]]) -> None:

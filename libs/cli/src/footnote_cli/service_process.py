@@ -1,7 +1,7 @@
-"""One of the processes among which a launch divides its services: `python -m footnote_cli.part`, not for manual use.
+"""One process of a launch, with some of its services: `python -m footnote_cli.service_process`, not for manual use.
 
-It reads its orders from stdin and reports its progress on stdout, one JSON object per line. So nothing, above all not
-the secret of the launch, is visible in arguments or environment. It exits on request, or when its parent is gone.
+It reads its configuration and commands from stdin and reports its progress on stdout, one JSON object per line. So the
+launch's secret appears in no arguments and no environment. It exits on request, or when its parent has ended.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from footnote_cli import installed
 from footnote_cli.supervise import Launch, StartError, Supervisor
 from footnote_cli.targets import Target
 
-MODULE = __name__ if __name__ != "__main__" else "footnote_cli.part"
+MODULE = __name__ if __name__ != "__main__" else "footnote_cli.service_process"
 NAME = "footnote-part"
 """The process name in system listings; at most 15 bytes."""
 _SET_PDEATHSIG, _SET_NAME = 1, 15
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
-    """What a part runs, and the launch that it belongs to."""
+class ProcessConfig:
+    """What a process of a launch runs, and the launch that it belongs to."""
 
     target: Target
     settings: KitSettings
@@ -44,7 +44,7 @@ class Orders:
     launch: Launch
 
     def text(self) -> str:
-        """Return the orders as a line; it contains secrets."""
+        """Return it as a line of JSON, which contains secrets."""
         settings = self.settings.model_dump(mode="json")
         credential = self.launch.credential
         return json.dumps({
@@ -54,40 +54,40 @@ class Orders:
         })  # fmt: skip
 
     @classmethod
-    def of(cls, message: Mapping[str, Any]) -> Orders:
-        """Parse the orders of a line."""
+    def of(cls, message: Mapping[str, Any]) -> ProcessConfig:
+        """Parse such a line."""
         known = message["credential"]
         launch = Launch(STAGES, None if known is None else ServiceCredential.imported(known), message["ports"])
         target = Target(tuple(message["services"]), uses_store=message["uses_store"])
         return cls(target, KitSettings(**message["settings"]), Path(message["folder"]), message["port_base"], launch)
 
 
-class _Line:
+class _ParentPipe:
     """The messages to and from the parent process."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
-        self._heard: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        self.over = asyncio.Event()
+        self._received: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        self.stopping = asyncio.Event()
         """Set when this process is to end."""
 
     async def listen(self) -> None:
-        """Take orders until the input ends."""
+        """Read messages until the input ends."""
         reader = asyncio.StreamReader()
-        pipe = os.fdopen(0, "rb", 0)  # sys.stdin may be None in a forked part
+        pipe = os.fdopen(0, "rb", 0)  # sys.stdin may be None in a forked process
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
         while (line := await reader.readline()).endswith(b"\n"):
             message: dict[str, Any] = json.loads(line)
             if "stop" in message:
                 break
-            self._heard.put_nowait(message)
-        self.over.set()
+            self._received.put_nowait(message)
+        self.stopping.set()
 
-    async def hear(self) -> dict[str, Any]:
-        """Return the next order."""
-        return await self._heard.get()
+    async def receive(self) -> dict[str, Any]:
+        """Return the next message."""
+        return await self._received.get()
 
-    def say(self, **what: Any) -> None:
+    def send(self, **what: Any) -> None:
         """Report progress."""
         with suppress(BrokenPipeError):  # the reader has gone, and we exit too
             self._out.write(json.dumps(what) + "\n")
@@ -95,7 +95,7 @@ class _Line:
 
 
 def main() -> None:
-    """Run one part until it is to stop."""
+    """Run one process until it is asked to stop."""
     gc.disable()  # until everything is loaded, which is never freed
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # library output must not mix with our messages
@@ -103,10 +103,10 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     message = json.loads(_first_line())
     _die_with(message["parent"])
-    orders = Orders.of(message)
-    exported = process.configure(orders.settings, orders.target.services)
-    installed.load(orders.target.services)  # while the launch starts the engine
-    asyncio.run(_run(orders, exported, out))
+    config = ProcessConfig.of(message)
+    exported = process.configure(config.settings, config.target.services)
+    installed.load(config.target.services)  # while the launch starts the engine
+    asyncio.run(_run(config, exported, out))
 
 
 def _first_line() -> bytes:
@@ -125,28 +125,28 @@ def _die_with(parent: int) -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)
-        libc.prctl(_SET_NAME, NAME.encode())  # a forked part shows its parent's command line
+        libc.prctl(_SET_NAME, NAME.encode())  # a forked process shows its parent's command line
     if os.getppid() != parent:
         os._exit(0)
 
 
-async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) -> None:
+async def _run(config: ProcessConfig, exported: process.ProcessTelemetry, out: TextIO) -> None:
     """Start, serve until asked to stop, stop."""
-    line = _Line(out)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, line.over.set)
-    listening = asyncio.create_task(line.listen())
-    supervisor = Supervisor(orders.target, orders.settings, orders.folder, orders.port_base, launch=orders.launch)
+    parent = _ParentPipe(out)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, parent.stopping.set)
+    listening = asyncio.create_task(parent.listen())
+    supervisor = Supervisor(config.target, config.settings, config.folder, config.port_base, launch=config.launch)
     if exported.metrics_address:
-        supervisor.runtime.announce(f"metrics-{orders.target.services[0]}", exported.metrics_address)
-    starting = asyncio.create_task(_start(supervisor, line))
-    over = asyncio.create_task(line.over.wait())
+        supervisor.runtime.announce(f"metrics-{config.target.services[0]}", exported.metrics_address)
+    starting = asyncio.create_task(_start(supervisor, parent))
+    over = asyncio.create_task(parent.stopping.wait())
     try:
         await asyncio.wait((starting, over), return_when=asyncio.FIRST_COMPLETED)
         if starting.done():
             starting.result()
             await over
     except (StartError, OSError) as error:
-        line.say(failed=str(error))
+        parent.send(failed=str(error))
     finally:
         for task in (starting, over, listening):
             task.cancel()
@@ -155,23 +155,23 @@ async def _run(orders: Orders, exported: process.ProcessTelemetry, out: TextIO) 
         await exported.close()
 
 
-async def _start(supervisor: Supervisor, line: _Line) -> None:
-    """Start step by step, in step with all parts."""
+async def _start(supervisor: Supervisor, parent: _ParentPipe) -> None:
+    """Start step by step, in step with the other processes."""
     supervisor.bind()
-    line.say(addresses=supervisor.addresses)
-    message = await line.hear()
+    parent.send(addresses=supervisor.addresses)
+    message = await parent.receive()
     supervisor.runtime.addresses.update(message["addresses"])
     supervisor.runtime.vector_store_uri = message["vector_store_uri"]
     await supervisor.serve()
-    line.say(serving=True)
-    await line.hear()
-    await supervisor.go()
-    line.say(announced=dict(supervisor.runtime.announced))
+    parent.send(serving=True)
+    await parent.receive()
+    await supervisor.start_tasks()
+    parent.send(announced=dict(supervisor.runtime.announced))
     late = await supervisor.wait_ready()
     gc.collect()
     gc.freeze()
     gc.enable()
-    line.say(late=late)
+    parent.send(late=late)
 
 
 if __name__ == "__main__":
