@@ -1,43 +1,32 @@
-"""Sources of `footnote audit`: a server with the events that the caller may see, or a deployment's database."""
+"""What `footnote audit` reads: the events that the caller may see at a server, or those in a deployment's database."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import Any
 
 from footnote.edge.v1.audit_pb2 import AuditEvent, ListAuditEventsRequest, ListAuditEventsResponse
-from footnote_kit.errors import FootnoteError
 
-from footnote_cli.errors import explain_failure
-from footnote_cli.installed import OFFLINE, found
-from footnote_cli.session import Connection, open_session
+from footnote_cli.server_or_database import Open, opener
+from footnote_cli.session import Session
 
 Read = Callable[[ListAuditEventsRequest], Awaitable[ListAuditEventsResponse]]
 """Returns a page of events."""
 _PAGE = 1000
 
 
-@asynccontextmanager
-async def served(connection: Connection, name: str) -> AsyncIterator[Read]:
-    """Open the log at a server. Raises CommandError."""
-    async with open_session(connection, name) as session:
+def _served(session: Session) -> Read:
+    async def read(request: ListAuditEventsRequest) -> ListAuditEventsResponse:
+        response: ListAuditEventsResponse = await session.call(session.stub.ListAuditEvents, request)
+        return response
 
-        async def read(request: ListAuditEventsRequest) -> ListAuditEventsResponse:
-            response: ListAuditEventsResponse = await session.call(session.stub.ListAuditEvents, request)
-            return response
-
-        yield read
+    return read
 
 
-@asynccontextmanager
-async def offline(data_dir: Path) -> AsyncIterator[Read]:
-    """Open the log of all tenants in a deployment's database. Raises CommandError."""
-    database, log = await found(OFFLINE, "audit")(data_dir)
-    try:
-        yield log.read
-    except FootnoteError as error:
-        raise explain_failure(error) from error
-    finally:
-        await database.close()
+def _offline(log: Any) -> Read:
+    read: Read = log.read
+    return read
+
+
+open_log: Open[Read] = opener("audit", _served, _offline)
 
 
 async def events(read: Read, request: ListAuditEventsRequest, most: int = 0) -> AsyncIterator[AuditEvent]:

@@ -1,10 +1,7 @@
-"""Sources of `footnote keys`: a server that accepts the caller's key, or a deployment's database."""
+"""What `footnote keys` works on: the keys at a server, or those in a deployment's database."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -16,14 +13,12 @@ from footnote.edge.v1.keys_pb2 import (
     RevokeKeyRequest,
 )
 from footnote.types.v1.role_pb2 import Role
-from footnote_kit import private
-from footnote_kit.errors import FootnoteError
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from footnote_cli.errors import explain_failure, usage_error
-from footnote_cli.installed import OFFLINE, found
+from footnote_cli.errors import usage_error
 from footnote_cli.listing import read_all
-from footnote_cli.session import Connection, Session, open_session
+from footnote_cli.server_or_database import Open, opener
+from footnote_cli.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +47,6 @@ class KeyStore(Protocol):
     async def revoke(self, key_id: str, *, force: bool) -> None:
         """Revoke a key."""
         ...
-
-
-@asynccontextmanager
-async def served(connection: Connection, name: str) -> AsyncIterator[KeyStore]:
-    """Open the keys of the caller's tenant at a server. Raises CommandError."""
-    async with open_session(connection, name) as session:
-        yield _Served(session)
-
-
-@asynccontextmanager
-async def offline(data_dir: Path) -> AsyncIterator[KeyStore]:
-    """Open the keys of all tenants in a deployment's database. Raises CommandError."""
-    private.keep()  # this command may be the first to create the database
-    database, keys = await found(OFFLINE, "keys")(data_dir)
-    try:
-        yield _Offline(keys)
-    except FootnoteError as error:
-        raise explain_failure(error) from error
-    finally:
-        await database.close()
 
 
 class _Served:
@@ -154,3 +129,6 @@ def _word(role: Role.ValueType) -> str:
 def _text(moment: datetime | None) -> str:
     """Return a time in UTC as 2026-11-22T08:00:00Z, "" for none."""
     return "" if moment is None else moment.replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+open_keys: Open[KeyStore] = opener("keys", _Served, _Offline)

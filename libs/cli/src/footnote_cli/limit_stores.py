@@ -1,8 +1,6 @@
-"""Sources of `footnote limits`: a server, for its operators, or a deployment's database."""
+"""What `footnote limits` works on: the limits at a server, for its operators, or those in a deployment's database."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from footnote.edge.v1.limits_pb2 import (
@@ -12,13 +10,10 @@ from footnote.edge.v1.limits_pb2 import (
     TenantAllowance,
     UpdateTenantLimitsRequest,
 )
-from footnote_kit import private
-from footnote_kit.errors import FootnoteError
 
-from footnote_cli.errors import explain_failure
-from footnote_cli.installed import OFFLINE, found
 from footnote_cli.listing import read_all
-from footnote_cli.session import Connection, Session, open_session
+from footnote_cli.server_or_database import Open, opener
+from footnote_cli.session import Session
 
 Limits = Mapping[str, float]
 _FIELDS = {
@@ -49,26 +44,6 @@ class LimitStore(Protocol):
     async def clear(self, tenant: str) -> bool:
         """Restore the deployment's limits; False if the tenant had none of its own."""
         ...
-
-
-@asynccontextmanager
-async def served(connection: Connection, name: str) -> AsyncIterator[LimitStore]:
-    """Open the limits at a server. Raises CommandError."""
-    async with open_session(connection, name) as session:
-        yield _Served(session)
-
-
-@asynccontextmanager
-async def offline(data_dir: Path) -> AsyncIterator[LimitStore]:
-    """Open the limits in a deployment's database. Raises CommandError."""
-    private.keep()  # this command may be the first to create the database
-    database, allowances = await found(OFFLINE, "limits")(data_dir)
-    try:
-        yield _Offline(allowances)
-    except FootnoteError as error:
-        raise explain_failure(error) from error
-    finally:
-        await database.close()
 
 
 class _Served:
@@ -125,3 +100,6 @@ class _Offline:
 def _of_message(allowance: TenantAllowance) -> Limits:
     known = {known: field for known, field in _FIELDS.items() if allowance.HasField(field)}  # type: ignore[arg-type]
     return {name: getattr(allowance, field) for name, field in known.items()}
+
+
+open_limits: Open[LimitStore] = opener("limits", _Served, _Offline)

@@ -4,7 +4,6 @@ An administrator's key shows the events of its tenant, an operator's those of an
 deployment's own database: the events of all tenants, and those of unknown callers.
 """
 
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +11,13 @@ import typer
 from footnote.edge.v1 import audit_pb2
 from footnote.edge.v1.audit_pb2 import ListAuditEventsRequest
 
-from footnote_cli import audit_logs
-from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
-from footnote_cli.audit_logs import Read
+from footnote_cli.addresses import DEFAULT_DATA_DIR
+from footnote_cli.audit_logs import events, open_log
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import as_dict, make_console, print_json
-from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
 from footnote_cli.render import audit as drawn
-from footnote_cli.session import Connection
 from footnote_cli.values import parse_moment
 
 app = typer.Typer(
@@ -43,21 +39,6 @@ ResourceOption = Annotated[
 OutcomeOption = Annotated[str, typer.Option(metavar="OUTCOME", help="Only with it: succeeded, refused or failed.")]
 SinceOption = Annotated[str, typer.Option(metavar="TIME", help="From then on: 2026-11-22, 2026-11-22T08:00:00Z.")]
 UntilOption = Annotated[str, typer.Option(metavar="TIME", help="Before then.")]
-
-
-def _log(
-    context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
-) -> AbstractAsyncContextManager[Read]:
-    """Return the log to read: of a folder given in the call, else of a key, else of the usual folder."""
-    source = context.get_parameter_source("data_dir")
-    if source is None or source.name != "COMMANDLINE":
-        secret = api_key or key_of_file()
-        if secret or address:
-            connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
-            return audit_logs.served(connection, f"footnote audit {context.info_name}")
-    elif address:
-        raise usage_error("--data-dir and --address are two places.", "Give the one whose events you want.")
-    return audit_logs.offline(data_dir)
 
 
 def _request(
@@ -104,8 +85,8 @@ def list_(
 
     async def body() -> None:
         request = _request(of_tenant, all_tenants, by, key_id, action, resource, outcome, since, until)
-        async with _log(context, data_dir, address, api_key, timeout) as read:
-            found = [event async for event in audit_logs.events(read, request, limit)]
+        async with open_log(context, data_dir, address, api_key, timeout) as read:
+            found = [event async for event in events(read, request, limit)]
         if as_json:
             print_json({"events": [as_dict(event) for event in found]})
         elif found:
@@ -140,8 +121,8 @@ def export(
 
     async def body() -> None:
         request = _request(of_tenant, all_tenants, by, key_id, action, resource, outcome, since, until)
-        async with _log(context, data_dir, address, api_key, timeout) as read:
-            async for event in audit_logs.events(read, request):
+        async with open_log(context, data_dir, address, api_key, timeout) as read:
+            async for event in events(read, request):
                 print_json(event, line=True)
 
     run(body)

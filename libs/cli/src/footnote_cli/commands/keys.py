@@ -4,22 +4,18 @@ With an administrator's key the command works at the server, for that key's tena
 deployment's own database, for all tenants: that is how the first key is made.
 """
 
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from footnote.types.v1.role_pb2 import Role
 
-from footnote_cli import key_stores
-from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR, edge_address
+from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.console import make_console, print_json
-from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
-from footnote_cli.key_stores import KeyStore, NewKey
+from footnote_cli.key_stores import NewKey, open_keys
 from footnote_cli.render import tables
-from footnote_cli.session import Connection
 from footnote_cli.values import confirm, parse_duration
 
 app = typer.Typer(
@@ -32,21 +28,6 @@ DataDirOption = Annotated[
     Path, typer.Option("--data-dir", metavar="DIR", envvar=DATA_DIR_VARIABLE, help="Folder of the deployment's state.")
 ]
 _ROLES = ("reader", "writer", "admin")
-
-
-def _book(
-    context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
-) -> AbstractAsyncContextManager[KeyStore]:
-    """Return the keys to work on: of a folder given in the call, else of a key, else of the usual folder."""
-    source = context.get_parameter_source("data_dir")
-    if source is None or source.name != "COMMANDLINE":
-        secret = api_key or key_of_file()
-        if secret or address:
-            connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
-            return key_stores.served(connection, f"footnote keys {context.info_name}")
-    elif address:
-        raise usage_error("--data-dir and --address are two places.", "Give the one that holds the keys.")
-    return key_stores.offline(data_dir)
 
 
 @app.command()
@@ -80,8 +61,8 @@ def create(
             raise usage_error(f"There is no role '{role}'.", f"Choose one of: {', '.join(_ROLES)}.")
         lifetime = parse_duration(expires).ToTimedelta() if expires else None
         new = NewKey(name, tenant, user, Role.Value(f"ROLE_{role.upper()}"), group or [], lifetime)
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            key, text = await book.create(new)
+        async with open_keys(context, data_dir, address, api_key, timeout) as keys:
+            key, text = await keys.create(new)
         if as_json:
             print_json({**key, "key": text})
             return
@@ -106,8 +87,8 @@ def list_(
     """List keys, without their secrets."""
 
     async def body() -> None:
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            found = await book.listed(ended=all_)
+        async with open_keys(context, data_dir, address, api_key, timeout) as keys:
+            found = await keys.listed(ended=all_)
         if as_json:
             print_json({"keys": found})
         elif found:
@@ -136,8 +117,8 @@ def revoke(
 
     async def body() -> None:
         await confirm(f"Revoke key {key_id}?", yes)
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            await book.revoke(key_id, force=force)
+        async with open_keys(context, data_dir, address, api_key, timeout) as keys:
+            await keys.revoke(key_id, force=force)
         if as_json:
             print_json({"revoked": key_id})
         else:

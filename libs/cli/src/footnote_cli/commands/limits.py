@@ -4,22 +4,18 @@ An operator's key changes them at the server, and an administrator's shows those
 command works on the deployment's own database; a running edge sees a change within seconds.
 """
 
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from footnote_cli import limit_stores
-from footnote_cli.addresses import DEFAULT_DATA_DIR, edge_address
+from footnote_cli.addresses import DEFAULT_DATA_DIR
 from footnote_cli.command import AddressOption, JsonOption, KeyOption, TimeoutOption, run
 from footnote_cli.commands.keys import DataDirOption
 from footnote_cli.console import make_console, print_json
-from footnote_cli.credentials import key_of_file
 from footnote_cli.errors import usage_error
-from footnote_cli.limit_stores import LimitStore
+from footnote_cli.limit_stores import open_limits
 from footnote_cli.render import tables
-from footnote_cli.session import Connection
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,21 +23,6 @@ app = typer.Typer(
     "--data-dir, in the deployment's own database.",
 )
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the tenant.", show_default=False)]
-
-
-def _book(
-    context: typer.Context, data_dir: Path, address: str | None, api_key: str, timeout: float | None
-) -> AbstractAsyncContextManager[LimitStore]:
-    """Return the limits to work on: of a folder given in the call, else of a key, else of the usual folder."""
-    source = context.get_parameter_source("data_dir")
-    if source is None or source.name != "COMMANDLINE":
-        secret = api_key or key_of_file()
-        if secret or address:
-            connection = Connection(edge_address(address), api_key=secret, timeout=timeout)
-            return limit_stores.served(connection, f"footnote limits {context.info_name}")
-    elif address:
-        raise usage_error("--data-dir and --address are two places.", "Give the one that holds the limits.")
-    return limit_stores.offline(data_dir)
 
 
 @app.command("set")
@@ -78,8 +59,8 @@ def set_(
         changes = {name: value for name, value in given.items() if value is not None}
         if not changes:
             raise usage_error("There is nothing to set.", "Give --documents, --bytes, --collections or another limit.")
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            found = await book.set(tenant, changes)
+        async with open_limits(context, data_dir, address, api_key, timeout) as store:
+            found = await store.set(tenant, changes)
         if as_json:
             print_json({"tenant_id": tenant, **found})
         else:
@@ -103,8 +84,8 @@ def show(
     """Show the limits of one tenant's own; what holds for you by all limits is in `footnote whoami`."""
 
     async def body() -> None:
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            found = await book.own(tenant)
+        async with open_limits(context, data_dir, address, api_key, timeout) as store:
+            found = await store.own(tenant)
         if as_json:
             print_json({"tenant_id": tenant, **found})
         elif found:
@@ -127,8 +108,8 @@ def list_(
     """List the tenants with limits of their own."""
 
     async def body() -> None:
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            found = await book.listed()
+        async with open_limits(context, data_dir, address, api_key, timeout) as store:
+            found = await store.listed()
         if as_json:
             print_json({"limits": [{"tenant_id": tenant, **limits} for tenant, limits in found.items()]})
         elif found:
@@ -151,8 +132,8 @@ def clear(
     """Let the deployment's limits hold for a tenant again."""
 
     async def body() -> None:
-        async with _book(context, data_dir, address, api_key, timeout) as book:
-            there = await book.clear(tenant)
+        async with open_limits(context, data_dir, address, api_key, timeout) as store:
+            there = await store.clear(tenant)
         make_console().print(f"{tenant} has no limits of its own {'any more' if there else 'anyway'}.")
 
     run(body)
