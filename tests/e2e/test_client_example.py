@@ -26,4 +26,4 @@ def test_the_guides_python_runs_as_it_stands(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     *_, answer, refused = done.stdout.strip().splitlines()
     assert "12.8" in answer
-    assert refused == "COLLECTION_NOT_FOUND See what there is with: footnote collections list"
+    assert refused == "COLLECTION_NOT_FOUND List them with: footnote collections list"

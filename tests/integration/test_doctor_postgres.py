@@ -113,7 +113,7 @@ async def test_schemas_older_newer_and_right(folder: Path, postgres_url: str, mo
     one = await postgres.new_database(postgres_url)
     monkeypatch.setenv(VARIABLE, one)
     found = await said(folder)
-    assert (found.state, found.advice) == ("warning", "They are made at the first start.")
+    assert (found.state, found.advice) == ("warning", "The first start creates them.")
     await migrated(folder)
     assert (await said(folder)).state == "ok"
     await does(one, "UPDATE ingestion.alembic_version SET version_num = '0006'")

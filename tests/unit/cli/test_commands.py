@@ -134,7 +134,7 @@ def test_a_server_that_is_still_starting_is_said_to_be(
     address = f"127.0.0.1:{port}"
     with locked(tmp_path, ["edge"]):
         told = footnote("health", "--address", address).stderr.strip()
-        assert told == "The server is still starting. Repeat the command in some seconds."
+        assert told == "The server is still starting. Repeat the command in a few seconds."
         publish(tmp_path, {"edge": "127.0.0.1:7100"})
         assert "No server at" in footnote("health", "--address", address).stderr
         withdraw(tmp_path, {"edge": "127.0.0.1:7100"})

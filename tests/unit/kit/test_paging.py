@@ -97,7 +97,7 @@ def test_a_position_of_another_kind_is_refused(kind: Kind, values: list[Any]) ->
     for value in values:
         inner = json.dumps([_print(ANN, request), value])
         request.page_token = base64.urlsafe_b64encode(inner.encode()).decode()
-        with pytest.raises(InvalidArgument, match="is not one that was given out"):
+        with pytest.raises(InvalidArgument, match="was not issued by this service"):
             Page.of(ANN, request, kinds=(kind,))
 
 

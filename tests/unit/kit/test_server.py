@@ -91,7 +91,7 @@ async def test_a_public_one_listens_beyond_loopback_only_when_callers_are_known(
         await host.serve(app, "0.0.0.0")
         await host.stop(0)
     else:
-        with pytest.raises(ListenError, match="switch on authentication"):
+        with pytest.raises(ListenError, match="enable authentication"):
             await host.serve(app, "0.0.0.0")
 
 

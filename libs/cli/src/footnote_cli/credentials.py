@@ -30,8 +30,8 @@ def warn_of_visible_key(context: typer.Context, value: str) -> str:
     source = context.get_parameter_source("api_key")
     if source is not None and source.name == "COMMANDLINE":
         make_console(stderr=True).print(
-            "The key can be read by everyone on this machine in the list of processes, and stays in your shell's "
-            f"history; set FOOTNOTE_API_KEY or {FILE_VARIABLE} instead of --api-key.",
+            "Every user of this machine can read the key in the list of processes, and it stays in your shell's "
+            "history; set FOOTNOTE_API_KEY or {FILE_VARIABLE} instead of --api-key.",
             style="yellow",
             soft_wrap=True,
         )

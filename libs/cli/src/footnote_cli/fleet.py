@@ -134,7 +134,7 @@ class ServiceProcess:
             raise kind(f"{self.name} did not start: its process ended with {code}")
         said: dict[str, Any] = json.loads(line)
         if expected not in said:
-            raise StartError(str(said.get("failed", f"{self.name} did not start: it said nothing of {expected}")))
+            raise StartError(str(said.get("failed", f"{self.name} did not start: it did not report {expected}")))
         return said
 
 

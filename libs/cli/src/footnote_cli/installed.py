@@ -22,7 +22,7 @@ def found(group: str, name: str) -> Any:
     for point in entry_points(group=group, name=name):
         return point.load()
     raise CommandError(
-        f"Nothing installed here offers {name!r} ({group}).", "Install footnote as a whole, or that part."
+        f"No installed package provides {name!r} ({group}).", "Install all of footnote, or that package."
     )
 
 

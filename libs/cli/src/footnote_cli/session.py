@@ -77,7 +77,7 @@ def _explained(failure: FootnoteError) -> CommandError:
     """Return a failure in words; a server that was not reached may still be starting from this folder."""
     error = explain_failure(failure)
     if not failure.reason and failure.message.startswith("No server at") and is_starting():
-        return CommandError("The server is still starting.", "Repeat the command in some seconds.", code=error.code)
+        return CommandError("The server is still starting.", "Repeat the command in a few seconds.", code=error.code)
     return error
 
 

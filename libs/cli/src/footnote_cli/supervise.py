@@ -214,7 +214,7 @@ def credential_of(target: Target, settings: KitSettings, folder: Path) -> Servic
         beyond = not is_loopback(settings.listen_host) and PUBLIC.isdisjoint(target.services)
         return None if beyond else secret_file.shared(folder)  # without one the server refuses to listen
     except (ValueError, OSError) as error:
-        raise StartError(f"The services have no secret to know one another by: {error}") from error
+        raise StartError(f"The services have no shared secret: {error}") from error
 
 
 def _store(settings: KitSettings) -> StoreRegistration | None:

@@ -90,6 +90,6 @@ async def confirm(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise usage_error("This needs a confirmation, and there is no terminal to ask for it.", "Add --yes.")
+        raise usage_error("This needs a confirmation, and there is no terminal to ask on.", "Add --yes.")
     if not await asyncio.to_thread(ask_yes, question):
         raise typer.Exit(1)

@@ -191,7 +191,7 @@ def _who(scope: Scope) -> bytes:
 
 def _unknown(error: Unavailable | DeadlineExceeded) -> Unavailable:
     return Unavailable(
-        "What you may see cannot be looked up just now. Try again in a moment.",
+        "Your access cannot be checked now. Try again in a moment.",
         reason="STAGE_UNAVAILABLE",
         metadata=error.metadata,
         retry_after=error.retry_after or 2.0,

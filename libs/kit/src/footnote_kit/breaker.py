@@ -72,9 +72,7 @@ class Guard:
     async def call(self, function: Callable[[], Awaitable[T]], timeout: float) -> T:
         """Run a call under a deadline. Unavailable and DeadlineExceeded count as failures of the dependency."""
         if self.open:
-            raise Unavailable(
-                f"{self._name} failed {self._breaker.failures} times in a row and is left alone for a while"
-            )
+            raise Unavailable(f"{self._name} failed {self._breaker.failures} times in a row; calls to it are paused")
         trial = self._trying = self._breaker.tripped
         try:
             async with asyncio.timeout(timeout):

@@ -59,7 +59,7 @@ class _Call:
         self._ended = True  # until there is a span to end
         remaining = call_context.time_remaining()
         if remaining == 0:
-            raise DeadlineExceeded("The time given to the call ran out")
+            raise DeadlineExceeded("The call's deadline passed")
         wanted = options.pop("timeout", None) or default_timeout
         self._deadline = time.monotonic() + (wanted if remaining is None else min(wanted, remaining))
         self._metadata = list(options.pop("metadata", None) or ())
@@ -132,7 +132,7 @@ class _Call:
                     async with asyncio.timeout(self._deadline - time.monotonic()):
                         await self._launched.wait()
                 except TimeoutError:
-                    error = DeadlineExceeded("The time given to the call ran out before its first request")
+                    error = DeadlineExceeded("The call's deadline passed before its first request")
                     self._end(grpc.StatusCode.DEADLINE_EXCEEDED, error)
                     raise error from None
             else:
@@ -179,7 +179,7 @@ class _Call:
         if isinstance(error, asyncio.CancelledError) and self._broke_off():
             late = self.time_remaining() == 0
             code = grpc.StatusCode.DEADLINE_EXCEEDED if late else grpc.StatusCode.UNAVAILABLE
-            details = "Its time was over" if late else "The connection ended while the request was sent"
+            details = "The deadline passed" if late else "The connection ended while the request was sent"
             error = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details)
         elif isinstance(error, grpc.aio.AioRpcError):
             error = await self._ending.of(error) if self._ending is not None else error
@@ -211,7 +211,7 @@ class _Call:
             return Unavailable(f"The clock was set during a call of the {peer} service", metadata={"stage": peer})
         _log.error("service_not_believed", stage=peer, method=self._method, message=error.message)
         return Unavailable(
-            f"The {peer} service does not believe this one: all need the same service token", metadata={"stage": peer}
+            f"The {peer} service does not trust this one: all need the same service token", metadata={"stage": peer}
         )
 
     def _end(self, code: grpc.StatusCode, error: BaseException | None = None) -> None:

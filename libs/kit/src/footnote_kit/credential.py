@@ -109,7 +109,7 @@ class ServiceCredential:
         if int(issued) > now + CLOCK_SKEW:
             raise refused("The proof is from the future: the services' clocks differ")
         if not 0 <= int(expires) - int(issued) <= MAX_LIFETIME or now > int(expires):
-            raise refused("The proof has expired, or lives too long")
+            raise refused("The proof has expired, or is valid for too long")
         if len(scope) % 4 == 1:
             raise refused("The proof is malformed: its scope is no base64url")
         return urlsafe_b64decode(scope + "=" * (-len(scope) % 4))

@@ -133,7 +133,7 @@ class _Call:
         if isinstance(error, grpc.aio.AioRpcError):
             return status.from_rpc_error(error)
         if isinstance(error, TimeoutError) and call_context.time_remaining() == 0:
-            return DeadlineExceeded("The time given to the call ran out")
+            return DeadlineExceeded("The call's deadline passed")
         if (passes := transient_errors.read(error)) is not None:
             return passes
         request_id = call_context.request_id()
@@ -274,7 +274,9 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         if first is None and not _carries_scope(method):
             raise InvalidArgument("The stream ended before its first message")
         if first is None:
-            raise Unauthenticated("The stream ended before a message said on whose behalf", reason="SCOPE_MISSING")
+            raise Unauthenticated(
+                "The stream ended before its first message, which carries the scope", reason="SCOPE_MISSING"
+            )
         self._bind_scope(first)
         validation.check(first)
         return _Requests(first, rest)
@@ -283,7 +285,7 @@ class KitInterceptor(grpc.aio.ServerInterceptor):
         """Make the request's scope the current one if it is trusted."""
         if self._public:
             if "scope" in request.DESCRIPTOR.fields_by_name:
-                raise refused("Nobody's scope is taken from outside")
+                raise refused("A public service accepts no scope from callers")
             return
         scope = believed(request, _proven.get())
         if scope is not None:

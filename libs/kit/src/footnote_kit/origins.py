@@ -23,7 +23,7 @@ _MANY_CHARACTERS = 160
 def refuse_reserved(metadata: Struct, field: str = "metadata") -> None:
     """Raise InvalidArgument for a caller's metadata that claims to come from a source."""
     if KEY in metadata.fields:
-        raise InvalidArgument.field(field, f"must not have the key '{KEY}', which says what source a document is of")
+        raise InvalidArgument.field(field, f"must not have the key '{KEY}', which names the document's source")
 
 
 def origin_of(metadata: Struct) -> DocumentOrigin | None:

@@ -156,7 +156,7 @@ def _read(token: str, print_: str, kinds: Sequence[Kind], field: str = "page_tok
         # A token of another request may hold values of other kinds, so compare the hash first.
         position = tuple(kind(value) for kind, value in zip(kinds, values, strict=True)) if given == print_ else None
     except (binascii.Error, ValueError, TypeError, RecursionError):
-        raise InvalidArgument.field(field, "is not one that was given out") from None
+        raise InvalidArgument.field(field, "was not issued by this service") from None
     if position is None:
-        raise InvalidArgument.field(field, "belongs to another request: send it with the one it came from")
+        raise InvalidArgument.field(field, "belongs to another request: send it with the request that returned it")
     return position

@@ -198,15 +198,15 @@ class ServiceHost:
         if app.public:
             if beyond and not (app.authenticates or settings.tls_client_auth):
                 raise ListenError(
-                    f"{self.name} does not know its callers and therefore listens on loopback only, not on {host}; "
-                    "switch on authentication or mTLS"
+                    f"{self.name} does not authenticate its callers and therefore listens on loopback only, not on "
+                    f"{host}; enable authentication or mTLS"
                 )
             return None
         credential = self._credential
         if not settings.tls_peers and (credential is None or (beyond and credential.local)):
             raise ListenError(
-                f"{self.name} could not tell the other services from anybody else on {host}; give all of them the same "
-                "FOOTNOTE_SERVICE_TOKEN (`footnote service-token FILE` makes one), or mTLS with FOOTNOTE_TLS_PEERS"
+                f"{self.name} could not authenticate the other services on {host}; give all of them the same "
+                "FOOTNOTE_SERVICE_TOKEN (`footnote service-token FILE` creates one), or mTLS with FOOTNOTE_TLS_PEERS"
             )
         return Trust(self.name, credential, settings.tls_peers)
 

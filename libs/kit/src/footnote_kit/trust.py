@@ -21,7 +21,7 @@ class Trust:
         self._credential = credential
         self._peers = frozenset(peers)
         if credential is None and not self._peers:
-            raise ValueError("a stage must be able to tell its callers")
+            raise ValueError("a stage needs a secret or peer names to authenticate its callers")
 
     def admit(self, method: str, metadata: Iterable[tuple[str, Any]]) -> bytes | None:
         """Return the serialised scope that the caller's proof contains; runs before the message is read.
@@ -64,7 +64,7 @@ def believed(request: Any, proven: bytes | None) -> Scope | None:
     if not scope.tenant_id or not scope.user_id:
         raise Unauthenticated("The request carries no scope with tenant_id and user_id", reason="SCOPE_MISSING")
     if "all_tenants" in fields and request.all_tenants and ROLE_SYSTEM not in scope.roles:
-        raise PermissionDenied("Only the services themselves may ask over all tenants")
+        raise PermissionDenied("Only services may ask for all tenants")
     return scope
 
 

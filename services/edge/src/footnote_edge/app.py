@@ -249,9 +249,9 @@ def _known_callers_only(kit: KitSettings, settings: Settings) -> None:
     """Raise ListenError if edge would listen beyond loopback without authentication."""
     if not (settings.auth or settings.keyless or kit.tls_client_auth or is_loopback(kit.listen_host)):
         raise ListenError(
-            f"edge does not know its callers and therefore serves on loopback only, not on {kit.listen_host}; set "
-            "FOOTNOTE_EDGE_AUTH=keys, switch on mTLS, or make everyone who reaches it administrator with "
-            "FOOTNOTE_EDGE_KEYLESS=true"
+            "edge does not authenticate its callers and therefore serves on loopback only, not on "
+            f"{kit.listen_host}; set FOOTNOTE_EDGE_AUTH=keys, enable mTLS, or make every caller an administrator "
+            "with FOOTNOTE_EDGE_KEYLESS=true"
         )
 
 

@@ -52,7 +52,7 @@ async def test_what_is_damaged_missing_or_newer_is_refused_and_nothing_is_left(t
     with pytest.raises(CommandError, match="later release"):
         await restore(saved, tmp_path / "new")
     (saved / manifest.FILE).unlink()
-    with pytest.raises(CommandError, match="no whole backup"):
+    with pytest.raises(CommandError, match="not a complete backup"):
         await restore(saved, tmp_path / "new")
     assert left(tmp_path) == []
 

@@ -72,7 +72,7 @@ def deployment_of(folder: Path) -> Deployment:
         return Deployment(data_dir, KitSettings(data_dir=data_dir), services)
     except ValidationError as error:
         wrong = "; ".join(f"{'.'.join(map(str, one['loc'])) or error.title}: {one['msg']}" for one in error.errors())
-        raise usage_error(f"A setting of this deployment is wrong: {wrong}.", "Set it right and try again.") from None
+        raise usage_error(f"A setting of this deployment is invalid: {wrong}.", "Correct it and try again.") from None
 
 
 def engine_answers(folder: Path) -> bool:

@@ -70,7 +70,7 @@ async def _services(folder: Path) -> AsyncIterator[Finding]:
         yield warning(
             "services",
             f"{ADDRESSES} names services that have ended",
-            "Start them again: footnote serve all; or let it be taken away: footnote admin doctor --repair",
+            "Start them again: footnote serve all; or remove it: footnote admin doctor --repair",
         )
         return
     for name in sorted(STATEFUL & addresses.keys()):

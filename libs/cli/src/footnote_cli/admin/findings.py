@@ -48,6 +48,6 @@ def older(check: str, where: str, version: str, newest: str) -> Finding:
     return warning(
         check,
         f"{where} has schema {version}, older than this release's {newest}",
-        "Back it up (footnote admin backup), for an earlier release cannot open it afterwards; it is brought up to "
-        "date at the next start, or now with: footnote admin migrate",
+        "Back it up first (footnote admin backup): an earlier release cannot open it after the migration, which runs "
+        "at the next start, or now with: footnote admin migrate",
     )

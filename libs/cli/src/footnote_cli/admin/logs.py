@@ -55,14 +55,14 @@ def _judged(log: AppendOnly, dialect: str, seen: _Seen) -> Finding:
         return broken(
             check,
             f"the table {log.table} has lost its triggers {', '.join(missing)}: its rows can be changed",
-            "Find out who took them away, export the log (footnote audit export), and put back a copy of the database.",
+            "Find out who removed them, export the log (footnote audit export), and restore a copy of the database.",
         )
     late = 0.0 if seen.oldest_ms is None else (time.time() * 1000 - seen.oldest_ms) / _DAY_MS - log.days
     if late > _LATE_DAYS:
         return warning(
             check,
             f"the oldest of {seen.rows} rows is {late:.0f} days older than the {log.days:g} days that they are kept",
-            "They go within an hour of the next start; if the service runs, see its log.",
+            "The service deletes them within an hour of its next start; if it runs, see its log.",
         )
     return ok(check, f"{seen.rows} rows, append-only, kept {log.days:g} days")
 

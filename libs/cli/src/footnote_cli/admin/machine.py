@@ -64,7 +64,7 @@ def folder(path: Path) -> Iterator[Finding]:
             f"Close it: chmod -R go-rwx {path}, or footnote admin doctor --repair",
         )
     else:
-        yield ok("data folder", f"{path} is ours alone and can be written to")
+        yield ok("data folder", f"{path} is writable, and closed to other users")
 
 
 def space(path: Path, free: int | None = None) -> Iterator[Finding]:
@@ -72,9 +72,9 @@ def space(path: Path, free: int | None = None) -> Iterator[Finding]:
     left = shutil.disk_usage(path).free if free is None else free
     said = f"{left // (1024 * 1024)} MiB are free on the disk of {path}"
     if left < SCARCE:
-        yield broken("space", said, "Make room, or move the folder to a larger disk: writes will be refused.")
+        yield broken("space", said, "Free some space, or move the folder to a larger disk: writes will be refused.")
     elif left < LITTLE:
-        yield warning("space", said, "Make room soon: a backup or a compaction needs as much as is stored.")
+        yield warning("space", said, "Free some space soon: a backup or a compaction needs as much as is stored.")
     else:
         yield ok("space", said)
 
@@ -88,7 +88,7 @@ def clock(path: Path, now: float | None = None) -> Iterator[Finding]:
         yield broken(
             "clock",
             f"{said}, and a database was written {round(newest - moment)} s later than that",
-            "Set the clock (with NTP): what expires, leases and keys go by it.",
+            "Set the clock (with NTP): expiry, leases and keys depend on it.",
         )
     else:
         yield ok("clock", said)

@@ -80,8 +80,8 @@ def read(folder: Path) -> Manifest:
     try:
         content: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        hint = "Name the folder that `footnote admin backup` made; one that was broken off has no manifest."
-        raise CommandError(f"{folder} is no whole backup: its {FILE} cannot be read.", hint) from None
+        hint = "Name the folder that `footnote admin backup` made; an interrupted backup has no manifest."
+        raise CommandError(f"{folder} is not a complete backup: its {FILE} cannot be read.", hint) from None
     made = content.get("format") if isinstance(content, dict) else None
     if isinstance(made, int) and made > FORMAT:
         raise CommandError(

@@ -106,7 +106,9 @@ def _source(one: StoredDatabase) -> SourceDatabase:
         schema, version = one.traits.schema, migrations.version_table
         return SourceDatabase(name=one.name, file=one.file, schema=schema, tables=tables, version_table=version)
     if one.library is None:
-        raise FailedPrecondition(f"The {one.name} database cannot be copied: nothing says whose tables it has.")
+        raise FailedPrecondition(
+            f"The {one.name} database cannot be copied: it has neither migrations nor a library that migrates it."
+        )
     library = one.library
     return SourceDatabase(
         name=one.name, file=one.file, schema=library.schema, tables=None, version_table=library.version_table

@@ -31,7 +31,7 @@ async def restore(source: Path, target: Path) -> Manifest:
     # Filled beside its final place: no database contains a path, and half a folder is never served.
     folder = wanted.with_name(f".{wanted.name}.restoring")
     if folder.exists():
-        raise usage_error(f"{folder} was left by a restoring that was broken off.", "Delete it and try again.")
+        raise usage_error(f"{folder} was left by an interrupted restore.", "Delete it and try again.")
     folder.mkdir(mode=0o700)
     try:
         deployment = deployment_of(folder)
@@ -115,7 +115,7 @@ async def _rows(deployment: Deployment, source: Path, saved: Manifest) -> None:
                     await store.fill(space, [of_line(line) for line in batch])
             there = await store.total(space) if count else 0
             if there != count:
-                raise CommandError(f"Of {count} rows of {space} {there} are in the store.", "Restore again.")
+                raise CommandError(f"{there} of {count} rows of {space} are in the store.", "Restore again.")
     finally:
         await store.close()
         if engine is not None:

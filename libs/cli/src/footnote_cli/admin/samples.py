@@ -37,7 +37,7 @@ def _examine(service: str, sample: Sample, file: Path) -> Iterator[Finding]:
     if unread:
         yield warning(
             check,
-            f"{unread} of the {total} newest cannot be read: damaged, or of a release that this one does not know",
+            f"{unread} of the {total} newest cannot be read: damaged, or written by an unknown release",
             f"{sample.effect} Put back a copy of {file} from before, if there is one.",
         )
     elif total:

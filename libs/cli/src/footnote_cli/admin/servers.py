@@ -102,7 +102,7 @@ async def _connected(check: str, one: StoredDatabase, schema: str, connection: A
     except Newer as error:
         return refused(check, integrity.newer(shown.replace(": ", ":"), one.name, str(error)))
     if not version:
-        return warning(check, f"{shown} has no tables yet", "They are made at the first start.")
+        return warning(check, f"{shown} has no tables yet", "The first start creates them.")
     if version != (newest := one.migrations.known()[-1]):
         return older(check, shown, version, newest)
     return ok(check, f"{shown} answers, schema {version}")

@@ -40,7 +40,7 @@ def _file(deployment: Deployment, one: StoredDatabase, file: Path) -> Finding:
             deployment.parts.check_file(one.part, file)
         except FootnoteError as error:
             return refused(check, error)
-        return warning(check, f"{file} is not there yet", "It is made at the first start.")
+        return warning(check, f"{file} is not there yet", "The first start creates it.")
     try:
         integrity.check_file(file, one.name)
         deployment.parts.check_file(one.part, file)
@@ -74,8 +74,8 @@ def files(deployment: Deployment) -> Iterator[Finding]:
             yield broken(
                 check,
                 f"{gone} of {total} documents lack their file in {stored.files}",
-                "Put back a copy of that folder. Until then these documents are found, and can be neither downloaded "
-                "nor indexed again.",
+                "Put back a copy of that folder. Until then, searches find these documents, but they can be neither "
+                "downloaded nor reindexed.",
             )
         elif total:
             yield ok(check, f"{total} documents have theirs")
@@ -121,7 +121,7 @@ async def rows(deployment: Deployment) -> AsyncIterator[Finding]:
     try:
         async with open_store(deployment) as store:
             if store is None:
-                yield warning(STORE, "there is none yet", "It is made at the first document.")
+                yield warning(STORE, "there is none yet", "The first document creates it.")
                 return
             total, keys = 0, set()
             for space in await store.spaces():
@@ -134,7 +134,7 @@ async def rows(deployment: Deployment) -> AsyncIterator[Finding]:
     if keys and ours is not None and not keys & ours:
         yield broken(
             STORE,
-            f"it holds rows of {len(keys)} collections, none of which this deployment knows: it is of another "
+            f"it holds rows of {len(keys)} collections, none of which this deployment knows: it belongs to another "
             "installation",
             "Stop the services, put back this deployment's own store folder, or run `footnote admin doctor --repair`: "
             "the folder is put aside, and documents are indexed again at the next start.",

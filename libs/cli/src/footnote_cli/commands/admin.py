@@ -21,7 +21,9 @@ from footnote_cli.console import make_console, print_json
 from footnote_cli.errors import EXIT_FAILED, CommandError, explain_failure
 from footnote_cli.render.fitted import FittedTable
 
-app = typer.Typer(no_args_is_help=True, help="Look after a deployment on its own machine: back up, restore, examine.")
+app = typer.Typer(
+    no_args_is_help=True, help="Maintain a deployment on its own machine: back up, restore, migrate, examine."
+)
 
 DataDirOption = Annotated[
     Path, typer.Option("--data-dir", metavar="DIR", envvar=DATA_DIR_VARIABLE, help="Folder of the deployment's state.")
@@ -37,7 +39,7 @@ def doctor(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Examine a deployment, served or not, and say what to do. Exit code 1 if something is broken."""
+    """Examine a deployment, running or not, and say what to do. Exit code 1 if something is broken."""
     folder = data_dir.expanduser().resolve()
 
     async def body() -> None:
@@ -74,7 +76,7 @@ def backup(
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Back up databases, files, vectors and settings, while they are served or not. It holds all documents: keep it."""
+    """Back up databases, files, vectors and settings, running or not. The backup contains all documents."""
 
     async def work() -> Manifest:
         return await make_backup(deployment_of(data_dir), target)
@@ -95,7 +97,9 @@ def restore(
 @app.command()
 def migrate(
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
-    look_only: Annotated[bool, typer.Option("--look-only", help="Say what would be done, and do nothing.")] = False,
+    look_only: Annotated[
+        bool, typer.Option("--look-only", help="Print what would be done, and change nothing.")
+    ] = False,
     to: Annotated[
         str,
         typer.Option(
@@ -108,12 +112,12 @@ def migrate(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Bring all databases to this release's schema; services must be stopped. They do it themselves when they start.
+    """Migrate all databases to this release's schema; services must be stopped. They also do this when they start.
 
-    There is no way back but a backup: an earlier release refuses to open what a later one has migrated.
+    Only a backup leads back: an earlier release refuses to open a database that a later one has migrated.
     """
     if to and look_only:
-        raise typer.BadParameter("copying cannot be looked at beforehand: leave one of --to and --look-only out")
+        raise typer.BadParameter("--to and --look-only exclude each other: a copy has no preview")
 
     async def body() -> None:
         if to:
@@ -169,7 +173,7 @@ def copy_store(
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Copy all rows of the vector store to an empty Milvus. Stop uploads first: what comes meanwhile stays behind."""
+    """Copy all rows of the vector store to an empty Milvus. Stop uploads first: later rows are not copied."""
 
     async def body() -> None:
         from footnote_store.transfer import Transfer, copy
@@ -214,7 +218,8 @@ def _run(work: Coroutine[Any, Any, None], as_json: bool) -> None:
             raise explain_failure(error) from error
         except OSError as error:
             raise CommandError(
-                f"{error.filename or 'A file'}: {error.strerror}.", "Make room, or let me read it."
+                f"{error.filename or 'A file'}: {error.strerror}.",
+                "Free some space, or make it readable for this user.",
             ) from (error)
 
     run(body, as_json=as_json)

@@ -88,10 +88,10 @@ async def ask(
     ] = 0,
     provider: Annotated[str, typer.Option(metavar="NAME", help="Model provider that answers.")] = "",
     model: Annotated[str, typer.Option(metavar="NAME", help="Model that answers.")] = "",
-    trace: Annotated[bool, typer.Option("--trace", help="Draw where the time went, span by span.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print the answer and its footnotes alone.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show where the time went, span by span.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its footnotes.")] = False,
 ) -> None:
-    """Ask a question; the answer streams, and its footnotes say where each sentence stands."""
+    """Ask a question; the answer streams, and its footnotes give the source of each sentence."""
     if question == "-":
         question = await asyncio.to_thread(read_question, sys.stdin)
     if not question.strip():

@@ -22,23 +22,29 @@ from footnote_cli.values import parse_moment
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="See who did what: with an administrator's key in its tenant, through the server; without one, or with "
-    "--data-dir, in all tenants, in the deployment's own database.",
+    help="Show who did what. With an administrator's key: in its tenant, through the server. Without a key, or with "
+    "--data-dir: in all tenants, from the deployment's own database.",
 )
 
 OfTenantOption = Annotated[
     str, typer.Option("--of-tenant", metavar="ID", help="Only of this tenant; at a server for operators.")
 ]
-EveryOption = Annotated[bool, typer.Option("--all-tenants", help="Of all tenants and of none; for operators.")]
+EveryOption = Annotated[
+    bool, typer.Option("--all-tenants", help="Events of all tenants, and those without a tenant; for operators.")
+]
 UserOption = Annotated[str, typer.Option("--by", metavar="USER", help="Only by this user.")]
 KeyIdOption = Annotated[str, typer.Option("--key-id", metavar="ID", help="Only with this key.")]
 ActionOption = Annotated[str, typer.Option(metavar="RPC", help="Only this RPC: DeleteDocument.")]
 ResourceOption = Annotated[
     str, typer.Option(metavar="TYPE/ID", help='Only on this resource: "documents/ID"; "documents/" for all of a type.')
 ]
-OutcomeOption = Annotated[str, typer.Option(metavar="OUTCOME", help="Only with it: succeeded, refused or failed.")]
-SinceOption = Annotated[str, typer.Option(metavar="TIME", help="From then on: 2026-11-22, 2026-11-22T08:00:00Z.")]
-UntilOption = Annotated[str, typer.Option(metavar="TIME", help="Before then.")]
+OutcomeOption = Annotated[
+    str, typer.Option(metavar="OUTCOME", help="Only with this outcome: succeeded, refused or failed.")
+]
+SinceOption = Annotated[
+    str, typer.Option(metavar="TIME", help="Only from this time on: 2026-11-22, 2026-11-22T08:00:00Z.")
+]
+UntilOption = Annotated[str, typer.Option(metavar="TIME", help="Only before this time.")]
 
 
 def _request(
@@ -74,7 +80,7 @@ def list_(
     outcome: OutcomeOption = "",
     since: SinceOption = "",
     until: UntilOption = "",
-    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Most events to show.")] = 100,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, max=100_000, help="Maximum number of events.")] = 100,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
     address: AddressOption = None,

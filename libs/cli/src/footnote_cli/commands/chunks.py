@@ -16,7 +16,7 @@ from footnote_cli.render import tables, words
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 
-app = typer.Typer(no_args_is_help=True, help="See the passages that documents were cut into.")
+app = typer.Typer(no_args_is_help=True, help="Show the passages that documents were cut into.")
 
 
 @app.command("list")

@@ -24,7 +24,7 @@ from footnote_cli.session import Session
 from footnote_cli.settings import check_path, parse_settings, show_counting
 from footnote_cli.values import confirm, parse_duration, parse_metadata
 
-app = typer.Typer(no_args_is_help=True, help="Make, see, change and delete collections.")
+app = typer.Typer(no_args_is_help=True, help="Create, show, change and delete collections.")
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name or id of the collection.", show_default=False)]
 DescriptionOption = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for, in words.")]
@@ -33,7 +33,7 @@ PrivateOption = Annotated[
     bool | None,
     typer.Option(
         "--private/--shared",
-        help="For its owner, administrators and those it is shared with, or for all of the tenant.",
+        help="Visible to its owner, administrators and those it is shared with; or to the whole tenant.",
     ),
 ]
 VisibilityOption = Annotated[str, typer.Option(metavar="WHO", help="private or shared, as --private and --shared.")]
@@ -53,7 +53,9 @@ SetOption = Annotated[
 UnsetOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--unset", metavar="KEY", help="A setting that is left to the deployment again, as retrieval.limit; repeatable."
+        "--unset",
+        metavar="KEY",
+        help="A setting to leave to the deployment again, such as retrieval.limit; repeatable.",
     ),
 ]
 
@@ -109,10 +111,10 @@ async def update(
     settings: SetOption = None,
     unset: UnsetOption = None,
     reindex: Annotated[
-        bool, typer.Option("--reindex", help="Index the documents again that the change leaves outdated, and wait.")
+        bool, typer.Option("--reindex", help="Reindex the documents that the change makes outdated, and wait.")
     ] = False,
 ) -> None:
-    """Change a collection; what isn't given stays as it is. One that is opened to all is no longer shared with some."""
+    """Change a collection; what is not given stays as it is. A collection opened to all loses its grants."""
     private = _private(private, visibility)
     resource = _collection("", description, meta, private, ttl, settings)
     request = UpdateCollectionRequest(collection=name, resource=resource, reindex=reindex)
@@ -140,7 +142,7 @@ async def update(
 async def rename(
     session: Session, name: NameArgument, new_name: Annotated[str, typer.Argument(help="The new name.")]
 ) -> None:
-    """Give a collection another name; its documents stay searchable meanwhile."""
+    """Rename a collection; its documents stay searchable."""
     request = UpdateCollectionRequest(
         collection=name, resource=Collection(name=new_name), update_mask=FieldMask(paths=["name"])
     )
@@ -154,9 +156,9 @@ async def share(
     name: NameArgument,
     with_: WithOption = None,
     group: GroupOption = None,
-    write: Annotated[bool, typer.Option("--write", help="To write as well, for those whose role is writer.")] = False,
+    write: Annotated[bool, typer.Option("--write", help="Let them write too, if their role is writer.")] = False,
 ) -> None:
-    """Share a private collection with users and groups; for those it is shared with already, this replaces what for."""
+    """Share a private collection with users and groups, or change the access of those who have it."""
     access = collection_pb2.ACCESS_WRITE if write else collection_pb2.ACCESS_READ
     added = [Grant(user_id=one, access=access) for one in with_ or ()]
     added += [Grant(group=one, access=access) for one in group or ()]
@@ -166,7 +168,7 @@ async def share(
 @app.command()
 @connected("footnote collections unshare")
 async def unshare(session: Session, name: NameArgument, with_: WithOption = None, group: GroupOption = None) -> None:
-    """Share a private collection with these users and groups no longer."""
+    """Stop sharing a private collection with users and groups."""
     gone = [Grant(user_id=one) for one in with_ or ()] + [Grant(group=one) for one in group or ()]
     await _regrant(session, name, gone, [])
 
@@ -177,7 +179,7 @@ async def delete(
     session: Session,
     name: NameArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until nothing of it is left.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is deleted completely.")] = True,
 ) -> None:
     """Delete a collection with all its documents; it is hidden from all callers at once."""
     await confirm(f"Delete collection '{name}' with all its documents?", yes)

@@ -31,13 +31,13 @@ def conformance(
             metavar="HOST:PORT",
             envvar="FOOTNOTE_INDEXING_ADDRESS",
             show_default=False,
-            help="The indexing stage beside it, in which collections are made; for ingestion and retrieval.",
+            help="The indexing stage beside it, in which the suite creates collections; for ingestion and retrieval.",
         ),
     ] = "",
     only: Annotated[
         list[str] | None, typer.Option("--check", metavar="NAME", help="Only this check; may be repeated.")
     ] = None,
-    show: Annotated[bool, typer.Option("--list", help="Say what would be checked, and call nothing.")] = False,
+    show: Annotated[bool, typer.Option("--list", help="List the checks, and call nothing.")] = False,
     no_proof: Annotated[
         bool, typer.Option("--no-proof", help="Send no proofs: certificates (FOOTNOTE_TLS_…) speak for this command.")
     ] = False,
@@ -46,9 +46,9 @@ def conformance(
     ] = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
 ) -> None:
-    """Run a stage's contract against any implementation of it, in any language. Exit code 1 if it breaks a promise.
+    """Test any implementation of a stage, in any language, against its contract. Exit code 1 if a check fails.
 
-    Every check acts in a tenant of its own, named conformance-…, and deletes what it made.
+    Every check uses its own tenant, named conformance-…, and deletes what it created.
     Scopes are proven with FOOTNOTE_SERVICE_TOKEN, the same as the stage's, else with the secret in the data folder.
     """
 
@@ -58,7 +58,7 @@ def conformance(
             _print_checks(stage, checks, as_json)
             return
         if not address:
-            raise usage_error("Which implementation is to be asked?", "Name it with --address HOST:PORT.")
+            raise usage_error("No implementation is named.", "Name it with --address HOST:PORT.")
         if suite.needs and not indexing:
             raise usage_error(f"The suite of {stage} makes collections.", "Name indexing with --indexing HOST:PORT.")
         others = {name: check_address(indexing) for name in suite.needs}

@@ -37,7 +37,7 @@ from footnote_cli.session import Session
 from footnote_cli.values import confirm
 
 app = typer.Typer(
-    no_args_is_help=True, help="See, change and delete conversations; `ask --new-conversation` begins one."
+    no_args_is_help=True, help="Show, change and delete conversations; `ask --new-conversation` begins one."
 )
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help=listing.CONVERSATION, show_default=False)]
@@ -113,7 +113,7 @@ AnswerOption = Annotated[
 @app.command()
 @connected("footnote conversations share")
 async def share(session: Session, conversation_id: IdArgument, answer: AnswerOption = "") -> None:
-    """Let others of the tenant read what is said until now, where they may read the collections it came of."""
+    """Let other users of the tenant read the conversation so far, if they may read its collections."""
     conversation_id = await listing.conversation_id(session, conversation_id)
     request = ShareConversationRequest(conversation_id=conversation_id, answer_id=answer)
     shared = (await session.call(session.stub.ShareConversation, request)).shared
@@ -169,7 +169,7 @@ async def shared(
 async def update(
     session: Session,
     conversation_id: IdArgument,
-    title: Annotated[str | None, typer.Option(metavar="TEXT", help="New title; '' has one made.")] = None,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="New title; '' generates one.")] = None,
     collection: Annotated[
         list[str] | None,
         typer.Option("--collection", "-c", metavar="NAME", help="Ask this collection from now on; repeatable."),
@@ -209,7 +209,7 @@ async def regenerate(
 ) -> None:
     """Answer a question again; the new answer replaces the old one."""
     request = RegenerateMessageRequest(message_id=message_id)
-    await _anew(session, session.stub.RegenerateMessage, request, provider, model)
+    await _answer_again(session, session.stub.RegenerateMessage, request, provider, model)
 
 
 @app.command()
@@ -217,16 +217,16 @@ async def regenerate(
 async def edit(
     session: Session,
     message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="Id of a question.", show_default=False)],
-    text: Annotated[str, typer.Argument(metavar="QUESTION", help="The question as it is to be.", show_default=False)],
+    text: Annotated[str, typer.Argument(metavar="QUESTION", help="The new text of the question.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep what is replaced, for `restore`.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the replaced messages for `restore`.")] = False,
     provider: ProviderOption = "",
     model: ModelOption = "",
 ) -> None:
-    """Ask a question in other words; it and what was said after it are replaced."""
-    await confirm("Replace this question and all that was said after it?", yes or keep)
+    """Rephrase a question; the new one replaces it and everything after it."""
+    await confirm("Replace this question and everything after it?", yes or keep)
     request = EditMessageRequest(message_id=message_id, text=text, keep_replaced=keep)
-    await _anew(session, session.stub.EditMessage, request, provider, model)
+    await _answer_again(session, session.stub.EditMessage, request, provider, model)
 
 
 @app.command()
@@ -235,7 +235,7 @@ async def restore(
     session: Session,
     message_id: Annotated[str, typer.Argument(metavar="MESSAGE", help="A version of a question.", show_default=False)],
 ) -> None:
-    """Bring back what `edit --keep` replaced; what stands there now is kept in its place."""
+    """Restore what `edit --keep` replaced; the current version is kept instead."""
     changed = (
         await session.call(session.stub.RestoreMessage, RestoreMessageRequest(message_id=message_id))
     ).conversation
@@ -245,7 +245,7 @@ async def restore(
         session.out.print(f"Restored {message_id}.")
 
 
-async def _anew(session: Session, method: Callable[..., Any], request: Any, provider: str, model: str) -> None:
+async def _answer_again(session: Session, method: Callable[..., Any], request: Any, provider: str, model: str) -> None:
     request.include.extend(asking.FOR_PROGRAMS if session.as_json else asking.SHOWN)
     if provider:
         request.generation.provider = provider
@@ -268,7 +268,7 @@ async def delete(
     conversation_id: IdArgument,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
 ) -> None:
-    """Delete a conversation with everything remembered of it."""
+    """Delete a conversation, also from memory."""
     conversation_id = await listing.conversation_id(session, conversation_id)
     await confirm("Delete this conversation?", yes)
     request = DeleteConversationRequest(conversation_id=conversation_id)

@@ -42,7 +42,7 @@ from footnote_cli.session import Session
 from footnote_cli.transfers import Download, read_parts
 from footnote_cli.values import confirm, parse_duration, parse_metadata, parse_moment
 
-app = typer.Typer(no_args_is_help=True, help="See, replace, index again, download and delete documents.")
+app = typer.Typer(no_args_is_help=True, help="Show, replace, reindex, download and delete documents.")
 _TRANSFER_TIMEOUT = 600.0
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help=listing.DOCUMENT, show_default=False)]
@@ -75,7 +75,9 @@ async def list_(
     since: Annotated[
         str, typer.Option(metavar="TIME", help="Only uploaded since: 2026-01-31, 2026-01-31T08:00Z, or 7d ago.")
     ] = "",
-    before: Annotated[str, typer.Option(metavar="TIME", help="Only uploaded before, said as for --since.")] = "",
+    before: Annotated[
+        str, typer.Option(metavar="TIME", help="Only uploaded before this time, written as for --since.")
+    ] = "",
     outdated: Annotated[
         bool,
         typer.Option("--outdated", help="Only those indexed with other settings than the collection has now; with -c."),
@@ -134,17 +136,20 @@ async def update(
     session: Session,
     document_id: IdArgument,
     tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="The new tags; repeatable.")] = None,
-    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Remove all tags.")] = False,
     meta: Annotated[
         list[str] | None, typer.Option("--meta", metavar="KEY=VALUE", help="The new metadata; repeatable.")
     ] = None,
-    no_meta: Annotated[bool, typer.Option("--no-meta", help="Take all metadata away.")] = False,
+    no_meta: Annotated[bool, typer.Option("--no-meta", help="Remove all metadata.")] = False,
     ttl: Annotated[str, typer.Option(metavar="TIME", help="Searchable from now on for: 90s, 30m, 24h, 7d.")] = "",
-    keep: Annotated[bool, typer.Option("--keep", help="No longer expire by itself.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Remove the expiry time.")] = False,
 ) -> None:
     """Change a document's tags, metadata or expiry; searches see it at once."""
     if (tag and no_tags) or (meta and no_meta) or (ttl and keep):
-        raise usage_error("One thing cannot be set and taken away.", "Give one of the two options.")
+        raise usage_error(
+            "An option that sets a value and the one that removes it exclude each other.",
+            "Give one of the two options.",
+        )
     changes = Document(tags=tag or ())
     paths = ["tags"] if tag or no_tags else []
     if meta or no_meta:
@@ -155,7 +160,7 @@ async def update(
             changes.expire_time.FromDatetime(datetime.now(UTC) + parse_duration(ttl).ToTimedelta())
         paths.append("expire_time")
     if not paths:
-        raise usage_error("It is not said what to change.", "Give --tag, --meta or --ttl.")
+        raise usage_error("There is nothing to change.", "Give --tag, --meta or --ttl.")
     document_id = await listing.document_id(session, document_id)
     request = UpdateDocumentRequest(document_id=document_id, resource=changes, update_mask=FieldMask(paths=paths))
     response: UpdateDocumentResponse = await session.call(session.stub.UpdateDocument, request)
@@ -165,7 +170,7 @@ async def update(
 @app.command()
 @connected("footnote documents cancel")
 async def cancel(session: Session, document_id: IdArgument) -> None:
-    """Stop the processing of a document; what was indexed of it before stays searchable."""
+    """Stop the processing of a document; its last indexed revision stays searchable."""
     document_id = await listing.document_id(session, document_id)
     response = await session.call(session.stub.CancelDocument, CancelDocumentRequest(document_id=document_id))
     await _show(session, response.document)
@@ -177,7 +182,7 @@ async def delete(
     session: Session,
     document_ids: Annotated[list[str], typer.Argument(metavar="ID", help="Ids of the documents.", show_default=False)],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
-    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Also if they are gone already.")] = False,
+    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="Succeed even if some do not exist.")] = False,
 ) -> None:
     """Delete documents with everything indexed from them."""
     document_ids = [await listing.document_id(session, name) for name in document_ids]
@@ -202,7 +207,7 @@ async def download(
         str,
         typer.Option("--output", "-o", metavar="PATH", help="File or folder to write to; - is the standard output."),
     ] = ".",
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     revision: Annotated[
         int | None,
         typer.Option("--revision", min=1, help="The revision that a footnote names; else the one that searches see."),
@@ -213,7 +218,10 @@ async def download(
     parts = session.stream(session.stub.DownloadDocument, request, timeout=_TRANSFER_TIMEOUT)
     if output == "-":
         if is_screen() and not force:
-            raise usage_error("A document's bytes would act on the terminal.", "Pipe them on, or give --output FILE.")
+            raise usage_error(
+                "A document's bytes are not written to a terminal.",
+                "Pipe them to another program, or give --output FILE.",
+            )
         async for part in parts:
             write_bytes(part.data)
         return
@@ -238,7 +246,7 @@ async def replace(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The new file.", show_default=False)],
     wait: WaitOption = True,
 ) -> None:
-    """Replace a document's file; the old one stays searchable until the new one is."""
+    """Replace a document's file; the old one stays searchable until the new one is indexed."""
     path = Path(file)
     if not await asyncio.to_thread(path.is_file):
         raise usage_error(f"There is no file {file}.", "Check the path.")
@@ -278,11 +286,11 @@ async def reindex(
     ] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all of them are.")] = True,
 ) -> None:
-    """Index documents again with their collection's present settings, or retry those that failed."""
+    """Reindex documents with their collection's current settings, or retry those that failed."""
     if not document_ids and not collection:
-        raise usage_error("It is not said what to index again.", "Give document ids or --collection NAME.")
+        raise usage_error("No documents are named.", "Give document ids or --collection NAME.")
     if document_ids and collection:
-        raise usage_error("Document ids and --collection are both given.", "Give one of them.")
+        raise usage_error("Document ids and --collection exclude each other.", "Give one of them.")
     ids = [await listing.document_id(session, name) for name in document_ids or ()]
     request = ReindexDocumentsRequest(
         document_ids=ids, collection=collection, failed_only=failed, outdated_only=outdated
@@ -302,9 +310,9 @@ async def watch(
     ] = "",
     until_idle: Annotated[bool, typer.Option("--until-idle", help="End when nothing is being processed.")] = False,
 ) -> None:
-    """Follow a document until it is done, or a collection until Ctrl-C. With --json, one document a line."""
+    """Follow a document until it is done, or a collection until Ctrl-C. With --json, one document per line."""
     if bool(document_id) == bool(collection):
-        raise usage_error("It is not said what to watch.", "Give a document id or --collection NAME.")
+        raise usage_error("Neither a document nor a collection is named.", "Give a document id or --collection NAME.")
     if collection:
         await follow_collection(session, collection, until_idle)
         return

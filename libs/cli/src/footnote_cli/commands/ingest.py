@@ -36,9 +36,11 @@ async def ingest(
     ],
     collection: Annotated[
         str,
-        typer.Option("--collection", "-c", metavar="NAME", help="Collection to put them in; made if it isn't there."),
+        typer.Option("--collection", "-c", metavar="NAME", help="Collection for the files; created if it is missing."),
     ] = _DEFAULT,
-    create: Annotated[bool, typer.Option("--create/--no-create", help="Make the collection if it isn't there.")] = True,
+    create: Annotated[
+        bool, typer.Option("--create/--no-create", help="Create the collection if it is missing.")
+    ] = True,
     tag: Annotated[
         list[str] | None, typer.Option("--tag", metavar="TAG", help="A tag for every file; may be given several times.")
     ] = None,
@@ -48,7 +50,7 @@ async def ingest(
     source_type: Annotated[str, typer.Option(metavar="WORD", help="Where the files come from.")] = "",
     ttl: Annotated[str, typer.Option(metavar="TIME", help="How long they stay searchable: 90s, 30m, 24h, 7d.")] = "",
     allow_duplicate: Annotated[
-        bool, typer.Option("--allow-duplicate", help="Store bytes again that are there already.")
+        bool, typer.Option("--allow-duplicate", help="Store files again whose bytes are stored already.")
     ] = False,
     jobs: Annotated[
         int,
@@ -58,13 +60,11 @@ async def ingest(
             metavar="N",
             min=1,
             max=32,
-            help="Uploads at a time; up to 64 small files are one of them, and at most 8 such.",
+            help="Concurrent uploads. Up to 64 small files count as one upload, of which at most 8 run at once.",
         ),
     ] = 4,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until everything is searchable.")] = True,
-    follow_symlinks: Annotated[
-        bool, typer.Option("--follow-symlinks", help="Take what symbolic links lead to as well.")
-    ] = False,
+    follow_symlinks: Annotated[bool, typer.Option("--follow-symlinks", help="Follow symbolic links.")] = False,
 ) -> None:
     """Upload documents and wait until each is searchable. Exit code 1 if any failed."""
     found = await asyncio.to_thread(find_files, paths, follow_symlinks=follow_symlinks)

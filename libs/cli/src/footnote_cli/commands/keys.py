@@ -20,8 +20,8 @@ from footnote_cli.values import confirm, parse_duration
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Make, list and revoke API keys: with an administrator's key those of its tenant, through the server; without "
-    "one, or with --data-dir, those of all tenants, in the deployment's own database.",
+    help="Create, list and revoke API keys. With an administrator's key: those of its tenant, through the server. "
+    "Without a key, or with --data-dir: those of all tenants, in the deployment's own database.",
 )
 
 DataDirOption = Annotated[
@@ -35,10 +35,10 @@ def create(
     context: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="What the key is for, in words.", show_default=False)],
     tenant: Annotated[
-        str, typer.Option(metavar="ID", help='Tenant it acts in: only without a server, where it is "default" else.')
+        str, typer.Option(metavar="ID", help='Tenant of the key; only without a server. Default: "default".')
     ] = "",
     user: Annotated[
-        str, typer.Option(metavar="ID", help='User it acts as. Default: yourself; without a server "local".')
+        str, typer.Option(metavar="ID", help='User of the key. Default: yourself; without a server, "local".')
     ] = "",
     role: Annotated[str, typer.Option(metavar="ROLE", help="reader, writer or admin.")] = "writer",
     group: Annotated[
@@ -46,7 +46,7 @@ def create(
         typer.Option(metavar="NAME", help="Group its user is in, for collections shared with it; repeatable."),
     ] = None,
     expires: Annotated[
-        str, typer.Option(metavar="TIME", help="How long it is good: 24h, 90d. Default: for ever.")
+        str, typer.Option(metavar="TIME", help="How long the key is valid: 24h, 90d. Default: for ever.")
     ] = "",
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
@@ -54,7 +54,7 @@ def create(
     api_key: KeyOption = "",
     timeout: TimeoutOption = None,
 ) -> None:
-    """Make a key and print it; it is never shown again."""
+    """Create a key and print it; it is never shown again."""
 
     async def body() -> None:
         if role.lower() not in _ROLES:
@@ -68,7 +68,7 @@ def create(
             return
         make_console().print(text, soft_wrap=True)
         make_console(stderr=True).print(
-            "Keep it now: it is not shown again. Use it with --api-key or FOOTNOTE_API_KEY."
+            "Save it now: it is not shown again. Use it with --api-key or FOOTNOTE_API_KEY."
         )
 
     run(body, as_json=as_json)
@@ -104,7 +104,7 @@ def revoke(
     context: typer.Context,
     key_id: Annotated[str, typer.Argument(metavar="ID", help="Id of the key.", show_default=False)],
     force: Annotated[
-        bool, typer.Option("--force", help="Although it is the last usable one of an administrator.")
+        bool, typer.Option("--force", help="Revoke it even if it is an administrator's last usable key.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Don't ask.")] = False,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
@@ -113,7 +113,7 @@ def revoke(
     api_key: KeyOption = "",
     timeout: TimeoutOption = None,
 ) -> None:
-    """End a key for good."""
+    """Revoke a key for good."""
 
     async def body() -> None:
         await confirm(f"Revoke key {key_id}?", yes)

@@ -19,8 +19,8 @@ from footnote_cli.render import tables
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Set what single tenants may keep and use: with an operator's key through the server; without a key, or with "
-    "--data-dir, in the deployment's own database.",
+    help="Set limits of single tenants. With an operator's key: through the server. Without a key, or with "
+    "--data-dir: in the deployment's own database.",
 )
 TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the tenant.", show_default=False)]
 
@@ -29,16 +29,16 @@ TenantArgument = Annotated[str, typer.Argument(metavar="TENANT", help="Id of the
 def set_(
     context: typer.Context,
     tenant: TenantArgument,
-    documents: Annotated[int | None, typer.Option(metavar="N", help="Documents it may keep; 0 for any number.")] = None,
-    bytes_: Annotated[
-        int | None, typer.Option("--bytes", metavar="N", help="Bytes that its files may have together.")
+    documents: Annotated[
+        int | None, typer.Option(metavar="N", help="Maximum number of documents; 0 for no limit.")
     ] = None,
-    collections: Annotated[int | None, typer.Option(metavar="N", help="Collections it may have.")] = None,
+    bytes_: Annotated[int | None, typer.Option("--bytes", metavar="N", help="Maximum bytes of all its files.")] = None,
+    collections: Annotated[int | None, typer.Option(metavar="N", help="Maximum number of collections.")] = None,
     tokens_per_day: Annotated[
-        int | None, typer.Option(metavar="N", help="Tokens of models and embeddings it may use a day (UTC).")
+        int | None, typer.Option(metavar="N", help="Maximum tokens of models and embeddings per day (UTC).")
     ] = None,
     cost_per_day: Annotated[
-        float | None, typer.Option(metavar="USD", help="What its answers may cost a day, where prices are known.")
+        float | None, typer.Option(metavar="USD", help="Maximum cost of its answers per day, where prices are known.")
     ] = None,
     data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
     as_json: JsonOption = False,
@@ -81,7 +81,7 @@ def show(
     api_key: KeyOption = "",
     timeout: TimeoutOption = None,
 ) -> None:
-    """Show the limits of one tenant's own; what holds for you by all limits is in `footnote whoami`."""
+    """Show the limits set for one tenant; `footnote whoami` shows your effective limits."""
 
     async def body() -> None:
         async with open_limits(context, data_dir, address, api_key, timeout) as store:
@@ -129,7 +129,7 @@ def clear(
     api_key: KeyOption = "",
     timeout: TimeoutOption = None,
 ) -> None:
-    """Let the deployment's limits hold for a tenant again."""
+    """Remove a tenant's own limits, so that the deployment's apply again."""
 
     async def body() -> None:
         async with open_limits(context, data_dir, address, api_key, timeout) as store:

@@ -44,7 +44,7 @@ def pull(
         str, typer.Option("--from", metavar="URL", help="Where to fetch it: the hub or a mirror of it.")
     ] = HUB,
 ) -> None:
-    """Fetch a model, check its checksums, and see that it loads. A pull that was broken off goes on where it was."""
+    """Fetch a model, verify its checksums, and load it once. An interrupted pull resumes."""
     from footnote_kit.errors import FootnoteError
     from footnote_providers.pair_classifier import PairClassifier
 
@@ -65,7 +65,7 @@ def pull(
 
             def on_bytes(file: str, held: int, total: int | None) -> None:
                 if stop.is_set():
-                    raise CommandError("The pull was interrupted.", "The same command goes on from there.")
+                    raise CommandError("The pull was interrupted.", "The same command resumes it.")
                 if file not in bars:
                     bars[file] = progress.add_task(file, total=total)
                 progress.update(bars[file], completed=held, total=total)

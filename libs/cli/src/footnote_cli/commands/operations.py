@@ -21,7 +21,9 @@ from footnote_cli.render.fitted import FittedTable
 from footnote_cli.render.text import moment
 from footnote_cli.session import Session
 
-app = typer.Typer(no_args_is_help=True, help="See, watch and cancel long work: reindexing, deletion of collections.")
+app = typer.Typer(
+    no_args_is_help=True, help="Show, watch and cancel long-running operations: reindexing, deletion of collections."
+)
 
 IdArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the operation.", show_default=False)]
 
@@ -76,7 +78,7 @@ async def watch(session: Session, operation_id: IdArgument) -> None:
 @app.command()
 @connected("footnote operations cancel")
 async def cancel(session: Session, operation_id: IdArgument) -> None:
-    """Cancel an operation: begin nothing more, and leave what is indexed as it is."""
+    """Cancel an operation: it begins nothing more, and what is indexed stays."""
     response = await session.call(session.stub.CancelOperation, CancelOperationRequest(operation_id=operation_id))
     _show(session, response.operation)
 

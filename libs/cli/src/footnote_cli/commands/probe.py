@@ -20,7 +20,7 @@ def probe(
     ] = DEFAULT_ADDRESS,
     timeout: Annotated[float, typer.Option(metavar="SECONDS", min=0.1, help="Longest time for an answer.")] = 3.0,
 ) -> None:
-    """Ask any of the services whether it can work now. Exit code 0 if so, else 1."""
+    """Check whether a service is ready. Exit code 0 if so, else 1."""
 
     async def body() -> None:
         async with open_channel(check_address(address)) as channel:

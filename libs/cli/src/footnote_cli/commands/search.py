@@ -43,7 +43,7 @@ async def search(
         ),
     ] = 0,
     page_token: Annotated[
-        str, typer.Option("--page-token", metavar="TOKEN", help="Go on after a page, by the token that it printed.")
+        str, typer.Option("--page-token", metavar="TOKEN", help="Continue after a page, by the token that it printed.")
     ] = "",
     strategy: Annotated[
         str, typer.Option(metavar="NAME", help="auto, vector, fulltext or hybrid; empty leaves it to the collection.")
@@ -72,7 +72,7 @@ async def search(
         ),
     ] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what made each score.")] = False,
-    trace: Annotated[bool, typer.Option("--trace", help="Draw where the time went, span by span.")] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show where the time went, span by span.")] = False,
 ) -> None:
     """Find the passages that best match a query."""
     if not query.strip() and vector is None:

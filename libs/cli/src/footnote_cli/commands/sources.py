@@ -40,7 +40,9 @@ SecretOption = Annotated[
     ),
 ]
 EveryOption = Annotated[str, typer.Option("--every", metavar="TIME", help="How often: 5m, 1h, 7d.")]
-PausedOption = Annotated[bool | None, typer.Option("--paused/--scheduled", help="Only when asked, or by its schedule.")]
+PausedOption = Annotated[
+    bool | None, typer.Option("--paused/--scheduled", help="Synchronise on request only, or by its schedule.")
+]
 _FIRST = {
     "web": "url",
     "git": "url",
@@ -60,14 +62,14 @@ async def add(
     kind: Annotated[str, typer.Argument(metavar="KIND", help="web, git, bucket, folder, mailbox, imap, feed, …")],
     where: Annotated[str, typer.Argument(metavar="WHERE", help="Its address, path or bucket.")],
     collection: Annotated[str, typer.Option("--collection", "-c", metavar="NAME", help="Into this one.")] = "default",
-    name: Annotated[str, typer.Option(metavar="TEXT", help="Its name; else where it is.")] = "",
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Its name. Default: its address.")] = "",
     settings: SetOption = None,
     secret: SecretOption = None,
     every: EveryOption = "",
     paused: PausedOption = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the first synchronisation.")] = True,
 ) -> None:
-    """Add a source to a collection, and bring it into step."""
+    """Add a source to a collection, and synchronise it."""
     values = parse_metadata(settings or ())
     values[_FIRST.get(kind, "url")] = where
     source = pb.Source(name=name or where[:100], collection=collection, kind=kind, settings=values, paused=bool(paused))
@@ -105,7 +107,7 @@ async def list_(
 @app.command()
 @connected("footnote sources show")
 async def show(session: Session, source_id: IdArgument) -> None:
-    """Show one source and how far it is in step."""
+    """Show one source and how far it is synchronised."""
     _show(session, (await session.call(session.stub.GetSource, pb.GetSourceRequest(source_id=source_id))).source)
 
 
@@ -119,7 +121,7 @@ async def items(
         typer.Option(metavar="STATE", help="Only in this state: pending, in_step, failed, skipped; repeatable."),
     ] = None,
 ) -> None:
-    """List the items of a source, with the reasons of those that are not in step."""
+    """List the items of a source, with the reasons of those that are not synchronised."""
     known = [word.removeprefix("SOURCE_ITEM_STATE_").lower() for word in pb.SourceItemState.keys()[1:]]
     if unknown := [word for word in state or () if word.lower() not in known]:
         raise usage_error(f"There is no state '{unknown[0]}'.", f"Choose from: {', '.join(known)}.")
@@ -144,9 +146,9 @@ async def items(
 async def sync(
     session: Session,
     source_id: IdArgument,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is in step.")] = True,
+    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until it is synchronised.")] = True,
 ) -> None:
-    """Bring a source into step now."""
+    """Synchronise a source now."""
     operation = (await session.call(session.stub.SyncSource, pb.SyncSourceRequest(source_id=source_id))).operation
     show_end(session, await follow_operation(session, operation) if wait else operation)
 
@@ -154,7 +156,7 @@ async def sync(
 @app.command()
 @connected("footnote sources watch")
 async def watch(session: Session, source_id: IdArgument) -> None:
-    """Follow a source: a line whenever it has changed."""
+    """Follow a source: one line after each change."""
     request = pb.WatchSourceRequest(source_id=source_id)
     async for update in session.stream(session.stub.WatchSource, request, timeout=7200.0):
         if session.as_json:
@@ -242,7 +244,9 @@ def _secrets(names: list[str]) -> Struct:
     for given in names:
         name, from_file, path = given.partition("=@")
         if "=" in name:
-            raise usage_error("A secret is not given on the command line.", "Write --secret NAME and type or pipe it.")
+            raise usage_error(
+                "Secrets are not accepted on the command line.", "Give --secret NAME, then type or pipe its value."
+            )
         if from_file:
             try:
                 secrets[name] = Path(path).read_text("utf-8")

@@ -20,7 +20,7 @@ _KINDS = ("embedding", "model", "reranker", "store")
 
 @connected("footnote health")
 async def health(session: Session) -> None:
-    """Say how every service and the vector store are. Exit code 1 if one is down."""
+    """Show the health of every service and of the vector store. Exit code 1 if one is down."""
     response: GetHealthResponse = await session.call(session.stub.GetHealth, GetHealthRequest())
     if session.as_json:
         print_json(response)
@@ -36,7 +36,7 @@ async def health(session: Session) -> None:
             f"{words}: {session.connection.address}{version}.", style="green" if response.healthy else "red"
         )
         if not response.components:
-            session.out.print("Callers with a key also see which part, and more of each: set FOOTNOTE_API_KEY.")
+            session.out.print("Set FOOTNOTE_API_KEY to see the health of each component.")
     if not response.healthy:
         raise typer.Exit(EXIT_FAILED)
 
@@ -69,7 +69,7 @@ async def trace(
     session: Session,
     trace_id: Annotated[str, typer.Argument(metavar="ID", help="Trace id, 32 hexadecimal digits.", show_default=False)],
 ) -> None:
-    """Draw a recent trace: what each service did and how long it took."""
+    """Show a recent trace: what each service did and how long it took."""
     cleaned = trace_id.strip().lower()
     if len(cleaned) != 32 or any(digit not in "0123456789abcdef" for digit in cleaned):
         raise usage_error(

@@ -16,7 +16,7 @@ from footnote_cli.render.queried import result_table, rows_table
 from footnote_cli.render.text import plural
 from footnote_cli.session import Session
 
-app = typer.Typer(no_args_is_help=True, help="See and query the tables of documents.")
+app = typer.Typer(no_args_is_help=True, help="Show and query the tables of documents.")
 _Document = Annotated[str, typer.Argument(metavar="DOCUMENT", help=listing.DOCUMENT, show_default=False)]
 
 
@@ -46,7 +46,7 @@ async def show(
     session: Session,
     document_id: _Document,
     number: Annotated[int, typer.Argument(min=1, help="Number of the table in the document.")] = 1,
-    rows: Annotated[int, typer.Option(min=1, max=1000, help="Most rows to show.")] = 20,
+    rows: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of rows.")] = 20,
 ) -> None:
     """Show the first rows of a table."""
     document = await listing.document_id(session, document_id)

@@ -16,9 +16,9 @@ _HOUR = 3600
 
 
 def service_token(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to put it, for FOOTNOTE_SERVICE_TOKEN_FILE.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File for the secret, for FOOTNOTE_SERVICE_TOKEN_FILE.")],
 ) -> None:
-    """Make a secret for services that run apart to know one another by. One that is in FILE already stays."""
+    """Create the secret by which separately started services authenticate to each other. An existing FILE stays."""
     from footnote_kit import secret_file
 
     async def body() -> None:
@@ -47,9 +47,9 @@ def stage_token(
         typer.Option("--data-dir", metavar="DIR", envvar="FOOTNOTE_DATA_DIR", help="Folder of the services' state."),
     ] = Path(DEFAULT_DATA_DIR),
 ) -> None:
-    """Print a header with which a tool such as grpcurl calls a stage, good for an hour and for one scope.
+    """Print a header with which a tool such as grpcurl calls a stage, valid for an hour and for one scope.
 
-    It is made with FOOTNOTE_SERVICE_TOKEN, else with the secret that services started apart share in the data folder.
+    It is signed with FOOTNOTE_SERVICE_TOKEN, else with the secret in the data folder of separately started services.
     """
     from footnote_kit.settings import PUBLIC, STAGES
 

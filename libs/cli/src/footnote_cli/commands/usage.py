@@ -21,7 +21,7 @@ from footnote_cli.session import Session
 
 @connected("footnote whoami")
 async def whoami(session: Session) -> None:
-    """Say who you are to the server, by which key, and what limits hold for you."""
+    """Show your identity, your key and your limits."""
     response: WhoAmIResponse = await session.call(session.stub.WhoAmI, WhoAmIRequest())
     if session.as_json:
         print_json(response)
@@ -32,9 +32,9 @@ async def whoami(session: Session) -> None:
 @connected("footnote usage")
 async def usage(
     session: Session,
-    by_user: Annotated[bool, typer.Option("--by-user", help="Of each user of the tenant, for administrators.")] = False,
+    by_user: Annotated[bool, typer.Option("--by-user", help="By user of the tenant; for administrators.")] = False,
 ) -> None:
-    """Show what you keep and have used today, and what your tenant may."""
+    """Show your storage and today's usage, and your tenant's limits."""
     if by_user:
         users = await read_all(session, session.stub.ListUserUsage, ListUserUsageRequest(), "users")
         if session.as_json:

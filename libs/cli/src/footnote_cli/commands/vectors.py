@@ -71,7 +71,7 @@ async def add(
         Path, typer.Argument(metavar="FILE", help="JSON lines with id, text, metadata, vector; - reads the input.")
     ],
 ) -> None:
-    """Add rows, replacing those of the same ids; what went before a row that is refused stays."""
+    """Add rows, replacing those with the same ids; rows before a refused one stay."""
     ids: list[str] = []
     found = batches(_lines(file))
     while rows := await asyncio.to_thread(next, found, None):
@@ -112,7 +112,7 @@ async def delete(
     session: Session,
     collection: CollectionArgument,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Ids of the rows.", show_default=False)],
-    missing: Annotated[bool, typer.Option("--allow-missing", help="Succeed although some are not there.")] = False,
+    missing: Annotated[bool, typer.Option("--allow-missing", help="Succeed even if some do not exist.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Delete rows, all or none of those named."""

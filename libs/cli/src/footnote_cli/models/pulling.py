@@ -96,7 +96,8 @@ def _file(
         _mark(part).unlink(missing_ok=True)
         raise CommandError(
             f"{file.name} of {model.name} has another checksum than the known one: SHA-256 {found}, not {wanted}.",
-            "It was thrown away. Pull again; if it stays so, the file was changed where it comes from: do not use it.",
+            "It was deleted. Pull again; if the checksum differs again, the file was changed at its origin: do not "
+            "use it.",
         )
     part.replace(target)
     _mark(part).unlink(missing_ok=True)
@@ -157,8 +158,8 @@ def _offline(model: Model, url: str, why: str) -> CommandError:
     host = urlsplit(url).netloc
     return CommandError(
         f"{model.name} could not be fetched from {host}: {why}.",
-        "What came is kept: the same command goes on from there. Without a way out from this machine, pull on another "
-        "one, copy the folder here, and name it: FOOTNOTE_GENERATION_VERIFIER=nli:<folder>. --from names a mirror.",
+        "The partial file is kept: the same command resumes. If this machine has no access, pull on another one, "
+        "copy the folder here, and name it: FOOTNOTE_GENERATION_VERIFIER=nli:<folder>. --from names a mirror.",
     )
 
 

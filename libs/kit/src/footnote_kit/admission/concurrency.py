@@ -193,7 +193,7 @@ class ConcurrencyLimiter:
         counter("footnote.edge.shed").add(1, {"footnote.kind": self._kind, "footnote.reason": why})
         after = max(_LEAST_RETRY, self._expected())
         return ResourceExhausted(
-            f"The service has as much to do as it can; try again in {after:.1f} s.",
+            f"The service is at its capacity; try again in {after:.1f} s.",
             reason="RATE_LIMITED",
             retry_after=after,
         )

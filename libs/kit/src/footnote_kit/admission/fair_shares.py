@@ -150,7 +150,7 @@ class Shares:
         share = self._tenants.shares.get(tenant)
         if share is not None and share.waiting >= self._most_waiting:
             raise ResourceExhausted(
-                "Too many calls of yours wait while others are being served; make fewer at once, and try again.",
+                "Too many of your calls are waiting; make fewer at once, and try again.",
                 reason="RATE_LIMITED",
                 retry_after=1.0,
             )
@@ -184,7 +184,7 @@ class Shares:
         try:
             if not await granted(waiter.turn, seconds, lambda: self._begin(shares, counted=True).end()):
                 raise ResourceExhausted(
-                    "The service is busy, and others who have used it less go first; make fewer calls at once.",
+                    "The service is busy, and callers that used it less go first; make fewer calls at once.",
                     reason="RATE_LIMITED",
                     retry_after=2.0,
                 )

@@ -192,20 +192,13 @@ class Sources:
             raise FailedPrecondition(
                 "The source is being deleted.", metadata={"state": "DELETING", "requested": "SYNC_SOURCE"}
             )
-<<<<<<< HEAD
         found = await self._schedule.begin(row, user_id=scope.user_id)
         if found is None:
-            found = await self._book.active(row.id)
+            found = await self._source_store.active(row.id)
             if found is None:  # it ended in between
                 return await self.sync(scope, source_id)
             if found.failed_only:
-                await self._book.make_due(row.id)
-=======
-        begun = await self._schedule.begin(row, user_id=scope.user_id)
-        found = begun or await self._source_store.active(row.id)
-        if found is None:  # it ended in between
-            return await self.sync(scope, source_id)
->>>>>>> cbc579f4 (Name edge's services by what they do)
+                await self._source_store.make_due(row.id)
         return self._operations.shown(found, {row.collection_id: await self._name_of(scope, row)})
 
     async def items(self, scope: Scope, request: pb.ListSourceItemsRequest) -> pb.ListSourceItemsResponse:
