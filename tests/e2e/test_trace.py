@@ -56,5 +56,5 @@ async def test_content_stays_out_of_spans(edge: EdgeClient, handbook: str) -> No
 async def test_a_traces_spans_are_its_tenants_alone(edge: EdgeClient, handbook: str) -> None:
     done = await edge.answer("How much is the daily travel allowance abroad?", collections=[handbook])
     other = (("x-footnote-tenant", "other"),)
-    with pytest.raises(Exception, match="not among those kept"):
+    with pytest.raises(Exception, match="is not stored"):
         await edge.stub.GetTrace(pb.GetTraceRequest(trace_id=done.trace_id), metadata=other)

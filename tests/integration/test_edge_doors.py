@@ -318,7 +318,7 @@ async def test_watches_are_counted_by_user(tmp_path: Path, monkeypatch: pytest.M
             return call
 
         held = [await open_one() for _ in range(2)]
-        with pytest.raises(ResourceExhausted, match="2 times at once") as caught:
+        with pytest.raises(ResourceExhausted, match="2 open watches") as caught:
             await watch("ann").read()
         assert (caught.value.reason, caught.value.metadata["quota"]) == ("QUOTA_EXCEEDED", "watches_per_user")
         assert caught.value.metadata["limit"] == "2"

@@ -224,7 +224,7 @@ async def test_cost_a_day_is_limited(edge: Edge, model: ModelServer, monkeypatch
     model.script([Say(["Fine."]), Finish(usage=(500, 1))])  # 0.501 USD
     stub = await edge.start()
     await ask(stub)
-    with pytest.raises(ResourceExhausted, match=r"0\.50 US dollars today; at most 0\.5"):
+    with pytest.raises(ResourceExhausted, match=r"0\.50 US dollars today; the limit is 0\.5"):
         await ask(stub)
 
 

@@ -288,7 +288,7 @@ async def test_an_answer_to_a_question_that_is_gone_is_not_added(edge: EdgeStub,
     world.gates.clear()
     done = await edit(edge, shown[4].id)
     gate.set()
-    assert "not kept" in (await asking).degradations[-1].effect
+    assert "not stored" in (await asking).degradations[-1].effect
     assert [one.id for one in await messages(edge, made)][-2:] == [done.question_id, done.answer.id]
 
 

@@ -136,7 +136,7 @@ async def test_embedding_provider_that_hangs_is_not_waited_for(
             assert reasons(found) == EMBEDDING_DOWN
             assert time.perf_counter() - started < 15  # the call itself has thirty seconds
         # After three failures in a row the breaker answers for it.
-        assert "left alone" in (await retrieve(library)).degradations[0].detail
+        assert "calls to it are paused" in (await retrieve(library)).degradations[0].detail
 
 
 async def test_store_down_gives_nothing_with_the_reason_and_comes_back(engine: EmbeddedEngine) -> None:

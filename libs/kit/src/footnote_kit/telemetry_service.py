@@ -28,7 +28,7 @@ class TelemetryServicer(pb_grpc.TelemetryServiceServicer):
         sees_all = any(role in (ROLE_ADMIN, ROLE_SYSTEM) for role in scope.roles)
         spans = telemetry.ring.spans(trace_id, scope.tenant_id, None if sees_all else scope.user_id)
         if not spans:
-            raise NotFound(f"Trace {request.trace_id} is not among those kept in memory", reason="TRACE_NOT_FOUND")
+            raise NotFound(f"Trace {request.trace_id} is not stored", reason="TRACE_NOT_FOUND")
         return pb.GetTraceResponse(spans=[to_proto(span) for span in spans])
 
 

@@ -34,105 +34,118 @@ class Settings(BaseSettings):
     )
     executor_id: str = Field(
         default="",
-        description="Name of this replica, no other's; where it dies, others go on with its jobs within half a minute.",
+        description="Unique name of this replica; if it dies, other replicas take over its jobs within half a minute.",
     )
     document_concurrency: int = Field(
         default=4,
         ge=1,
-        description="Documents processed at once by this replica, and one more of a tenant that has none of these.",
+        description="Maximum documents that this replica processes at once, plus one for a tenant that has none "
+        "among them.",
     )
-    background_concurrency: int = Field(default=2, ge=1, description="Other jobs done at once by this replica.")
+    background_concurrency: int = Field(
+        default=2, ge=1, description="Maximum other jobs that this replica runs at once."
+    )
     queue_polling_seconds: float = Field(
         default=0.05,
         gt=0,
         description="How often the job queues are polled while there is work; on SQLite less often without work.",
     )
     reconcile_seconds: float = Field(
-        default=30.0, gt=0, description="How often documents that wait without a job are looked for."
+        default=30.0, gt=0, description="Seconds between searches for documents that wait without a job."
     )
     leftovers_seconds: float = Field(
         default=2.0,
         gt=0,
-        description="How often deletions and changes of labels that a crash interrupted, and documents whose chunks it "
-        "cost, are looked for and put right.",
+        description="Seconds between repairs after crashes: interrupted deletions and label changes, documents with "
+        "lost chunks.",
     )
     compare_seconds: float = Field(
         default=3600.0,
         gt=0,
-        description="How often all documents are compared with what is searched; also after a stage was restarted.",
+        description="Seconds between comparisons of all documents with the searchable ones; also after a stage "
+        "restarted.",
     )
     backlog_seconds: float = Field(
-        default=5.0, gt=0, description="How often waiting documents are counted for the metrics."
+        default=5.0, gt=0, description="Seconds between counts of waiting documents, for the metrics."
     )
     retry_ceiling_seconds: float = Field(
-        default=10.0, gt=0, description="Longest pause before a job tries a stage that was unavailable again."
+        default=10.0, gt=0, description="Maximum seconds before a job retries an unavailable stage."
     )
-    job_timeout_seconds: float = Field(default=3600.0, gt=0, description="Longest time one document may take.")
+    job_timeout_seconds: float = Field(default=3600.0, gt=0, description="Maximum seconds for one document.")
     ask_timeout_seconds: float = Field(
-        default=120.0, gt=0, description="Time for an answer when the caller sets no deadline."
+        default=120.0, gt=0, description="Seconds for an answer if the caller sets no deadline."
     )
-    call_timeout_seconds: float = Field(default=30.0, gt=0, description="Time for a short call to another stage.")
+    call_timeout_seconds: float = Field(default=30.0, gt=0, description="Seconds for a short call to another stage.")
     watch_poll_seconds: float = Field(
         default=1.0,
         gt=0,
-        description="How often a watch looks for what others did; without other replicas up to eight times rarer.",
+        description="Seconds between polls of a watch for changes by other replicas; without other replicas up to "
+        "eight times more.",
     )
     watch_lifetime_seconds: float = Field(
-        default=3600.0, gt=0, description="How long a watch lasts before its caller has to begin it again."
+        default=3600.0, gt=0, description="Seconds after which a caller has to start its watch again."
     )
-    max_question_characters: int = Field(default=8000, ge=1, description="Longest question.")
-    grpc_connections: int = Field(default=512, ge=1, description="gRPC connections at a time.")
+    max_question_characters: int = Field(default=8000, ge=1, description="Maximum characters of a question.")
+    grpc_connections: int = Field(default=512, ge=1, description="Maximum gRPC connections.")
     grpc_connections_per_peer: int = Field(
-        default=128, ge=1, description="gRPC connections of one address at a time; behind a proxy all are the proxy's."
+        default=128,
+        ge=1,
+        description="Maximum gRPC connections of one address; behind a proxy, all have the proxy's address.",
     )
     grpc_calls_per_second: float = Field(
         default=500.0,
         ge=1,
-        description="gRPC calls a second from which one address is slowed down; behind a proxy all are the proxy's.",
+        description="gRPC calls per second above which an address is slowed down; behind a proxy, all have the "
+        "proxy's address.",
     )
     http: bool = Field(default=True, description="Serve HTTP beside gRPC.")
     http_port: int = Field(default=7180, ge=0, le=65535, description="Port for HTTP.")
-    http_connections: int = Field(default=512, ge=1, description="HTTP connections at a time.")
+    http_connections: int = Field(default=512, ge=1, description="Maximum HTTP connections.")
     http_connections_per_peer: int = Field(
-        default=128, ge=1, description="HTTP connections of one address at a time; behind a proxy all are the proxy's."
+        default=128,
+        ge=1,
+        description="Maximum HTTP connections of one address; behind a proxy, all have the proxy's address.",
     )
     head_seconds: float = Field(
-        default=10.0, gt=0, description="Time for the headers of an HTTP request, or the greeting of a gRPC connection."
+        default=10.0,
+        gt=0,
+        description="Seconds for the headers of an HTTP request, or for the handshake of a gRPC connection.",
     )
-    keep_alive_seconds: float = Field(default=15.0, gt=0, description="Time an HTTP connection may wait for a request.")
+    keep_alive_seconds: float = Field(
+        default=15.0, gt=0, description="Seconds that an idle HTTP connection stays open."
+    )
     write_seconds: float = Field(
-        default=60.0, gt=0, description="Time after which a caller that reads nothing of its answer is given up."
+        default=60.0, gt=0, description="Seconds after which a caller that does not read its response is disconnected."
     )
-    body_seconds: float = Field(
-        default=10.0, gt=0, description="Time that the body of an HTTP request may be waited for."
-    )
+    body_seconds: float = Field(default=10.0, gt=0, description="Seconds to wait for the body of an HTTP request.")
     body_bytes_per_second: float = Field(
-        default=4096, gt=0, description="What a longer body must bring, in the middle, to be waited for on."
+        default=4096, gt=0, description="Average bytes per second that a longer body must reach."
     )
-    body_bytes: int = Field(default=1024 * 1024, ge=1024, description="Longest JSON body over HTTP.")
+    body_bytes: int = Field(default=1024 * 1024, ge=1024, description="Maximum bytes of a JSON body over HTTP.")
     vectors_body_bytes: int = Field(
-        default=16 * 1024 * 1024, ge=1024, description="Longest JSON body with vectors that the caller made."
+        default=16 * 1024 * 1024, ge=1024, description="Maximum bytes of a JSON body with the caller's own vectors."
     )
     allowed_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Names besides loopback's by which HTTP is served without authentication, separated by commas.",
+        description="Host names besides loopback's under which HTTP is served without authentication, separated by "
+        "commas.",
     )
     keyless: bool = Field(
         default=False,
-        description="Without authentication listen beyond loopback: everyone who reaches it is administrator.",
+        description="Listen beyond loopback without authentication: every caller is an administrator.",
     )
     cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(), description='Origins whose pages may call over HTTP, separated by commas; "*" for all.'
     )
     auth: Annotated[tuple[Literal["keys", "jwt"], ...], NoDecode] = Field(
         default=(),
-        description='How callers prove themselves: "keys", "jwt" or both; unset for not at all (loopback only).',
+        description='How callers authenticate: "keys", "jwt" or both; unset for no authentication (loopback only).',
     )
     first_key_file: Path | None = Field(
         default=None,
-        description="Where an administrator's key is written when there are no keys at all, for its owner's eyes.",
+        description="File for a first administrator's key, written if there are no keys; only its owner can read it.",
     )
-    jwt_jwks_url: str = Field(default="", description="Where the token issuer publishes its keys.")
+    jwt_jwks_url: str = Field(default="", description="URL of the token issuer's keys (JWKS).")
     jwt_issuer: str = Field(default="", description="The issuer that tokens must name; empty for any with its keys.")
     jwt_audience: str = Field(default="footnote", description="The audience that tokens must name.")
     jwt_leeway_seconds: float = Field(default=30.0, ge=0, description="Clock skew allowed.")
@@ -147,64 +160,79 @@ class Settings(BaseSettings):
     )
     oidc_client_id: str = Field(
         default="",
-        description="Public client of jwt_issuer as which the console signs people in, with PKCE; empty for none.",
+        description="Public client id of jwt_issuer with which the console signs users in (PKCE); empty for none.",
     )
     oidc_scopes: str = Field(
-        default="openid", description="What the console asks that issuer for, with spaces between; openid among it."
+        default="openid",
+        description="Scopes that the console requests from that issuer, separated by spaces; openid among them.",
     )
     oidc_token: Literal["access", "id"] = Field(
         default="access",
-        description='Which token the console calls with: "id" where access tokens are opaque or for another audience.',
+        description='Token that the console sends: "id" if access tokens are opaque or have another audience.',
     )
     oidc_origins: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Origins of that issuer's token and revocation endpoints, where they are not its own."
+        default=(), description="Origins of that issuer's token and revocation endpoints, if they differ from its own."
     )
     external_links: bool = Field(
         default=True,
-        description="Whether addresses in answers can be followed in the console, after a look at where they lead.",
+        description="Whether the console opens links in answers, after it has shown their target.",
     )
-    requests_per_minute: float = Field(default=0, ge=0, description="Calls per tenant, all replicas; 0 for no limit.")
-    uploads_per_minute: float = Field(default=0, ge=0, description="Uploads per tenant, all replicas; 0 for no limit.")
+    requests_per_minute: float = Field(
+        default=0, ge=0, description="Calls per tenant and minute over all replicas; 0 for no limit."
+    )
+    uploads_per_minute: float = Field(
+        default=0, ge=0, description="Uploads per tenant and minute over all replicas; 0 for no limit."
+    )
     upload_bytes_per_minute: float = Field(
-        default=0, ge=0, description="Bytes uploaded per tenant, all replicas; 0 for no limit."
+        default=0, ge=0, description="Uploaded bytes per tenant and minute over all replicas; 0 for no limit."
     )
-    tokens_per_minute: float = Field(default=0, ge=0, description="Model tokens per tenant, all replicas; 0 for none.")
-    watches_per_user: int = Field(default=32, ge=1, description="Documents or collections a user watches at once.")
+    tokens_per_minute: float = Field(
+        default=0, ge=0, description="Model tokens per tenant and minute over all replicas; 0 for no limit."
+    )
+    watches_per_user: int = Field(default=32, ge=1, description="Maximum watches of a user at once.")
     asks_at_once: int = Field(
         default=128,
         ge=1,
-        description="Questions in work at once; more wait while their turn is likely to come in time, or are refused.",
+        description="Maximum questions at once; further ones wait if their turn is likely to come in time, else they "
+        "are refused.",
     )
-    uploads_at_once: int = Field(default=64, ge=1, description="Uploads in work at once; more wait, as questions do.")
+    uploads_at_once: int = Field(
+        default=64, ge=1, description="Maximum uploads at once; further ones wait, as questions do."
+    )
     calls_at_once: int = Field(
-        default=256, ge=1, description="Other calls in work at once; more wait, as questions do."
+        default=256, ge=1, description="Maximum other calls at once; further ones wait, as questions do."
     )
     admission_wait_seconds: float = Field(
-        default=10.0, gt=0, description="Longest time that a call waits to be taken on; half of its deadline at most."
+        default=10.0, gt=0, description="Maximum seconds that a call waits to start; at most half of its deadline."
     )
     crowded_calls_per_tenant: int = Field(
         default=1,
         ge=1,
-        description="Calls in work at once of a tenant, or user, that has had more than others, while it is crowded.",
+        description="Maximum calls at once of a tenant or user that used more than others, while the service is "
+        "crowded.",
     )
     crowded_waiting_per_tenant: int = Field(
-        default=64, ge=1, description="Calls of one tenant that may wait for their turn while the service is crowded."
+        default=64,
+        ge=1,
+        description="Maximum calls of one tenant that wait for their turn while the service is crowded.",
     )
     crowded_wait_seconds: float = Field(
-        default=10.0, gt=0, description="Longest time that a call waits for its turn before it is refused."
+        default=10.0, gt=0, description="Maximum seconds that a call waits for its turn before it is refused."
     )
     max_documents_per_tenant: int = Field(
-        default=0, ge=0, description="Documents that a tenant may keep; 0 for no limit, like those below."
+        default=0, ge=0, description="Maximum documents of a tenant; 0 for no limit, as for the limits below."
     )
-    max_bytes_per_tenant: int = Field(default=0, ge=0, description="Bytes that a tenant's files may have together.")
-    max_collections_per_tenant: int = Field(default=0, ge=0, description="Collections that a tenant may have.")
+    max_bytes_per_tenant: int = Field(default=0, ge=0, description="Maximum bytes of all files of a tenant.")
+    max_collections_per_tenant: int = Field(default=0, ge=0, description="Maximum collections of a tenant.")
     max_tokens_per_day: int = Field(
-        default=0, ge=0, description="Tokens of models and embeddings that a tenant may use a day (UTC), all replicas."
+        default=0,
+        ge=0,
+        description="Maximum tokens of models and embeddings of a tenant per day (UTC), over all replicas.",
     )
     max_cost_per_day: float = Field(
-        default=0, ge=0, description="US dollars that a tenant's answers may cost a day, where prices are known."
+        default=0, ge=0, description="Maximum cost of a tenant's answers per day in US dollars, where prices are known."
     )
-    max_sources_per_tenant: int = Field(default=0, ge=0, description="Sources that a tenant may have; 0 for no limit.")
+    max_sources_per_tenant: int = Field(default=0, ge=0, description="Maximum sources of a tenant; 0 for no limit.")
     source_key: str = Field(
         default="",
         description="Keys that encrypt secrets of sources: 32 bytes in base64, the first encrypts, all decrypt.",
@@ -212,38 +240,39 @@ class Settings(BaseSettings):
     source_key_file: Path | None = Field(default=None, description="File with those keys, readable only by this user.")
     source_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Hosts that sources may reach, separated by commas, *.example.org with all below; unset for all.",
+        description="Hosts that sources may reach, separated by commas; *.example.org includes subdomains; unset for "
+        "all.",
     )
     source_private_hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Hosts, host:port or networks that are not public and that sources may reach all the same.",
+        description="Private hosts, host:port or networks that sources may reach.",
     )
     source_folders: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
         description="Folders of this server that sources may read, separated by commas; tenant=/folder for one tenant.",
     )
     source_user_agent: str = Field(
-        default=USER_AGENT, min_length=1, description="What sources call themselves at web servers, and in robots.txt."
+        default=USER_AGENT, min_length=1, description="User agent of sources, also for robots.txt."
     )
-    source_item_bytes: int = Field(default=100 * 1024 * 1024, ge=1024, description="Longest item of a source.")
-    source_items: int = Field(default=100_000, ge=1, description="Most items of one source.")
-    source_timeout_seconds: float = Field(default=30.0, gt=0, description="How long a source may be silent.")
+    source_item_bytes: int = Field(
+        default=100 * 1024 * 1024, ge=1024, description="Maximum bytes of an item of a source."
+    )
+    source_items: int = Field(default=100_000, ge=1, description="Maximum items of a source.")
+    source_timeout_seconds: float = Field(default=30.0, gt=0, description="Seconds that a source may be silent.")
     source_watches: int = Field(
-        default=32, ge=0, description="Folders that are watched for changes at once; 0 leaves them to their schedules."
+        default=32, ge=0, description="Maximum folders watched for changes; 0 leaves them to their schedules."
     )
-    source_look_seconds: float = Field(
-        default=5.0, gt=0, description="How often sources are looked at whose time may have come."
-    )
+    source_look_seconds: float = Field(default=5.0, gt=0, description="Seconds between checks for due sources.")
     answer_days: float = Field(
-        default=30, ge=0, le=3650, description="Days that answers outside conversations are kept; 0 keeps none."
+        default=30, ge=0, le=3650, description="Days that answers outside conversations are stored; 0 for none."
     )
     evaluation_days: float = Field(
         default=365,
         ge=1,
         le=36500,
-        description="Days that runs of golden questions are kept, up to 100 a collection.",
+        description="Days that runs of golden questions are stored, up to 100 per collection.",
     )
-    audit_days: float = Field(default=180, ge=1, le=36500, description="Days that events of the audit log are kept.")
+    audit_days: float = Field(default=180, ge=1, le=36500, description="Days that events of the audit log are stored.")
     operator_tenant: str = Field(
         default="",
         description="Tenant whose administrators are this deployment's operators: they set every tenant's limits and "
@@ -259,9 +288,9 @@ class Settings(BaseSettings):
             raise ValueError("jwt needs jwt_audience")
         self._check_signing_in()
         if self.first_key_file is not None and "keys" not in self.auth:
-            raise ValueError("first_key_file is of no use unless auth has keys")
+            raise ValueError("first_key_file has no effect unless auth includes keys")
         if self.auth and self.keyless:
-            raise ValueError("keyless and auth cannot both be")
+            raise ValueError("keyless and auth exclude each other")
         if not self.auth and {"*", "null"}.intersection(self.cors_origins):
             raise ValueError(
                 "cors_origins cannot open keyless calls to every page in a browser; list origins, or set auth=keys"
@@ -272,14 +301,14 @@ class Settings(BaseSettings):
         if not self.oidc_client_id:
             unused = sorted({"oidc_scopes", "oidc_token", "oidc_origins"} & self.model_fields_set)
             if unused:
-                raise ValueError(f"{unused[0]} is of no use without oidc_client_id")
+                raise ValueError(f"{unused[0]} has no effect without oidc_client_id")
             return
         if "jwt" not in self.auth:
             raise ValueError("oidc_client_id needs jwt in auth: only jwt accepts its issuer's tokens")
         if not _is_issuer(self.jwt_issuer):
             raise ValueError("oidc_client_id needs jwt_issuer: https://… without ? and # (http:// on loopback only)")
         if "openid" not in self.oidc_scopes.split(" ") or not _SCOPES.fullmatch(self.oidc_scopes):
-            raise ValueError("oidc_scopes must be words with one space between, openid among them")
+            raise ValueError("oidc_scopes must be words separated by single spaces, openid among them")
         if self.oidc_token == "id" and self.jwt_audience != self.oidc_client_id:
             raise ValueError("oidc_token=id needs jwt_audience to be oidc_client_id, whom such tokens are for")
 
@@ -301,7 +330,7 @@ class Settings(BaseSettings):
     def _origins(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         for origin in value:
             if not (info.field_name == "cors_origins" and origin in ("*", "null")) and not _ORIGIN.fullmatch(origin):
-                raise ValueError(f"{origin!r} is no origin; write it as https://console.example.org")
+                raise ValueError(f"{origin!r} is not an origin; write it as https://console.example.org")
         return value
 
     @field_validator("operator_tenant")
@@ -316,7 +345,7 @@ class Settings(BaseSettings):
     def _hosts(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for host in value:
             if not _HOST.fullmatch(host):
-                raise ValueError(f"{host!r} is no host name; write it without scheme, port and wildcards")
+                raise ValueError(f"{host!r} is not a host name; write it without scheme, port and wildcards")
         return value
 
     job_record_hours: float = Field(
@@ -326,10 +355,12 @@ class Settings(BaseSettings):
     )
 
     operation_hours: float = Field(
-        default=168.0, gt=0, description="Hours that operations (reindexing, deletion of a collection) stay listed."
+        default=168.0,
+        gt=0,
+        description="Hours that ended operations (reindexing, deletion of a collection) stay listed.",
     )
     operation_concurrency: int = Field(
-        default=2, ge=1, le=64, description="Operations of one kind that this replica has at work for one tenant."
+        default=2, ge=1, le=64, description="Maximum operations of one kind that this replica runs for one tenant."
     )
 
     def sqlalchemy_url(self, folder: Path) -> str:

@@ -20,10 +20,10 @@ EMPTY = TableComputation()
     [
         (TableComputation(mixed="EUR, USD (Currency)"), False, "the numbers are in EUR, USD (Currency)"),
         (TableComputation(query="SELECT 1", confirmed=True, doubts=["Left out: margin."]), False, "Left out: margin."),
-        (TableComputation(query="SELECT 1"), False, "do not give the same"),
-        (TableComputation(query="SELECT 1", doubts=["Left out: margin."]), False, "do not give the same"),
+        (TableComputation(query="SELECT 1"), False, "gave another result"),
+        (TableComputation(query="SELECT 1", doubts=["Left out: margin."]), False, "gave another result"),
         (TableComputation(), True, "no single result was derived"),
-        (None, True, "the tables could not be asked now"),
+        (None, True, "the tables are unavailable now"),
     ],
 )
 def test_the_reason_is_said(made: TableComputation | None, expected: bool, said: str) -> None:

@@ -120,8 +120,8 @@ async def _check_not_last(session: AsyncSession, row: ApiKeyRow) -> None:
     )
     if not [one for one in await session.scalars(query) if one != row.id]:
         raise FailedPrecondition(
-            f"Key '{row.id}' is the last usable one of an administrator of this tenant; make another first, or set "
-            "force: then only the deployment's operator can make keys of this tenant",
+            f"Key '{row.id}' is this tenant's last usable administrator key; create another first, or set force: "
+            "then only the deployment's operator can create keys of this tenant",
             reason="LAST_ADMIN_KEY",
             metadata={"key_id": row.id},
         )

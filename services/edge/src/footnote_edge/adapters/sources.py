@@ -259,4 +259,4 @@ def _too_far(now: datetime) -> Any:
 
 
 def _name_taken(name: str) -> AlreadyExists:
-    return AlreadyExists(f"The collection has a source '{name}' already", reason="SOURCE_EXISTS")
+    return AlreadyExists(f"The collection already has a source '{name}'", reason="SOURCE_EXISTS")

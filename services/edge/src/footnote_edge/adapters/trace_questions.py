@@ -60,7 +60,7 @@ class TraceQuestionTable:
             async with self._database.read() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise Unavailable("The replicas' traces cannot be exchanged now") from error
+            raise Unavailable("The replicas cannot exchange traces now") from error
 
     @asynccontextmanager
     async def _write(self) -> AsyncIterator[AsyncConnection]:
@@ -68,4 +68,4 @@ class TraceQuestionTable:
             async with self._database.write() as connection:
                 yield connection
         except SQLAlchemyError as error:
-            raise Unavailable("The replicas' traces cannot be exchanged now") from error
+            raise Unavailable("The replicas cannot exchange traces now") from error

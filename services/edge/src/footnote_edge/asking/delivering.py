@@ -120,7 +120,7 @@ async def _generated(question: Question, draft: Draft) -> _Words:
         watch.cancel()
         call.cancel()
     if completed is None:
-        raise Internal("The answer ended without its end")
+        raise Internal("The answer ended without its last event")
     question.timings.report(completed.degradations)
     yield completed
 
@@ -134,7 +134,7 @@ def _named_collections(question: Question, draft: Draft) -> set[Origin]:
 def _time_left(question: Question) -> float:
     remaining = question.deadline.remaining()
     if remaining <= 0:
-        raise DeadlineExceeded("The time given to the question ran out before the model was asked.")
+        raise DeadlineExceeded("The question's deadline passed before the model was called.")
     return remaining
 
 

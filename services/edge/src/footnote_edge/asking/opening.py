@@ -44,7 +44,7 @@ async def _thread(question: Question) -> Thread:
             conversation = await _conversation(question)
         history = await _history(question)
     if not history.whole:
-        effect = "Earlier answers that you cannot read any more were left out."
+        effect = "Earlier answers that you can no longer read were left out."
         question.timings.degrade(PIPELINE_STAGE_EDGE, "HISTORY_WITHHELD", effect)
     question.manifest.history(history)
     if conversation is None:

@@ -66,7 +66,7 @@ async def _planned(question: Question, draft: Draft) -> PlanQueryResponse:
     except FootnoteError as error:
         if not degrades(error):
             raise
-        effect = "The question was searched for as it was asked."
+        effect = "The question was searched as it was asked."
         question.timings.degrade(PIPELINE_STAGE_AUGMENTATION, "PLAN_UNAVAILABLE", effect, error)
         return PlanQueryResponse(
             should_retrieve=True,
@@ -105,7 +105,7 @@ async def _rewrite(question: Question, draft: Draft) -> tuple[str, Usage]:
                 request, timeout=question.deadline.share(PIPELINE_STAGE_RETRIEVAL)
             )
     except FootnoteError as error:
-        effect = "The question was searched for by rules, which may miss what it leans on."
+        effect = "The follow-up was completed by rules, which may miss what it refers to."
         question.timings.degrade(PIPELINE_STAGE_GENERATION, "REWRITE_UNAVAILABLE", effect, error)
         return "", Usage()
     question.meter.beside(rewritten.usage)

@@ -73,7 +73,7 @@ async def replay(
             if event.HasField("completed"):
                 gone = [] if earlier.whole else [_gone(then.history_message_ids, earlier.messages)]
                 return event.completed, [*gone, *differences(message, event.completed)]
-    raise Internal("The answer ended without its end")
+    raise Internal("The answer ended without its last event")
 
 
 def differences(before: ConversationMessage, after: AskCompleted) -> list[AnswerDifference]:
@@ -131,5 +131,5 @@ async def _there(asker: Asker, scope: Scope, then: AnswerManifest) -> Sequence[s
     visible = await asker.catalog.visible(scope)
     left = [one for one in then.collection_ids if one in visible]
     if not left:
-        raise FailedPrecondition("None of the collections that this answer came of can be searched any more.")
+        raise FailedPrecondition("None of this answer's collections can be searched any more.")
     return left

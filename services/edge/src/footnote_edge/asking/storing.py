@@ -93,7 +93,7 @@ async def store_partial(question: Question, draft: Draft, said: str, error: Foot
     if conversation is None or question.regeneration is not None or not said.strip():
         return
     if error is not None:
-        effect = "The answer broke off; this is what was said until then."
+        effect = "The answer was interrupted; this is the text until then."
         question.timings.degrade(PIPELINE_STAGE_GENERATION, "ANSWER_CUT", effect, error)
     answer = Answer(id=question.claim.id_of("partial"), text=said.strip(), finish_reason=FINISH_REASON_INTERRUPTED)
     partial = AskCompleted(
@@ -205,7 +205,7 @@ def _not_stored(completed: AskCompleted, timings: QuestionTimings, error: Except
     timings.degrade(
         PIPELINE_STAGE_EDGE,
         "ANSWER_NOT_STORED",
-        "The answer is not kept: it cannot be found by its id, nor in its conversation.",
+        "The answer is not stored: it cannot be found by its id or in its conversation.",
     )
 
 

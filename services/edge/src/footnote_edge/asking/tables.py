@@ -65,12 +65,12 @@ def why_not(computation: TableComputation | None, *, expected: bool) -> list[str
     None means that the tables could not be asked.
     """
     if computation is None:
-        said = "Nothing was computed: the tables could not be asked now. Ask again later."
+        said = "Nothing was computed: the tables are unavailable now. Ask again later."
         return [f"{said} Passages are quoted as they stand."] if expected else []
     if computation.mixed:
         return [f"Nothing was computed: the numbers are in {computation.mixed}."]
     if computation.query and not computation.confirmed:
-        return ["A computed answer is left out: the cells of the file, computed again, do not give the same."]
+        return ["A computed answer is left out: computing it again from the file's cells gave another result."]
     if computation.doubts:
         return [f"A computed answer is left out in strict mode. {' '.join(computation.doubts)}"]
     said = "Nothing was computed: no single result was derived from the question and the tables found."

@@ -89,8 +89,8 @@ async def still_there(finder: Bounds, scope: Scope, names: Sequence[str], timing
         return list(names)
     looks = await asyncio.gather(*(finder.find(scope, [name]) for name in names), return_exceptions=True)
     left = [name for name, look in zip(names, looks, strict=True) if not isinstance(look, NotFound)]
-    effect = "Collections of this conversation that are gone were left out."
+    effect = "Deleted collections of this conversation were left out."
     if not left:
-        effect = "No collection of this conversation is there any more: name others, or begin a new one."
+        effect = "All collections of this conversation are deleted: name others, or start a new conversation."
     timings.degrade(PIPELINE_STAGE_EDGE, "COLLECTION_GONE", effect)
     return left

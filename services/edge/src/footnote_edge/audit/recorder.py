@@ -48,7 +48,7 @@ class Recorder:
         """
         if self._failing:
             raise Unavailable(
-                "The audit log cannot be written, so that nothing was done; try again",
+                "The audit log cannot be written, so the call was refused; try again",
                 reason="AUDIT_UNAVAILABLE",
                 retry_after=_RETRY_SECONDS,
             )

@@ -20,11 +20,11 @@ from footnote_providers.egress.bounds import of_collection, together
 
 from footnote_edge.ports import Stages
 
-UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read just now")
+UNKNOWN = TextBounds(local_only=True, because="the collections' settings, which cannot be read now")
 """Used while indexing is down and the collections are not cached: no text may leave by mistake."""
 
 CONVERSATION = TextBounds(
-    local_only=True, because="this conversation, in which collections were asked that keep their texts here"
+    local_only=True, because="this conversation, which used collections that keep their texts on this machine"
 )
 """Bounds of the messages of a conversation marked as local."""
 FREE = TextBounds()

@@ -152,7 +152,7 @@ class Catalog:
             known = await self._known.read(scope, name)
             if known is None:
                 raise Unavailable(
-                    f"Collections cannot be looked up now, and '{name}' was not used here before. Try again later.",
+                    f"Collections cannot be looked up now, and '{name}' is not cached. Try again later.",
                     reason=error.reason,
                     metadata=error.metadata,
                     retry_after=error.retry_after or 5.0,
@@ -254,7 +254,7 @@ class Catalog:
         # default one, without choosing its settings. The guard has checked that the caller is a writer.
         maker = Scope(tenant_id=scope.tenant_id, user_id=scope.user_id, roles=[ROLE_ADMIN])
         try:
-            return await self.create(maker, Collection(name=DEFAULT, description="Made by the first upload."))
+            return await self.create(maker, Collection(name=DEFAULT, description="Created by the first upload."))
         except AlreadyExists:
             return await self.get(scope, DEFAULT, counted=False)
 

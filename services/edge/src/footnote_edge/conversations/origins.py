@@ -33,7 +33,7 @@ def hash_of(text: str) -> str:
     return hashlib.sha256(text.strip().encode(errors="replace")).hexdigest()
 
 
-_EFFECT = "This answer was taken out: a document that it was made of was deleted since."
+_EFFECT = "This answer was removed: a document that it used was deleted."
 
 
 def without(message: ConversationMessage, ids: Collection[str]) -> ConversationMessage:

@@ -16,8 +16,8 @@ from footnote_edge.collections.permissions import Permissions
 from footnote_edge.conversations.origins import Origin, without, wordless
 from footnote_edge.conversations.ports import Origins
 
-_EFFECT = "This answer is withheld: it was made of documents in collections that you can no longer read."
-_UNKNOWN = "This answer is withheld while it cannot be looked up whether you may read the collections it was made of."
+_EFFECT = "This answer is withheld: it uses documents in collections that you can no longer read."
+_UNKNOWN = "This answer is withheld while your access to its collections cannot be checked."
 
 
 class Withholding:
@@ -74,7 +74,7 @@ class Withholding:
             return
         if not named <= readable:
             raise NotFound(
-                "A collection that this answer is made of can no longer be read by you; ask again without it.",
+                "You can no longer read a collection that this answer uses; ask again without it.",
                 reason="COLLECTION_NOT_FOUND",
             )
 

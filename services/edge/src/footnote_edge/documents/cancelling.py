@@ -60,6 +60,6 @@ class DocumentCanceller:
 
 def _nothing(state: str) -> FailedPrecondition:
     return FailedPrecondition(
-        f"The document is {state}: nothing of it is being processed that could be cancelled",
+        f"The document is {state}: there is no processing to cancel",
         metadata={"state": state, "requested": "ERROR"},
     )

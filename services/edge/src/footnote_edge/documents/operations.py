@@ -146,7 +146,7 @@ class Operations:
         """Return a collection's deletion that a concurrent call has begun."""
         row = await self._store.deletion_of(collection.id)
         if row is None or row.cancelling:
-            raise Aborted(f"Another user's deletion of '{collection.name}' just ended; read it again")
+            raise Aborted(f"Another user's deletion of '{collection.name}' has just ended; read it again")
         try:
             return await self.get(scope, row.id)
         except NotFound:
@@ -227,7 +227,7 @@ class Operations:
             restored = await self._deletion.restore(_ours(row), row.id, row.collection_id)
         if not restored:
             raise FailedPrecondition(
-                "Another collection now has its name: rename that one, then cancel this again.",
+                "Another collection now has its name: rename that one, then cancel again.",
                 metadata={"state": "QUEUED", "requested": "CANCELLED"},
             )
         self._permissions.changed(scope)
@@ -255,7 +255,7 @@ class Operations:
             if job in {OperationJob.MISSING, OperationJob.RETURNED}:
                 await self._jobs.operate(row, repeated=job is OperationJob.RETURNED)
             elif job is OperationJob.FAILED:
-                lost = Internal("The operation lost its job; begin it again.")
+                lost = Internal("The operation lost its job; start it again.")
                 _log.error("operation_lost", operation_id=row.id)
                 await self._store.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
         await self._store.sweep()

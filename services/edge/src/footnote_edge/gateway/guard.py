@@ -96,7 +96,7 @@ class CallGuard:
         principals.recognise(identity)
         scope = identity.scope
         if not _OF_CALLERS.issuperset(scope.roles):
-            raise PermissionDenied("No caller has the role of a service.")
+            raise PermissionDenied("Callers cannot have the role of a service.")
         if name in PUBLIC:
             principals.admit(identity)
             return

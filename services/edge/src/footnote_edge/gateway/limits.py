@@ -74,8 +74,8 @@ class Watches:
         self._most = most
         self._open: Counter[tuple[str, str]] = Counter()
         self._too_many = ResourceExhausted(
-            f"You watch {most} times at once already, the most that is allowed; close one, or watch a whole collection "
-            "with WatchDocuments instead of its documents.",
+            f"You have {most} open watches, which is the maximum; close one, or watch a whole collection with "
+            "WatchDocuments instead of its documents.",
             metadata={"quota": "watches_per_user", "limit": str(most)},
             retry_after=_WATCH_AGAIN_SECONDS,
         )

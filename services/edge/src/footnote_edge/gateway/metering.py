@@ -110,11 +110,11 @@ def _check(tenant: str, spent: Spent, allowance: Allowance) -> None:
         return
     counter("footnote.edge.quota_refusals").add(1, {"quota": option.replace("-", "_")})
     raise ResourceExhausted(
-        f"You have used {used} today; at most {limit:.12g} are allowed a day",
+        f"You have used {used} today; the limit is {limit:.12g} per day",
         metadata={
             "quota": option.replace("-", "_"),
             "limit": f"{limit:.12g}",
-            "hint": "Wait until the day ends at 00:00 UTC, or have the operator allow more: "
+            "hint": "Wait until the day ends at 00:00 UTC, or ask the operator to raise the limit: "
             + raising(tenant, option, limit),
         },
     )

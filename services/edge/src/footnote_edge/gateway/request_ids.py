@@ -56,7 +56,8 @@ class RequestIds:
         found = await self._found(scope, request.request_id) or await self._add(scope, request.request_id, content)
         if found.content != content:
             raise InvalidArgument(
-                "This request_id was used for another request within the last 24 hours; give each request its own.",
+                "This request_id was used for another request within the last 24 hours; use a new one for each "
+                "request.",
                 reason="REQUEST_ID_REUSED",
                 violations=[("request_id", "belongs to another request")],
             )

@@ -55,7 +55,7 @@ class Tokens:
             )
         except jwt.PyJWKClientConnectionError as error:
             _log.error("jwks_unreachable", error=type(error).__name__)
-            raise Unavailable("Tokens cannot be checked just now.", retry_after=5.0) from None
+            raise Unavailable("Tokens cannot be verified now.", retry_after=5.0) from None
         except (jwt.PyJWTError, *_MALFORMED):
             raise Unauthenticated(REFUSAL) from None
         return Identity(self._scope(claims), Proof.TOKEN, expire_time=_end(claims["exp"]))

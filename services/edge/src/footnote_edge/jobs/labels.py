@@ -32,7 +32,7 @@ async def align(stages: Stages, scope: Scope, document: Document, timeout: float
             await _confirm(stages, scope, fresh, timeout)
             return fresh
         document = fresh
-    raise Unavailable("The document is being changed again and again; repeat this", retry_after=1.0)
+    raise Unavailable("The document keeps changing; try again", retry_after=1.0)
 
 
 async def _confirm(stages: Stages, scope: Scope, document: Document, timeout: float) -> None:

@@ -49,7 +49,7 @@ Begun = list[tuple[str, str, int]]
 _AT_WORK = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
 _CANCELLED = Failure(
     reason=FAILURE_REASON_CANCELLED,
-    message="Indexing it again was cancelled while it waited for its turn.",
+    message="Its reindexing was cancelled while it was queued.",
     hint=FAILURE_HINTS["CANCELLED"],
 )
 

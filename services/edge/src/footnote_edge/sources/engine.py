@@ -373,7 +373,7 @@ def _sound(items: Any) -> tuple[list[Item], list[str]]:
         if not 0 < len(item.id) <= LONGEST_ID or len(item.address) > LONGEST_ID or not item.name:
             complaints.append(f"An item was left out: its name or address is empty or over {LONGEST_ID} characters.")
         elif len(json.dumps(dict(item.memo))) > _MOST_MEMO:
-            complaints.append(f"{item.id[:200]} was left out: what is to be noted of it is too long.")
+            complaints.append(f"{item.id[:200]} was left out: its memo is too long.")
         else:
             kept[item.id] = item
     return list(kept.values()), complaints

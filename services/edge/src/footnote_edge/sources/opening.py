@@ -33,7 +33,7 @@ class Openings:
         kind = self.kinds.get(source.kind)
         if kind is None:
             raise FailedPrecondition(
-                f"The package that brings sources of the kind '{source.kind}' is not installed here.",
+                f"The package for sources of the kind '{source.kind}' is not installed here.",
                 reason="SOURCE_REFUSED",
             )
         settings = json.loads(source.settings)

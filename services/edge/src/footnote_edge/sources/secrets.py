@@ -72,7 +72,7 @@ class Vault:
         """Encrypt the secrets of a source; raises FailedPrecondition(SOURCE_KEY_MISSING)."""
         if not self._keys:
             raise FailedPrecondition(
-                "This deployment has no key to encrypt secrets of sources with.", reason="SOURCE_KEY_MISSING"
+                "This deployment has no key to encrypt the secrets of sources.", reason="SOURCE_KEY_MISSING"
             )
         nonce = os.urandom(_NONCE)
         text = json.dumps(secrets).encode()
@@ -85,15 +85,15 @@ class Vault:
         key = self._keys.get(sealed.key_id)
         if key is None:
             raise FailedPrecondition(
-                "The key that the source's secrets were encrypted with is not there any more: "
-                "give it beside the new one, or give the secrets again.",
+                "The key that encrypted the source's secrets is missing: configure it beside the new one, or set the "
+                "secrets again.",
                 reason="SOURCE_KEY_MISSING",
             )
         try:
             text = key.decrypt(sealed.data[:_NONCE], sealed.data[_NONCE:], source_id.encode())
         except InvalidTag:
             raise FailedPrecondition(
-                "The source's secrets are damaged: give them again.", reason="SOURCE_KEY_MISSING"
+                "The source's secrets are damaged: set them again.", reason="SOURCE_KEY_MISSING"
             ) from None
         found: dict[str, object] = json.loads(text)
         return found

@@ -95,7 +95,7 @@ class Sources:
         collection = await self._catalog.for_upload(scope, wanted.collection)
         await self._permissions.collection(scope, collection, Access.WRITE)
         if self._most and await self._source_store.count(scope.tenant_id) >= self._most:
-            raise FailedPrecondition(f"The tenant has {self._most} sources, which is as many as it may.")
+            raise FailedPrecondition(f"The tenant has {self._most} sources, which is its limit.")
         sealed = self._vault.seal(source_id, secrets) if secrets else Sealed(b"", "")
         now = datetime.now(UTC)
         row = StoredSource(
@@ -253,7 +253,7 @@ class Sources:
                 await self._permissions.collection(scope, Collection(id=row.collection_id), Access.MANAGE)
             except PermissionDenied:
                 raise PermissionDenied(
-                    "Only its creator, and who may change its collection, can change this source."
+                    "Only its creator and users who may change its collection can change this source."
                 ) from None
         return row
 

@@ -35,7 +35,7 @@ class KeyAdmin:
             raise InvalidArgument.field("role", "must be ROLE_READER, ROLE_WRITER or ROLE_ADMIN")
         if request.role > max(scope.roles):
             role = Role.Name(request.role).removeprefix("ROLE_").lower()
-            raise PermissionDenied(f"You are no {role} and cannot make one.")
+            raise PermissionDenied(f"You are not {role} and cannot create a key for one.")
         claim = await self._request_ids.claim(scope, request)
         return await self._keys.create(
             request.label,
@@ -68,6 +68,6 @@ class KeyAdmin:
     def _check_on(self) -> None:
         if not self._by_keys:
             raise FailedPrecondition(
-                "Callers are not known by keys here; the operator switches them on with FOOTNOTE_EDGE_AUTH=keys",
+                "API keys are not enabled; the operator enables them with FOOTNOTE_EDGE_AUTH=keys",
                 reason="KEYS_OFF",
             )

@@ -55,7 +55,7 @@ class Traces:
             # Stages in one process share their spans: each is shown once.
             found.update({span.span_id: span for some in of_replicas for span in some or ()})
         if not found:
-            raise NotFound(f"Trace '{trace_id}' is not among those kept", reason="TRACE_NOT_FOUND")
+            raise NotFound(f"Trace '{trace_id}' is not stored", reason="TRACE_NOT_FOUND")
         if "edge" not in missing and not self._alone() and _called_from_elsewhere(found):
             missing.append("edge")
         spans = sorted(found.values(), key=lambda span: (span.start_time.ToNanoseconds(), span.span_id))

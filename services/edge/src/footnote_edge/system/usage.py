@@ -86,7 +86,7 @@ async def counted_by_listing(stages: Stages, request: CountKeptRequest, timeout:
     """Count the documents that the caller may see as CountKept does, by listing all of them."""
     scope = request.scope
     if request.owners and not sees_all(scope):
-        raise PermissionDenied("Only administrators see what others keep")
+        raise PermissionDenied("Only administrators see the storage of other users")
     by_owner: defaultdict[str, Kept] = defaultdict(Kept)
     token = ""
     while True:

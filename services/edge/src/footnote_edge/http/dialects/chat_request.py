@@ -87,9 +87,9 @@ def _refuse_what_has_no_effect(body: dict[str, Any]) -> None:
         if name in _HONOURED or name in _ABOUT_THE_CALLER or value is None:
             continue
         if name not in _IDLE:
-            raise InvalidArgument.field(name, "is not known here; leave it out")
+            raise InvalidArgument.field(name, "is not supported; leave it out")
         if value not in _IDLE[name]:
-            raise InvalidArgument.field(name, "cannot be honoured: answers are texts with footnotes; leave it out")
+            raise InvalidArgument.field(name, "is not supported: answers are texts with footnotes; leave it out")
 
 
 def _split(messages: list[Any]) -> tuple[list[str], list[ChatMessage]]:

@@ -156,4 +156,4 @@ async def _completed(events: Any) -> AskCompleted:
         if event.HasField("completed"):
             done: AskCompleted = event.completed
             return done
-    raise ToolError("The answer ended without its end")
+    raise ToolError("The answer ended without its last event")

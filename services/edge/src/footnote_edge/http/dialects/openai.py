@@ -171,7 +171,7 @@ async def _completed(events: AsyncGenerator[AskResponse]) -> AskCompleted:
         async for event in events:
             if event.HasField("completed"):
                 return event.completed
-    raise Internal("The answer ended without its end")
+    raise Internal("The answer ended without its last event")
 
 
 async def _chunks(chat: ChatRequest, events: AsyncGenerator[AskResponse], base: str) -> AsyncGenerator[str]:

@@ -105,7 +105,7 @@ class _Body:
                 message = await self._receive()
         except TimeoutError:
             raise DeadlineExceeded(
-                "The body came too slowly; send it again over a faster line, or in smaller requests.",
+                "The body arrived too slowly; send it again over a faster connection, or in smaller requests.",
                 reason="REQUEST_TOO_SLOW",
             ) from None
         self._waited += time.monotonic() - began

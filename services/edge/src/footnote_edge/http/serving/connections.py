@@ -232,14 +232,14 @@ class Connection(H11Protocol):
             self.transport.close()
             return
         seconds = f"{self._limits.head_seconds:g}"
-        self._refuse(408, "REQUEST_TOO_SLOW", f"The headers did not come within {seconds} seconds; send them at once.")
+        self._refuse(408, "REQUEST_TOO_SLOW", f"The headers did not arrive within {seconds} seconds.")
 
     def send_400_response(self, msg: str) -> None:
         """Refuse a malformed request; close the connection if a response has started."""
         if self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete:
             self.transport.close()
             return
-        self._refuse(400, "INVALID_FIELD", "This is no request of HTTP/1.1; check the request line and the headers.")
+        self._refuse(400, "INVALID_FIELD", "This is not an HTTP/1.1 request; check the request line and the headers.")
 
     def _refuse(self, status: int, reason: str, detail: str) -> None:
         """Respond without the application, and close the connection."""

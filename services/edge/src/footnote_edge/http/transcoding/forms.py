@@ -41,7 +41,7 @@ async def read_files(request: Request, most_bytes: int) -> tuple[dict[str, list[
     body = aiter(request.stream())
     while not reader.ended:
         if not await reader.feed(body):
-            raise InvalidArgument("The form broke off before its end")
+            raise InvalidArgument("The form is incomplete")
     if not reader.files:
         raise InvalidArgument.field("file", "must be a part of the form, after its fields")
     if reader.late:
@@ -64,7 +64,7 @@ async def _content(reader: "_Reader", body: AsyncIterator[bytes]) -> AsyncIterat
         if reader.file_ended:
             break
         if not await reader.feed(body):
-            raise InvalidArgument("The form broke off in the middle of the file")
+            raise InvalidArgument("The form ends in the middle of the file")
     # Read to the end of the form, so that parts after the file are not silently lost.
     while not reader.ended and await reader.feed(body):
         pass

@@ -176,7 +176,7 @@ class BucketConnection:
             parts = urlsplit(self._settings.endpoint)
             host, port = parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
         except ValueError:
-            raise SourceRefused("The endpoint is no valid address.") from None
+            raise SourceRefused("The endpoint is not a valid address.") from None
         listed = bool(policy.hosts) and policy.allows_name(host)
         if parts.scheme not in ("http", "https") or not host or not (listed or policy.is_private_host(host, port)):
             raise SourceRefused(f"The operator does not allow sources to reach the endpoint {host[:100]}.")

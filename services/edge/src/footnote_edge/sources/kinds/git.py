@@ -161,10 +161,10 @@ class GitConnection:
             raise held.error from None
         except NotGitRepository:
             raise SourceRefused(
-                "There is no Git repository at this address, or it is not open to these secrets."
+                "There is no Git repository at this address, or these secrets give no access to it."
             ) from None
         except (GitProtocolError, HangupException, OSError, EOFError) as error:
-            raise SourceUnavailable(f"The repository does not answer as it should: {type(error).__name__}.") from None
+            raise SourceUnavailable(f"The repository gave an invalid response: {type(error).__name__}.") from None
         except ItemFailed as error:
             raise SourceRefused(str(error)) from None
         finally:
@@ -186,11 +186,11 @@ class GitConnection:
         except HeldBack as held:
             raise held.error from None
         except HangupException as error:
-            raise refusal(error.stderr_lines or ()) or SourceUnavailable("The host broke the connection off.") from None
+            raise refusal(error.stderr_lines or ()) or SourceUnavailable("The host closed the connection.") from None
         except NotGitRepository:
-            raise SourceRefused("There is no Git repository at this path, or it is not open to this key.") from None
+            raise SourceRefused("There is no Git repository at this path, or this key gives no access to it.") from None
         except (GitProtocolError, OSError, EOFError) as error:
-            raise SourceUnavailable(f"The repository does not answer as it should: {type(error).__name__}.") from None
+            raise SourceUnavailable(f"The repository gave an invalid response: {type(error).__name__}.") from None
         finally:
             await asyncio.to_thread(ssh.close)  # ends the program, and with it the thread that reads from it
             await asyncio.wait([fetching])

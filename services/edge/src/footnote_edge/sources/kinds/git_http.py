@@ -90,7 +90,7 @@ class GitHttp(AbstractHttpGitClient):
         finally:
             asked.cancel()
         if raise_for_status and response.status in (401, 403):
-            raise HeldBack(SourceRefused("The repository refuses these secrets, or wants some."))
+            raise HeldBack(SourceRefused("The repository refuses these secrets, or requires some."))
         if raise_for_status and response.status == 404:
             raise NotGitRepository
         if raise_for_status and response.status != 200:

@@ -101,7 +101,7 @@ class _Pinned(SSHVendor):
     def run_command(self, host: str, command: bytes, *arguments: Any, **more: Any) -> Any:
         """Run a Git command on the host."""
         if self._program is None:
-            raise SourceRefused("The server has no program ssh, which Git over SSH needs (openssh-client).")
+            raise SourceRefused("The server lacks the program ssh, which Git over SSH needs (openssh-client).")
         options = [part for name, value in self._options.items() for part in ("-o", f"{name}={value}")]
         where = ["-F", "/dev/null", "-T", "-p", str(self._place.port), "-l", self._place.user]
         process = subprocess.Popen(
@@ -141,7 +141,7 @@ def refusal(said: Sequence[bytes]) -> SourceRefused | None:
     if b"Host key verification failed" in text:
         return SourceRefused("The host shows another key than the source's host_key.")
     if b"Permission denied" in text:
-        return SourceRefused("The host refuses the private key, or wants one.")
+        return SourceRefused("The host refuses the private key, or requires one.")
     if b"invalid format" in text or b"error in libcrypto" in text:
         return SourceRefused("The private key cannot be read: it must be an OpenSSH key without a passphrase.")
     return None

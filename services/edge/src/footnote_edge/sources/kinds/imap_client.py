@@ -68,7 +68,7 @@ class Folder:
         try:
             self._client.login(username, password)
         except imaplib.IMAP4.abort as error:
-            raise SourceUnavailable("The mail server broke the connection off.") from error
+            raise SourceUnavailable("The mail server closed the connection.") from error
         except imaplib.IMAP4.error:
             raise SourceRefused("The mail server refuses the user name or password.") from None
         except OSError as error:
@@ -153,4 +153,4 @@ def quoted_folder(folder: str) -> str:
 
 def _away(error: Exception) -> SourceUnavailable:
     # The server's message may quote the mail or the user name.
-    return SourceUnavailable(f"The mail server does not answer as it should: {type(error).__name__}.")
+    return SourceUnavailable(f"The mail server gave an invalid response: {type(error).__name__}.")

@@ -69,7 +69,7 @@ async def permitted(
         raise AddressRefused(f"{host} is not among the hosts that the operator allows.")
     private_port = policy.is_private_host(host, port)
     if port < _LEAST_PORT and port not in ports and not private_port:
-        raise AddressRefused(f"Port {port} of {host} is no port of such a server.")
+        raise AddressRefused(f"Port {port} of {host} is not allowed for this protocol.")
     try:
         found = await resolving(host, port)
     except (OSError, UnicodeError):
@@ -78,7 +78,7 @@ async def permitted(
         raise SourceUnavailable(f"{host} is not found.")
     for one in found:
         if not (private_port or _allowed(one, policy.private_networks)):
-            raise AddressRefused(f"{host} leads to an address that is not public.")
+            raise AddressRefused(f"{host} resolves to an address that is not public.")
     return found
 
 
@@ -116,7 +116,7 @@ class PinnedBackend(httpcore2.AsyncNetworkBackend):
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore2.AsyncNetworkStream:
         """Refuse: sources may not use sockets of this machine."""
-        raise AddressRefused("Sources reach no local sockets.")
+        raise AddressRefused("Sources may not use local sockets.")
 
     async def sleep(self, seconds: float) -> None:
         """Wait."""

@@ -206,7 +206,7 @@ class Client:
         origin = _origin(checked(url))
         for _ in range(MOST_REDIRECTS + 1):
             if url in seen:
-                raise ItemFailed("REFUSED", "Its redirects lead in a circle.")
+                raise ItemFailed("REFUSED", "Its redirects form a loop.")
             seen.add(url)
             parts = checked(url)
             if allow is not None:
@@ -221,7 +221,7 @@ class Client:
                     return
                 url = joined(url, where)
                 if not url:
-                    raise ItemFailed("ADDRESS", "It redirects to no valid address.", permanent=True)
+                    raise ItemFailed("ADDRESS", "It redirects to an invalid address.", permanent=True)
         raise ItemFailed("REFUSED", f"It redirects more than {MOST_REDIRECTS} times.")
 
 
@@ -251,15 +251,15 @@ def checked(url: str) -> SplitResult:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
-        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True) from None
+        raise ItemFailed("ADDRESS", "It is not a valid address.", permanent=True) from None
     if len(url) > LONGEST_ID or not url.isascii() or any(one <= " " or one == "\x7f" or one == "\\" for one in url):
-        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True)
+        raise ItemFailed("ADDRESS", "It is not a valid address.", permanent=True)
     if parts.scheme not in _DEFAULT_PORTS or not parts.hostname:
         raise ItemFailed("ADDRESS", "An address must begin with https:// or http://.", permanent=True)
     if parts.username is not None or parts.password is not None:
         raise ItemFailed("ADDRESS", "An address must not hold a user name or password.", permanent=True)
     if port == 0:
-        raise ItemFailed("ADDRESS", "It is no valid address.", permanent=True)
+        raise ItemFailed("ADDRESS", "It is not a valid address.", permanent=True)
     return parts
 
 
