@@ -151,7 +151,7 @@ class Fleet:
         processes: int = 1,
         forked: Sequence[ForkedProcess] = (),
     ) -> None:
-        """Take what to run in how many processes, some already forked; StartError like a Supervisor."""
+        """Take the number of `processes`, and those already `forked`. Raises StartError as Supervisor does."""
         own, *others = split(target, processes)
         launch = Launch(target.services, credential_of(target, settings, folder))
         self._settings = settings

@@ -37,7 +37,7 @@ class ForkedProcess:
     """A forked process of a launch, with the interface of `asyncio.subprocess.Process`."""
 
     def __init__(self, pid: int, stdin: int, stdout: int) -> None:
-        """Take its process id, and our ends of the pipes to its stdin and from its stdout."""
+        """`stdin` and `stdout` are our ends of the pipes to the process."""
         self.pid = pid
         self.returncode: int | None = None
         self.stdin: asyncio.StreamWriter | None = None

@@ -1,4 +1,4 @@
-"""Uploads small files in groups, and finds out by listing what became of them: one call for many files each time."""
+"""Uploads small files in groups, and finds their outcomes by listing: one call for many files each time."""
 
 import asyncio
 import os
@@ -30,9 +30,9 @@ _MOST_GROUPS = 8
 """Maximum number of groups at once: each holds its files' bytes, up to MOST_BYTES."""
 _LOOK_SECONDS, _PAGE = 0.4, 200
 _LATE_MICROSECONDS = 3_000_000
-"""Lists may show an end this much later than others of its time: services' clocks differ, and writes take time."""
+"""An end may appear in lists this much later than simultaneous ones: clocks differ, and writes take time."""
 _SURE_SECONDS = 20.0
-"""Seconds after which a document that no list shows is asked for by its id: it may have been deleted."""
+"""Seconds after which a document missing from the lists is read by its id: it may be deleted."""
 _TIMEOUT = 600.0
 
 
@@ -186,7 +186,7 @@ class _Uploads:
 
 @dataclass(slots=True)
 class _Waited:
-    """A document whose end is waited for: it has an update time of `after` or later, in microseconds."""
+    """A document that has not ended; its end has an update time of `after` or later, in microseconds."""
 
     collection_id: str
     after: int
@@ -195,14 +195,14 @@ class _Waited:
 
 
 class _Ends:
-    """Waits for the ends of documents, by lists of those that ended last."""
+    """Waits until documents end, by listing those that ended last."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
         self._waited: dict[str, _Waited] = {}
 
     def of(self, document: Document) -> asyncio.Future[Document]:
-        """Return a document's end to come; raises CommandError when it is deleted."""
+        """Return a future of a document's end; it raises CommandError when the document is deleted."""
         loop = asyncio.get_running_loop()
         if document.id not in self._waited:
             after = document.update_time.ToMicroseconds()
@@ -210,7 +210,7 @@ class _Ends:
         return self._waited[document.id].end
 
     async def look(self) -> None:
-        """Look for ends until it is cancelled."""
+        """Poll for ends until cancelled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             for collection_id in {one.collection_id for one in self._waited.values()}:
@@ -225,7 +225,7 @@ class _Ends:
                 self._fail(error)
 
     async def _list(self, collection_id: str) -> None:
-        """List what ended last, back to what the list before this one has shown."""
+        """List the documents that ended since the previous list."""
         request = ListDocumentsRequest(
             collection=collection_id, states=FINAL, order_by="update_time desc", page_size=_PAGE
         )
@@ -244,7 +244,7 @@ class _Ends:
             one.after = max(one.after, newest - _LATE_MICROSECONDS)
 
     async def _ask(self) -> None:
-        """Ask for the document that has been waited for longest, if that is long."""
+        """Get the document that has waited longest, if that is long."""
         if not self._waited:
             return
         document_id, waited = next(iter(self._waited.items()))

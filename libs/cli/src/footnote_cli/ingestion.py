@@ -57,16 +57,16 @@ class Observer:
     """Receives the progress of files; the methods do nothing unless overridden."""
 
     def uploading(self, path: Path, sent: int, total: int) -> None:
-        """Handle that `sent` of `total` bytes are sent."""
+        """Report that `sent` of `total` bytes are sent."""
 
     def progress(self, path: Path, document: Document, progress: Progress) -> None:
-        """Handle the server's progress on a document."""
+        """Report the server's progress on a document."""
 
     def waiting(self, path: Path, why: str) -> None:
-        """Handle that there is no progress for now."""
+        """Report that there is no progress now."""
 
     def finished(self, outcome: Outcome) -> None:
-        """Handle that a file has succeeded or failed."""
+        """Report that a file succeeded or failed."""
 
 
 class Ingestor:

@@ -1,4 +1,4 @@
-"""What is installed beside the command: the services it starts, and their offline tools.
+"""Finds installed services and their offline tools by entry points.
 
 The command imports none of them by name: each registers an entry point, so that one can be left out or replaced by
 another package.

@@ -103,7 +103,7 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options that belong to no command."""
+    """Handle the options without a command."""
 
 
 def run() -> None:
@@ -124,7 +124,7 @@ def run() -> None:
 
 
 def _called_wrongly(error: TyperException) -> int:
-    """Print what was wrong with the call. Typer would echo the arguments without removing terminal controls."""
+    """Print why the call was invalid. Typer would echo the arguments without removing terminal controls."""
     message = error.format_message()
     context = getattr(error, "ctx", None)
     hint = ""

@@ -121,7 +121,7 @@ def _first_line() -> bytes:
 
 
 def _die_with(parent: int) -> None:
-    """Let the kernel kill this process with its parent, like a power cut would end both."""
+    """Let the kernel kill this process when its parent dies."""
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_SET_PDEATHSIG, signal.SIGKILL)

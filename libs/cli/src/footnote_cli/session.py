@@ -20,7 +20,7 @@ from footnote_cli.console import make_console
 from footnote_cli.errors import CommandError, explain_failure
 from footnote_cli.telemetry import CommandTrace
 
-# A user at a terminal sees a failure at once, and repeats the command.
+# No retries: a user at a terminal sees a failure at once and can repeat the command.
 _ONCE = Retry(attempts=1)
 
 Reply = TypeVar("Reply", bound=Message)
@@ -74,7 +74,7 @@ class Session:
 
 
 def _explained(failure: FootnoteError) -> CommandError:
-    """Return a failure in words; a server that was not reached may still be starting from this folder."""
+    """Return the error for a failed call; an unreachable server may still be starting from this folder."""
     error = explain_failure(failure)
     if not failure.reason and failure.message.startswith("No server at") and is_starting():
         return CommandError("The server is still starting.", "Repeat the command in a few seconds.", code=error.code)

@@ -57,7 +57,7 @@ class Supervisor:
         port: int | None = None,
         launch: Launch | None = None,
     ) -> None:
-        """Take what to run, and the launch that it belongs to.
+        """`launch` is the launch that the target belongs to.
 
         StartError when the services could not authenticate to one another.
         """
@@ -169,7 +169,7 @@ class Supervisor:
         return app
 
     def before_engine_ends(self, stop: Callable[[], Awaitable[None]]) -> None:
-        """Make `stop` run after the services of this process have ended, and before the engine does."""
+        """Run `stop` after the services of this process have ended, and before the engine ends."""
         self._stack.push_async_callback(stop)
 
     async def wait_ready(self) -> dict[str, str]:

@@ -2,8 +2,8 @@
 
 SQLite reads a log up to the first frame whose checksum fails. It takes everything after that for the leftovers of a
 transaction that never committed, so that one flipped bit undoes every later commit. Two signs distinguish damage from
-leftovers: the index beside the log (`-shm`), which survives a killed process and has the number of committed frames,
-and, if it is missing, an intact commit behind the failing frame.
+leftovers. The index beside the log (`-shm`) survives a killed process and has the number of committed frames. Without
+it, an intact commit behind the failing frame is a sign.
 
 A checkpoint may have copied frames behind the damage into the file already. SQLite would read the older pages of the
 log's intact beginning over them, and mix two states: such a log has to be discarded instead.

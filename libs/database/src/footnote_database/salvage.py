@@ -1,4 +1,4 @@
-"""Names what the lost commits of a damaged log held, as far as their frames are still legible.
+"""Names what the lost commits of a damaged log held, as far as their frames are legible.
 
 The frames behind the damage are on disk and most of them are intact, but SQLite does not read them. Here they are put
 into a copy in memory, which is read and never written back: pages of the damaged frames are older there.
@@ -16,7 +16,7 @@ from footnote_database.damaged_log import FRAME_HEADER, HEADER, LostCommits, fra
 LARGEST_BYTES = 64 * 1024 * 1024
 """Size of a database and its log up to which they are read into memory, about four times."""
 MOST = 20
-"""Names of one kind that are told."""
+"""Maximum names of one kind in a message."""
 
 _VERSIONS = slice(18, 20)
 _ROLLBACK = b"\x01\x01"

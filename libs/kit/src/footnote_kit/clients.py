@@ -38,8 +38,8 @@ _RETRY = {
     "retryableStatusCodes": ["UNAVAILABLE"],
 }
 _LANES = 2
-"""Channels per peer that share connections and balance independently. A question calls a stage twice, once for a
-small and once for a large result; in one round robin, one of two replicas would get all the large calls."""
+"""Channels per peer that share connections and balance independently. A question calls a stage twice, once for a small
+and once for a large result. In one round robin, one of two replicas would get all the large calls."""
 
 
 def service_config(peer: str) -> str:

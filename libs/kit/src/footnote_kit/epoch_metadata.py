@@ -1,6 +1,6 @@
 """The epochs in which a response holds, in its trailing metadata.
 
-Services of one deployment cache responses by them. No contract has them: a stage of another make sends none, and its
+Services of one deployment cache responses by them. No contract has them: a third-party stage sends none, and its
 callers ask each time.
 """
 

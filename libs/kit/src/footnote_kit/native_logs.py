@@ -1,11 +1,11 @@
-"""What C libraries print to descriptor 2, gRPC's core above all, as log lines like ours.
+"""Turns what C libraries print to descriptor 2, above all gRPC's core, into log lines.
 
-gRPC's core logs by itself, in text of its own, past Python's logging. In a process that logs JSON, descriptor 2
-becomes a pipe, a thread turns each line of it into an event, and our own lines go to the descriptor that was there
-before. Lines that are JSON already, from processes that inherit the pipe, pass as they are.
+gRPC's core logs its own text, past Python's logging. In a process that logs JSON, descriptor 2 becomes a pipe, and a
+thread turns each of its lines into an event. Our own lines go to the original descriptor. Lines that are JSON already,
+from child processes, pass unchanged.
 
-The pipe is bounded and never blocks its writers: what does not fit is lost, as is what a library prints in the moment
-in which it aborts the process. A traceback of all threads is printed then.
+The pipe is bounded and never blocks its writers: lines that do not fit are lost. The last lines of a library that
+aborts the process are lost too; a traceback of all threads is printed then.
 """
 
 import faulthandler
@@ -22,7 +22,7 @@ from footnote_kit.logs import get_logger
 _ABSL = re.compile(r"([IWEF])\d{4} [\d:.]+ +\d+ ([\w./-]{1,200}:\d+)\] (.*)", re.DOTALL)
 """The prefix of Abseil's log, which gRPC's core uses: level, date, time, thread, file and line."""
 _NOTE = "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR"
-"""Abseil prints it before its first line; it is about the form of that line."""
+"""Abseil prints it once, before its first line."""
 _LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "critical"}
 _MOST_BYTES = 16 * 1024
 """Longer lines are cut in pieces."""
@@ -33,7 +33,7 @@ _own = 2
 
 
 def stderr() -> int:
-    """Return the descriptor of our own lines, for processes that log by themselves."""
+    """Return the descriptor for our own log lines, for child processes."""
     return _own
 
 
@@ -41,7 +41,7 @@ class NativeLogs:
     """Takes over descriptor 2 until it is closed; one at a time in a process."""
 
     def __init__(self, service: str) -> None:
-        """Begin; `service` stands in every line."""
+        """Start; `service` is in every line."""
         global _own
         self._before = _own = os.dup(2)
         reading, writing = os.pipe()
@@ -56,7 +56,7 @@ class NativeLogs:
         self._thread.start()
 
     def close(self) -> None:
-        """Log what is in the pipe, and put descriptor 2 back; our own lines still go where they went."""
+        """Log the rest of the pipe, and restore descriptor 2; our own lines are unaffected."""
         os.dup2(self._before, 2)
         self._thread.join(timeout=1.0)  # passes only where another process still holds the pipe
 

@@ -99,7 +99,7 @@ class TraceBuffer(SpanProcessor):
         """
         with self._lock:
             own = self._spans(tenant_id, trace_id)
-            nobody = self._spans("", trace_id) if tenant_id else []
+            unowned = self._spans("", trace_id) if tenant_id else []
             alone = not any(name not in ("", tenant_id) and self._spans(name, trace_id) for name in self._tenants)
         found = [span for span in own if user_id is None or _mark(span, USER_ID) == user_id]
         if not found:
@@ -108,7 +108,7 @@ class TraceBuffer(SpanProcessor):
             found = own
         else:
             alone = alone and user_id is None
-        shown = sorted([*found, *nobody] if alone else found, key=lambda span: span.start_time or 0)
+        shown = sorted([*found, *unowned] if alone else found, key=lambda span: span.start_time or 0)
         return [clean(span) for span in shown]
 
     def _spans(self, name: str, trace_id: int) -> list[ReadableSpan]:

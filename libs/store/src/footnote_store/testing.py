@@ -118,7 +118,7 @@ async def gives_back_what_was_written(store: Store) -> None:
         await shelf.put(row)
         read = await store.query(shelf.space, shelf.all, 10)
         assert read == [row.chunk], f"it came back as {read}"
-        vectors = await store.vectors(shelf.space, [row.chunk.id, "nobody:000001:0000000"])
+        vectors = await store.vectors(shelf.space, [row.chunk.id, "missing:000001:0000000"])
         assert list(vectors) == [row.chunk.id], f"vectors of {list(vectors)} came"
         np.testing.assert_allclose(vectors[row.chunk.id], _vector(_ODD), atol=1e-5)
         (hit,) = await store.read(shelf.space, shelf.all, 10, vectors=True)
@@ -294,8 +294,8 @@ async def keeps_messages_for_their_user(store: Store) -> None:
         assert (await found("u"))[0] == "m1 of u" and set(await found("u")) == {"m1 of u", "m2 of u"}
         assert await found("v") == ["m1 of v"] and await found("u", uuid4().hex) == [] and await found("") == []
         assert await found("u", without="c1") == ["m2 of u"]
-        assert await store.upsert_messages(space, [row("m1", "u", text="Said anew.")]) == 1
-        assert set(await found("u")) == {"Said anew.", "m2 of u"}
+        assert await store.upsert_messages(space, [row("m1", "u", text="Said again.")]) == 1
+        assert set(await found("u")) == {"Said again.", "m2 of u"}
     finally:
         assert await store.delete(space, f"tenant_id == {quote(tenant)}") == 3
     assert await found("u") == []

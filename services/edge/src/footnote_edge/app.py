@@ -127,7 +127,7 @@ async def build(runtime: Runtime) -> App:
 
 
 def _services(runtime: Runtime, components: Components, auth: Authenticator) -> Services:
-    """Return what the handlers need."""
+    """Return the services that the handlers call."""
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings, version = components.library, components.system, components.base.settings, _version()
     call = settings.call_timeout_seconds
@@ -193,7 +193,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator) -> 
 
 
 def _rounds(components: Components) -> tuple[PeriodicTasks, ...]:
-    """Return the work that is repeated."""
+    """Return the periodic tasks."""
     base, gateway, history, work = components.base, components.gateway, components.history, components.work
     library, system, settings = components.library, components.system, components.base.settings
     stages, jobs = base.stages, work.jobs
@@ -234,7 +234,7 @@ def _front_limits(settings: Settings) -> FrontLimits:
 
 
 def _admission(settings: Settings, loads: ProcessLoads) -> Admission:
-    """Return the bounds on calls at once: questions, uploads, all others."""
+    """Return the limits of concurrent calls: questions, uploads, all others."""
     bounds = (settings.asks_at_once, settings.uploads_at_once, settings.calls_at_once)
     sizes = (Size(at_once, settings.admission_wait_seconds) for at_once in bounds)
     return Admission(*sizes, lag=loop_lag.recent, processor=loads.processor)

@@ -1,4 +1,4 @@
-"""Assembles those packages of edge whose parts other packages need."""
+"""Assembles the components of edge, package by package."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -94,7 +94,7 @@ from footnote_edge.system.traces import Traces
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The parts that all packages need."""
+    """The components that all packages need."""
 
     settings: Settings
     folder: Path
@@ -111,7 +111,7 @@ class Base:
 
 
 async def build_base(runtime: Runtime, settings: Settings) -> Base:
-    """Return it, with the database migrated."""
+    """Return them, with the database migrated."""
     stages = connect(runtime.channel)
     folder, installation = runtime.data_dir / "edge", Parts.of(runtime)
     database = Database(settings.sqlalchemy_url(folder))
@@ -140,7 +140,7 @@ async def build_base(runtime: Runtime, settings: Settings) -> Base:
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """Who calls, and how much; and the log of it."""
+    """Authentication, quotas and the audit log."""
 
     keys: ApiKeys
     request_ids: RequestIds
@@ -153,7 +153,7 @@ class Gateway:
 
 
 def build_gateway(base: Base) -> Gateway:
-    """Return the gateway's parts."""
+    """Return the gateway's components."""
     settings, database, loads = base.settings, base.database, base.loads
     allowances = Allowances(LimitTable(database), settings)
     usage, audit = UsageTable(database), AuditTable(database)
@@ -179,7 +179,7 @@ def build_gateway(base: Base) -> Gateway:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What was asked and answered, and who may still read it."""
+    """Conversations, answers, and the checks of who may read them."""
 
     withholding: Withholding
     conversations: Conversations
@@ -188,7 +188,7 @@ class History:
 
 
 def build_history(base: Base) -> History:
-    """Return the parts of conversations."""
+    """Return the components of conversations."""
     database = base.database
     withholding = Withholding(base.permissions, OriginTable(database))
     conversations = Conversations(
@@ -204,7 +204,7 @@ def build_history(base: Base) -> History:
 
 @dataclass(frozen=True, slots=True)
 class Working:
-    """Durable jobs, and what takes part in them."""
+    """Durable jobs and their components."""
 
     jobs: Jobs
     chores: Chores
@@ -214,7 +214,7 @@ class Working:
 
 
 def build_work(base: Base, gateway: Gateway, history: History) -> Working:
-    """Return the parts of jobs; `launch` of the jobs begins them."""
+    """Return the components of jobs; the jobs begin with `launch`."""
     settings, stages, bus, operations = base.settings, base.stages, base.bus, base.operations
     meter, shares = gateway.quotas.meter, gateway.shares
     records, interruptions, putting_off = LedgerRetention(settings.job_record_hours), Interruptions(), Postponements()
@@ -233,7 +233,7 @@ def build_work(base: Base, gateway: Gateway, history: History) -> Working:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Collections and documents, and what keeps them in step."""
+    """Collections, documents and sources."""
 
     catalog: Catalog
     evaluations: Evaluations
@@ -247,7 +247,7 @@ class Library:
 
 
 def build_library(base: Base, gateway: Gateway, history: History, work: Working) -> Library:
-    """Return the parts of documents and sources."""
+    """Return the components of documents and sources."""
     settings, stages, database, bus, jobs = base.settings, base.stages, base.database, base.bus, work.jobs
     quotas, request_ids, call = gateway.quotas, gateway.request_ids, settings.call_timeout_seconds
     known = KnownCollectionTable(database)
@@ -301,13 +301,13 @@ def _sources(
 
 
 async def end_sources() -> None:
-    """Take the engine of sources from the workflows."""
+    """Remove the sources' engine from the workflows."""
     workflows.activate(None)
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What operators see."""
+    """Activity and traces."""
 
     counts: ActivityTable
     activity: ActivityCounter
@@ -316,7 +316,7 @@ class System:
 
 
 def build_system(runtime: Runtime, base: Base, work: Working) -> System:
-    """Return the parts of activity and traces."""
+    """Return the components of activity and traces."""
     counts, telemetry, leases = ActivityTable(base.database), TelemetryServicer(), work.leases
     exchange = TraceQuestionTable(base.database)
     questions = TraceQuestions(exchange, base.settings.executor(), telemetry, lambda: leases.others)
@@ -326,7 +326,7 @@ def build_system(runtime: Runtime, base: Base, work: Working) -> System:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """All of them."""
+    """All components."""
 
     base: Base
     gateway: Gateway

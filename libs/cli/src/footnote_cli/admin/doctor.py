@@ -83,7 +83,7 @@ async def _services(folder: Path) -> AsyncIterator[Finding]:
 
 
 def _in_use(folder: Path) -> str | None:
-    """Return which process serves from a folder, as a text; None for none."""
+    """Return the process that serves from a folder, as text; None for none."""
     try:
         with locked(folder, STATEFUL):
             return None

@@ -1,4 +1,4 @@
-"""The findings of an examination."""
+"""The findings of `footnote admin doctor`."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -10,7 +10,7 @@ State = Literal["ok", "warning", "broken"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One examined item: its state, and what to do about it if anything."""
+    """The state of one examined item, and advice if something is wrong."""
 
     check: str
     state: State

@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: if they are too wide, the least important columns are left out."""
+"""Tables that fit the terminal: if too wide, they omit the least important columns."""
 
 from collections.abc import Sequence
 

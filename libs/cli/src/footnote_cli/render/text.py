@@ -28,7 +28,7 @@ def milliseconds(value: float) -> str:
 
 
 def elapsed(seconds_taken: float) -> str:
-    """Return how long a person waited: "240 ms", "3.6 s", "2 min 5 s"."""
+    """Return a duration for people: "240 ms", "3.6 s", "2 min 5 s"."""
     if seconds_taken < 1:
         return f"{seconds_taken * 1000:.0f} ms"
     if seconds_taken < 60:

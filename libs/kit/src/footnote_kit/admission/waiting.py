@@ -15,7 +15,7 @@ def is_granted(turn: Turn) -> bool:
 async def granted(turn: Turn, seconds: float | None, give_back: Callable[[], None]) -> bool:
     """Wait until a place is granted; return False after the timeout, and raise a refusal's exception.
 
-    A place granted in the moment of the timeout counts; one granted in the moment of a cancellation is given back.
+    A place granted at the same time as the timeout counts; one granted during a cancellation is returned.
     """
     try:
         async with asyncio.timeout(seconds):

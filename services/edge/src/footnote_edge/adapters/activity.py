@@ -12,7 +12,7 @@ from footnote_edge.adapters.tables import ActivityRow
 from footnote_edge.system.activity import KEPT_HOURS, hour
 from footnote_edge.system.ports import Key
 
-_ROWS = 500  # rows per turn of the connection's thread
+_ROWS = 500  # rows per thread switch of the connection
 
 
 class ActivityTable:

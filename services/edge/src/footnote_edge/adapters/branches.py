@@ -1,7 +1,7 @@
 """Versions of a question: an edit puts one aside with the messages after it, and a restore brings it back.
 
-Versions share `fork`. Messages put aside carry the id of the question that they went with in `branch`. What stands
-before a question cannot change without the question being put aside too, so that a version always fits in its place.
+Versions share `fork`. `branch` of a message put aside is the id of the question with which it was. Messages before a
+question cannot change unless the question is put aside too, so a version always fits.
 """
 
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ _AT_ONCE = 1000
 
 
 async def put_aside(session: AsyncSession, question: MessageRow, tail: Sequence[str]) -> None:
-    """Take a question and the messages after it out of their conversation, as a version of that question.
+    """Move a question and the messages after it out of their conversation, as a version of that question.
 
-    They leave what is shared for good: a restore brings them back to the conversation alone.
+    They are removed from shares permanently: a restore brings them back to the conversation only.
     """
     question.fork = question.fork or question.id
     await session.flush()
@@ -49,7 +49,7 @@ async def remove(session: AsyncSession, question: MessageRow, tail: Sequence[str
 
 
 async def swap(session: AsyncSession, question: MessageRow) -> tuple[Restored, str]:
-    """Bring a version back and put aside the one in its place; return both, and the conversation's topic then."""
+    """Bring a version back and put the current one aside; return both, and the conversation's new topic."""
     if question.branch != question.id:
         raise Aborted(f"Message '{question.id}' is put aside with another one: restore '{question.branch}' first.")
     of_it = MessageRow.conversation_id == question.conversation_id
@@ -60,7 +60,7 @@ async def swap(session: AsyncSession, question: MessageRow) -> tuple[Restored, s
     await put_aside(session, other, aside)
     back = tuple(await session.scalars(select(MessageRow.id).where(of_it, MessageRow.branch == question.id)))
     for batch in _batches(back):
-        # Memory has forgotten them: they are embedded again.
+        # Memory search has deleted them: embed them again.
         chosen = update(MessageRow).where(MessageRow.id.in_(batch))
         await session.execute(chosen.values(branch=None, embed_time=None))
     last = (

@@ -51,7 +51,7 @@ def asked_of(payload: bytes | None) -> AskRequest:
 
 
 def ids_in(payload: bytes) -> set[str]:
-    """Return every value that may be a document id in an unreadable payload: rather too many than too few."""
+    """Return every value that may be a document id in an unreadable payload: too many rather than too few."""
     return {found.decode() for found in _ID.findall(payload)}
 
 

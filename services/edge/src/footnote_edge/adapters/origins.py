@@ -1,4 +1,4 @@
-"""The tables of messages' origins and of deleted documents, collections and texts."""
+"""The tables of messages' origins, and of deleted documents, collections and texts."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence

@@ -32,14 +32,14 @@ class ShareTable:
         self._sessions = database.sessions
 
     async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
-        """Share a conversation with all that is said in it now, and the ids of the collections that it asks.
+        """Share a conversation with its current messages, and the ids of its collections.
 
         Raises NotFound if it is not the user's.
         """
         async with self._sessions.begin() as session:
             await touch(session, scope, conversation_id, used=False)
-            # Each message is marked: neither sequences, which SQLite uses again, nor the clocks of several replicas
-            # tell what was said before.
+            # Each message is marked: neither sequences, which SQLite reuses, nor the clocks of several replicas order
+            # messages reliably.
             mark = update(MessageRow).where(MessageRow.conversation_id == conversation_id).values(shared=CURRENT)
             await session.execute(mark.execution_options(synchronize_session=False))
             await _put(session, conversation_id, None, collection_ids)

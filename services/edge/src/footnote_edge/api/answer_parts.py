@@ -1,4 +1,4 @@
-"""Selects the parts of an answer to send: always words and footnotes, the rest on request."""
+"""Selects the parts of an answer to send: always text and footnotes, the rest on request."""
 
 from collections.abc import AsyncGenerator, Collection, Iterable
 from contextlib import aclosing
@@ -29,7 +29,7 @@ _FIELDS = {
     "manifest": ANSWER_PART_MANIFEST,
 }
 KEPT = frozenset((ANSWER_PART_SOURCES, ANSWER_PART_CLAIMS))
-"""Optional parts of a stored answer, beside its words and footnotes."""
+"""Optional parts of a stored answer, besides its text and footnotes."""
 
 
 async def sent(events: AsyncGenerator[AskResponse], include: Parts) -> AsyncGenerator[AskResponse]:

@@ -19,7 +19,7 @@ from footnote_edge.api.common import caller
 from footnote_edge.api.services import Services
 
 ROW_SECONDS = 0.1
-"""Seconds that a row may take besides the time of a short call: twenty times what it takes on an idle machine."""
+"""Seconds that a row adds to the timeout: twenty times what it takes on an idle machine."""
 
 
 class VectorsApi:

@@ -1,4 +1,4 @@
-"""Delivers the answer: its sources, the words as they come, and the end when it is stored."""
+"""Streams the answer: its sources, the text as it is written, and the last event after it is stored."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Words: TypeAlias = AsyncGenerator[AskResponse | GenerateCompleted]
 async def deliver(question: Question, draft: Draft) -> AsyncGenerator[AskResponse]:
     """Yield the sources, the answer as it is written, and `completed`.
 
-    An answer that breaks off is stored as far as it was said, also when its caller has left.
+    An interrupted answer is stored as far as it was written, also when its caller has left.
     """
     yield AskResponse(sources=SourcesEvent(sources=draft.built.sources))
     await draft.recording

@@ -30,7 +30,7 @@ async def open_question(question: Question) -> Draft:
 
 
 async def close_question(question: Question, draft: Draft) -> None:
-    """Cancel what runs beside the steps; a question not stored yet is stored in the background."""
+    """Cancel the side tasks; a question not stored yet is stored in the background."""
     unrecorded = not draft.recording.done()
     await question.tasks.cancel()
     if unrecorded:

@@ -1,4 +1,4 @@
-"""Which settings count for a question: the request's, then the collections'; the stages apply the deployment's."""
+"""Resolves a question's settings: the request's, then the collections'; the stages apply the deployment's."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from footnote_edge.collections.bounds import CONVERSATION
 
 
 async def settings_of(question: Question, thread: Thread) -> QuestionSettings:
-    """Return the settings that count: the request's, filled up from the collections'; a replay takes its own only."""
+    """Return the settings: the request's, completed from the collections'; a replay uses its own only."""
     of_collections, bounds = await _of_collections(question, thread)
     asked = question.request.prompt, question.request.rerank, question.request.generation
     prompt, rerank, model = asked if question.replayed else effective(*asked, of_collections)
@@ -68,8 +68,8 @@ def effective(
 ) -> tuple[PromptSettings, RerankSettings, GenerationSettings]:
     """Return the request's settings filled up from the collection's; the stages add the deployment's.
 
-    A request that names another reranker or model provider drops the collection's model and settings of the former one:
-    they belong to the provider that they were written for.
+    A request that names another reranker or model provider drops the collection's model and settings, which are for the
+    former provider.
     """
     return (
         overlay(prompt, collection.prompt),

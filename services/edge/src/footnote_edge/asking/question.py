@@ -72,7 +72,7 @@ class EarlierAnswer:
 
 
 class SideTasks:
-    """Work that runs beside the steps of one question, and ends with it."""
+    """Tasks that run beside the steps of one question, and end with it."""
 
     def __init__(self) -> None:
         self._tasks: list[asyncio.Task[Any]] = []
@@ -84,7 +84,7 @@ class SideTasks:
         return task
 
     async def cancel(self) -> None:
-        """Cancel what still runs, and wait for its end."""
+        """Cancel running tasks, and wait for their end."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -92,7 +92,7 @@ class SideTasks:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked, by whom and until when; with the recorders of times, degradations, usage and the manifest.
+    """A question, its caller and its deadline; with the recorders of times, degradations, usage and the manifest.
 
     The answer extends its conversation, or replaces that of a `regeneration`, or repeats one that is `replayed`.
     """
@@ -157,7 +157,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSettings:
-    """The settings that count for a question, and the bounds of its texts without memory's."""
+    """The settings of a question, and the bounds of its texts without memory."""
 
     prompt: PromptSettings
     rerank: RerankSettings

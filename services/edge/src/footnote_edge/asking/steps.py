@@ -1,7 +1,7 @@
 """Answers a question in one list of named steps, each from draft to draft, run in this order.
 
 `opening.py` opens a question, the steps below prepare its answer, and `delivering.py` streams it. Until the model is
-called, a failure of a stage degrades the answer and is reported in it; a failed generation fails the call.
+called, a failed stage degrades the answer, which reports it; a failed generation fails the call.
 """
 
 from __future__ import annotations

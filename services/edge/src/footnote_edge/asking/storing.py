@@ -1,4 +1,4 @@
-"""Stores a question and its answer, whole or as far as it came; a failure is reported in the answer."""
+"""Stores a question and its answer, complete or partial; a failure is reported in the answer."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ async def complete(question: Question, draft: Draft, answered: GenerateCompleted
 
 
 async def store_partial(question: Question, draft: Draft, said: str, error: FootnoteError | None) -> None:
-    """Store the partial text of a broken-off answer; a regenerated answer leaves the old one in place.
+    """Store the partial text of an interrupted answer; a regeneration leaves the old answer in place.
 
     `error` is None where the caller has left: then nothing failed, and no degradation is reported.
     """
@@ -172,7 +172,7 @@ async def _check_again(question: Question, draft: Draft) -> None:
 
 
 async def _until_available(operation: Callable[[], Awaitable[T]]) -> T:
-    """Retry briefly while the database is away: the caller has the words, and would lose the rest."""
+    """Retry briefly while the database is unavailable: the caller has the text, but no stored answer."""
 
     def enough(error: FootnoteError, waited: float) -> None:
         if waited > STORE_WAIT_SECONDS:

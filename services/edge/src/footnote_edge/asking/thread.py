@@ -1,4 +1,4 @@
-"""What a question continues: its conversation, the history that its asker may read, and the collections left in it."""
+"""The context of a question: its conversation, the readable history, and the existing collections."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class EarlierMessages:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """What a question continues: its conversation, if any, the readable history, and the collections to search."""
+    """The context of a question: its conversation, if any, the readable history, and the collections to search."""
 
     conversation: Conversation | None
     past: EarlierMessages
     collections: Sequence[str]
     local_only: bool
-    """Whether the texts of the conversation, or of the replayed answer, stay on this machine."""
+    """Whether the texts of the conversation, or of the replayed answer, must stay on this machine."""
     nowhere: bool = False
     """Whether all collections of the conversation are deleted."""
 

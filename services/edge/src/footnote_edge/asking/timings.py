@@ -1,4 +1,4 @@
-"""Divides a question's time between the stages; records how long each took, and the degradations of the answer.
+"""Divides a question's time between the stages; records their durations, and the answer's degradations.
 
 A stage may take its share of the time left when it begins, up to its cap; generation gets all the rest. So a stage that
 hangs costs its share and degrades the answer, and the model keeps most of the time.

@@ -15,12 +15,12 @@ _MOST_KEPT = 1024
 
 
 class Window(NamedTuple):
-    """What a model reads and writes together, and what an answer may take of it, in tokens; 0 where unknown."""
+    """A model's context window and its maximum answer, in tokens; 0 where unknown."""
 
     total: int = 0
     answer: int = 0
     is_model: bool = False
-    """Whether a model answers, and so could write a statement over tables."""
+    """Whether a model answers, so that it can write queries over tables."""
     reads_tables: bool = False
     """Whether generation reads questions over tables by meaning where no model answers."""
 

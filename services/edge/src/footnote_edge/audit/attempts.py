@@ -1,7 +1,6 @@
-"""Bounds the number of events for refused and failed attempts: a tenant's first few get one each, the rest are counted.
+"""Limits the events for refused and failed attempts: a tenant's first few get one each, the rest are counted.
 
-Whatever the flood, one replica writes at most `most_events()` of them in a window. Every attempt is an event of its own
-or part of a count.
+One replica writes at most `most_events()` of them per window. Every attempt is an event or part of a count.
 """
 
 import time
@@ -15,7 +14,7 @@ from footnote_edge.audit.events import CallOrigin, Event, Principal
 
 WINDOW_SECONDS = 300.0
 SINGLE = 10
-"""Attempts of one tenant in a window that get an event each."""
+"""Attempts of one tenant per window with an event each."""
 SINGLE_IN_ALL = 200
 KINDS = 16
 """Kinds of attempts of one tenant with a count each; its other kinds share one count."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Audited:
-    """An RPC whose every end is an event.
+    """An RPC of which every success and failure is an event.
 
     `kind` is the type of its resource. `named` is the path in the request that names it, `made` the more reliable path
     in the response. `within` are the parts of the resource that a message may name, each a type and a path. `changes`
@@ -80,4 +80,4 @@ NOT_AUDITED: dict[str, str] = {
     "ValidateProvider": "compares settings with a schema; it reaches no provider and changes nothing",
     "ListAuditEvents": "reads the log: an event for each look at it would fill it with looks",
 }
-"""Reasons why RPCs are not logged. Their attempts refused by authentication or permission are events even so."""
+"""Reasons why RPCs are not logged. Attempts refused by authentication or permission are events all the same."""

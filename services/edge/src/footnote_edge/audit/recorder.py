@@ -18,18 +18,18 @@ from footnote_edge.audit.events import Event
 from footnote_edge.audit.ports import AuditLog, Filters
 
 FLUSH_SECONDS = 1.0
-"""Refused and failed attempts that a killed process may lose: at most those of so many seconds."""
+"""A killed process loses refused and failed attempts of at most this many seconds."""
 WRITE_SECONDS = 5.0
 """Timeout of one write, in seconds."""
 MOST_WAITING = 10_000
-"""Events that may wait for the database; those beyond appear in log lines only, and are counted."""
+"""Maximum events that wait for the database; further ones appear in log lines only, and are counted."""
 _RETRY_SECONDS = 2.0
 
 _log = get_logger(__name__)
 
 
 class Recorder:
-    """Appends events; one writer at a time, which takes all waiting events along."""
+    """Appends events; one writer at a time writes all waiting events."""
 
     def __init__(self, events: AuditLog, limiter: AttemptLimiter | None = None) -> None:
         self._events = events
@@ -114,7 +114,7 @@ class Recorder:
             try:
                 async with asyncio.timeout(WRITE_SECONDS):
                     await self._events.append(batch)
-            except Exception as error:  # whatever the error, keep the events and refuse new work
+            except Exception as error:  # for any error, keep the events and refuse new calls
                 if not self._failing:
                     _log.error("audit_log_unwritable", waiting=len(batch), error=type(error).__name__)
                 self._failing = True

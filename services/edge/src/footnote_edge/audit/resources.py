@@ -13,7 +13,7 @@ MOST_FIELDS = 50
 """Names of changed fields in one event."""
 _DEPTH = 4
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
-# Strict patterns: a key pasted in the wrong place, or a sentence, is no id.
+# Strict patterns: neither a key pasted in the wrong place nor a sentence is an id.
 _BY_KIND = {
     "collections": re.compile(r"[A-Za-z0-9][A-Za-z0-9_. -]{0,127}"),
     "limits": re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+|:-]{0,127}"),

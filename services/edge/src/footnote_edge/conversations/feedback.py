@@ -65,7 +65,7 @@ class FeedbackRecords:
     ) -> tuple[list[Feedback], str, int]:
         """Return a page, newest first, the next page's token, and the total.
 
-        Administrators see the whole tenant's feedback, other users their own; of these, with a conversation, only what
-        is about its answers, and nothing where it is not the caller's own.
+        Administrators see the whole tenant's feedback, other users their own. With a conversation, only feedback on its
+        answers is included, and none if it is not the caller's.
         """
         return await self._stored.page(scope, rating, page, conversation_id, everyones=sees_all(scope))

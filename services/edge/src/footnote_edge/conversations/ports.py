@@ -121,7 +121,7 @@ class StoredShares(Protocol):
     """Shared conversations; see `adapters.shares.ShareTable`."""
 
     async def share(self, scope: Scope, conversation_id: str, collection_ids: Sequence[str]) -> None:
-        """Share a conversation with all that is said in it now, and the ids of the collections that it asks.
+        """Share a conversation with its current messages, and the ids of its collections.
 
         Raises NotFound if it is not the user's.
         """

@@ -1,4 +1,4 @@
-"""Conversations and answers that a user shares with those of the tenant who may read what they came of."""
+"""Conversations and answers that a user shares with users of the tenant who may read their collections."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ class Sharing:
     async def share(
         self, scope: Scope, conversation_id: str, collection_ids: Sequence[str], answer_id: str = ""
     ) -> SharedConversation:
-        """Share what is said in the user's conversation until now, with those who see the collections that it asks.
+        """Share the user's conversation so far with users who may read its collections.
 
         With an answer's id, share only that answer with its question.
         """
@@ -58,8 +58,8 @@ class Sharing:
     ) -> tuple[SharedConversation, list[ConversationMessage], str, int]:
         """Return a shared conversation or answer, a page of its messages, the next page's token, and the total.
 
-        Raises NotFound where the caller may not read a collection that it asked or that its answers came of, and
-        Unavailable while that cannot be looked up.
+        Raises NotFound where the caller may not read a collection that it used, and Unavailable while that cannot be
+        checked.
         """
         _check_given("share_id", share_id)
         found = await self._stored.get(scope.tenant_id, share_id)
@@ -70,7 +70,7 @@ class Sharing:
 
 
 def bare(message: ConversationMessage) -> ConversationMessage:
-    """Return a message without what concerns its user alone: how it was made, and other versions of it."""
+    """Return a message without fields for its user only: how it was made, and its other versions."""
     bare = ConversationMessage()
     bare.CopyFrom(message)
     _clear(bare, _OF_MESSAGE)

@@ -1,4 +1,4 @@
-"""Finds documents whose chunks in the store are not those that were written, and has them indexed again."""
+"""Finds documents whose chunks in the store differ from what was written, and reindexes them."""
 
 import time
 
@@ -26,7 +26,7 @@ _log = get_logger(__name__)
 
 
 class ChunkRepair:
-    """Runs every few seconds: until a document is indexed again, searches miss the chunks that a kill has cost it."""
+    """Runs every few seconds: until a document is reindexed, searches miss its lost chunks."""
 
     def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, settings: Settings) -> None:
         self._ingestion = stages.ingestion
@@ -39,7 +39,7 @@ class ChunkRepair:
         """How often a document was taken up by this process, and the time before which it is not taken up again."""
 
     async def run(self) -> None:
-        """Mend what there is; a third-party stage keeps itself consistent and need not offer the call."""
+        """Repair all damaged documents; a third-party stage may not offer the call."""
         try:
             mended = await self.mend()
         except NotOffered:
@@ -50,7 +50,7 @@ class ChunkRepair:
     async def mend(self) -> int:
         """Begin a new revision of every document that indexing reports as damaged; return their number.
 
-        Each call takes the next page: documents beyond repair, as after a failed renewal, stay in the list.
+        Each call takes the next page, because documents that cannot be repaired stay in the list.
         """
         request = indexing_upkeep.ListDamagedDocumentsRequest(
             scope=SYSTEM, all_tenants=True, page_token=self._page_token

@@ -117,7 +117,7 @@ class ConsistencyCheck:
     async def _missing(self) -> int:
         """Begin a new revision of every document that is searched in another revision than recorded; return how many.
 
-        Of a document in ERROR only chunks are looked for that its record does not know: they are removed.
+        For a document in ERROR, only chunks unknown to its record are removed.
         """
         mended, token = 0, ""
         while True:
@@ -146,7 +146,7 @@ class ConsistencyCheck:
             return False  # deleted in the meantime
         if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
             return False  # a newer revision is in progress
-        # Its searchable chunks, if any, come from other bytes and would pass for the new revision.
+        # Its searchable chunks, if any, come from other bytes and would be taken for the new revision.
         if not await self._remove(scope, document.collection_id, document.id):
             return False
         if document.state == DOCUMENT_STATE_ERROR and not document.indexed_revision:

@@ -71,7 +71,7 @@ class DocumentDeletion:
     async def _mark(self, scope: Scope, document: Document, etag: str) -> Document:
         """Mark a document as being deleted; return it as it was last.
 
-        An ingestion stage of another make may have no mark: then its searchable chunks go before it is out of sight.
+        A third-party ingestion stage may lack the mark: then its chunks are deleted before the document is hidden.
         """
         begin = ingestion_upkeep.BeginDeletionRequest(scope=scope, document_id=document.id, etag=etag)
         try:

@@ -24,7 +24,7 @@ class InterruptedWork:
         self._timeout = settings.call_timeout_seconds
 
     async def run(self) -> None:
-        """Finish and log what there is; a third-party stage keeps itself consistent and need not offer the call."""
+        """Finish and log all interrupted work; a third-party stage may not offer the call."""
         try:
             finished = await self.finish()
         except NotOffered:
@@ -35,7 +35,7 @@ class InterruptedWork:
     async def finish(self) -> int:
         """Finish all that can be finished now, and leave the rest for the next round; return the number finished.
 
-        Each call is made once: the next round, soon, is the retry, and comes sooner than the end of a long backoff.
+        Each call is made once: the next round is the retry, and comes sooner than the end of a long backoff.
         """
         done, token = 0, ""
         while True:

@@ -1,4 +1,4 @@
-"""Chunks that are searchable by their words before they have vectors, as watches show them."""
+"""Counts chunks that are searchable by words and have no vector yet, for watches."""
 
 import time
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _PAGE = 1000
 class MissingVectors:
     """Asks indexing how many vectors documents lack; watches of the same document or collection share a call.
 
-    An indexing stage of another make may not count them: then no vector is missing.
+    A third-party indexing stage may not count them: then no vector is missing.
     """
 
     def __init__(self, stages: Stages, fresh: float, timeout: float) -> None:
@@ -30,7 +30,7 @@ class MissingVectors:
     ) -> Mapping[str, int]:
         """Return the counts by document id, of one document or of all in a collection; those with none are left out.
 
-        The answer was asked for at `since` or later. Check access first: another caller's answer may be shared. Raises
+        The answer was requested at `since` or later. Check access first: another caller's answer may be shared. Raises
         the errors of indexing.
         """
 

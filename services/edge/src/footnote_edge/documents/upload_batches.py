@@ -1,6 +1,6 @@
-"""Joins uploads of small files that are made one by one at the same time into calls for many.
+"""Batches concurrent uploads of single small files into calls for many files.
 
-Nothing waits for more to come: the first upload is made at once, and those that come during a call share the next one.
+The first upload is sent at once; uploads that arrive during a call share the next one.
 """
 
 import asyncio
@@ -49,7 +49,7 @@ class UploadBatches:
             self._waiting[key].append(waiting)
         else:
             self._waiting[key] = deque([waiting])
-            # Outside the caller's context: the calls are for others too, and may outlast it.
+            # Outside the caller's context: the calls serve other callers too, and may outlast it.
             task = asyncio.create_task(self._run(key, scope), context=Context())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -85,7 +85,7 @@ class UploadBatches:
 
 
 def _taken(line: deque[_Waiting]) -> list[_Waiting]:
-    """Return the files of the next call, in order of arrival; none if no caller waits any more."""
+    """Return the files of the next call, in order of arrival; none if no caller waits."""
     group: list[_Waiting] = []
     ids: set[str] = set()
     size = 0

@@ -15,7 +15,7 @@ from footnote_edge.gateway.allowances import Allowances, raising
 from footnote_edge.gateway.ports import SPENT, Account, Allowance, DailyUsage, Spent
 
 FLUSH_SECONDS = 0.5
-"""Usage that a killed process may lose: at most that of so many seconds."""
+"""A killed process loses usage of at most this many seconds."""
 
 
 class Meter:

@@ -1,4 +1,4 @@
-"""How a document's processing ends: INDEXED, or with the failure that its uploader sees."""
+"""Builds the final state of a document: INDEXED, or ERROR with the failure that its uploader sees."""
 
 from footnote.indexing.v1 import indexing_service_pb2 as indexing
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion

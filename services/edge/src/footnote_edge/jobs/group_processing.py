@@ -78,21 +78,21 @@ class GroupProcessor:
         try:
             moves = await self._index(scope, list(begun.values()))
         except FootnoteError as error:
-            if is_transient(error):  # each document's own job would say so after its own first attempt, much later
+            if is_transient(error):  # each document's own job would record this much later
                 await asyncio.gather(*(self._say_waiting(scope, one, error) for one in begun.values()))
             raise
         await self._finish(scope, begun, moves)
         return [document for document in group if document.id not in moves]
 
     async def _quick(self, scope: Scope, group: Sequence[Document]) -> Sequence[Document]:
-        """Return the documents whose pictures OCR does not read: at a second each, others would outlast the group."""
+        """Return the documents without OCR: at a second per picture, the others would outlast the group."""
         shown = next((one for one in group if one.document_type in WITH_PICTURES), None)
         if shown is None or not await reads_pictures(self._stages, scope, shown):
             return group
         return [one for one in group if one.document_type not in WITH_PICTURES]
 
     async def _say_waiting(self, scope: Scope, document: Document, error: FootnoteError) -> None:
-        """Note on a document what it waits for; one that has changed meanwhile is left to its own job."""
+        """Record what a document waits for; a changed document is left to its own job."""
         with suppress(FootnoteError):
             await self._processor.note_waiting(scope, document, error, attempts=1, pause=0.0)
 

@@ -253,7 +253,7 @@ class Processor:
     async def note_waiting(
         self, scope: Scope, document: Document, error: FootnoteError, attempts: int, pause: float
     ) -> None:
-        """Note on a document what it waits for: after this error, which came so often, the next comes in `pause` s."""
+        """Record what a document waits for: the error, how many attempts, and the next attempt in `pause` s."""
         waiting = waiting_for(error)
         _log.warning(
             "document_waits", document_id=document.id, reason=error.reason, waiting=WaitingReason.Name(waiting)

@@ -135,9 +135,8 @@ class Reindexing:
     async def follow(self, scope: Scope, operation_id: str) -> None:
         """Wait until every begun document has ended, or the operation is cancelled.
 
-        While none ends, all changes since the beginning are read again after `AGAIN_SECONDS`, with backoff: where
-        ingestion lost its newest commits, a document is as it was before a change that was read already, and never
-        changes again.
+        While none ends, all changes since the beginning are read again after `AGAIN_SECONDS`, with backoff. If
+        ingestion lost its newest commits, a document is back in its state before a change that was already read.
         """
         row = await self._row(operation_id)
         pending = await self._pending(operation_id)

@@ -1,7 +1,7 @@
 """The durable workflows: module functions, as dbos requires, which find the service's parts in `_active`.
 
 Each is a chain of idempotent steps. Operations store each step's result and do not repeat it after a crash. A
-document's or a conversation's job is repeated whole, and detects its own earlier effects: three ledger writes per job
+document's or a conversation's job is repeated whole, and detects its own earlier effects. Three ledger writes per job
 would cost more than the parsing that a crash repeats.
 """
 

@@ -57,12 +57,12 @@ async def _recover(
     latest = datetime.now(UTC) - LONGEST
     for row in rows.values():
         if row.item not in found and _began(row) < latest:
-            # Another nonce: what is uploaded from now on repeats no call of then.
+            # A new nonce, so that later uploads are not taken for repeats of the earlier call.
             await items.set(holder, row.key, label="", nonce=uuid4().hex)
 
 
 def _began(row: StoredItem) -> datetime:
-    """Return the time at which an item's upload began, which its label holds."""
+    """Return the time at which an item's upload began, from its label."""
     try:
         return datetime.fromisoformat(str(json.loads(row.label)["time"]))
     except (ValueError, KeyError):

@@ -1,6 +1,6 @@
-"""Watches sources that can report changes, and begins a run soon after one, without waiting for the schedule.
+"""Watches sources that report changes, and begins a run soon after a change.
 
-The schedule stays: it finds what a watch misses, and all changes of sources that cannot be watched.
+The schedule still runs: it finds missed changes, and changes of sources that cannot be watched.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class _Watched:
     """None: it cannot be watched."""
     opened: float = 0.0
     since: datetime | None = None
-    """Time of the first change that no run has seen."""
+    """Time of the first change since the last run."""
     first: float = 0.0
     last: float = 0.0
     not_before: float = 0.0
@@ -104,7 +104,7 @@ class SourceWatches:
         row = await self._store.read(source_id)
         if row is None or row.paused or row.deleting or await self._is_resting(one):
             return False
-        since, one.since = one.since, None  # what changes from here on, the run may not see
+        since, one.since = one.since, None  # the run may miss later changes
         if since is None or (row.in_step_time is not None and utc(row.in_step_time) >= since):
             return False  # another run began after the change
         try:
@@ -121,7 +121,7 @@ class SourceWatches:
         return True
 
     async def _is_resting(self, one: _Watched) -> bool:
-        """Return whether the last run has just ended: a source that changes all the time runs half of the time."""
+        """Return whether the last run has just ended, so that a source that always changes runs half of the time."""
         last = await self._operations.read(one.operation_id) if one.operation_id else None
         if last is None:
             return False
@@ -134,7 +134,7 @@ class SourceWatches:
         return rest > 0
 
     async def _refresh(self) -> None:
-        """Open and close watches, so that they are those of the sources that exist."""
+        """Open and close watches to match the existing sources."""
         rows = await self._store.watchable(self._kinds, self._most + 1)
         if len(rows) > self._most and not self._overfull:
             _log.warning("sources_not_watched", most=self._most)
@@ -152,7 +152,7 @@ class SourceWatches:
             return time.monotonic() - one.opened < _AGAIN
         try:
             return await asyncio.to_thread(one.watch.works)
-        except Exception as error:  # whatever the kind of source does, the watches of others go on
+        except Exception as error:  # an error of one source must not stop the other watches
             _log.warning("source_watch_failed", error=type(error).__name__)
             return False
 
@@ -168,7 +168,7 @@ class SourceWatches:
                     if not opened.cancelled() and opened.exception() is None:
                         one.watch = opened.result()  # the thread has opened it: `close` ends it
                     raise
-                one.changed()  # what changed before the watch began, it cannot know
+                one.changed()  # the watch missed changes before its start
         except (SourceUnavailable, SourceRefused, FootnoteError) as error:
             _log.info("source_not_watched", source_id=row.id, reason=str(error))
         except Exception as error:

@@ -26,7 +26,7 @@ KEPT_HOURS = 31 * 24
 """Retention of counts in hours."""
 
 FLUSH_SECONDS = 2.0
-"""Counts that a killed process may lose: at most those of so many seconds."""
+"""A killed process loses counts of at most this many seconds."""
 
 MOST_PENDING = 20_000
 """Maximum counts by tenant and hour that wait while the database is down; more are dropped."""

@@ -77,7 +77,7 @@ class UsageReports:
         request = CountKeptRequest(scope=scope, owners=owners, after_owner=after)
         try:
             counted: CountKeptResponse = await self._stages.ingestion_upkeep.CountKept(request, timeout=self._timeout)
-        except NotOffered:  # by an ingestion stage of another make
+        except NotOffered:  # by a third-party ingestion stage
             return await counted_by_listing(self._stages, request, self._timeout)
         return counted
 

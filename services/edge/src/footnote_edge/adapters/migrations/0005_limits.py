@@ -1,4 +1,4 @@
-"""Limits of tenants, and what they use a day."""
+"""Tables of tenants' limits and of their usage per day."""
 
 import sqlalchemy as sa
 from alembic import op

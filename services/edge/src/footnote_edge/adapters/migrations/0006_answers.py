@@ -1,4 +1,4 @@
-"""Answers outside conversations: messages without one, the collections they came of, and feedback on any answer."""
+"""Answers outside conversations: messages without one, their collections, and feedback on any answer."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,10 +8,10 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Let messages be without a conversation."""
+    """Allow messages without a conversation."""
     op.execute("ALTER TABLE feedback RENAME COLUMN message_id TO answer_id")
     if op.get_bind().dialect.name == "sqlite":
-        _again()
+        _rebuild()
     else:
         op.alter_column("messages", "conversation_id", nullable=True)
     op.create_table(
@@ -23,14 +23,14 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget the answers outside conversations."""
+    """Delete the answers outside conversations."""
     op.drop_table("answer_origins")
     op.execute("DELETE FROM messages WHERE conversation_id IS NULL")
     op.execute("ALTER TABLE feedback RENAME COLUMN answer_id TO message_id")
 
 
-def _again() -> None:
-    """Make the table again, as SQLite changes no column; dropping it takes the feedback along, which is put back."""
+def _rebuild() -> None:
+    """Rebuild the table, since SQLite cannot change a column; dropping it deletes the feedback, which is restored."""
     for table in ("feedback", "messages"):
         op.execute(f"CREATE TEMPORARY TABLE kept_{table} AS SELECT * FROM {table}")
     op.drop_table("messages")

@@ -1,4 +1,4 @@
-"""Request ids, by which a repeated call is known."""
+"""Request ids, which identify repeated calls."""
 
 import sqlalchemy as sa
 from alembic import op

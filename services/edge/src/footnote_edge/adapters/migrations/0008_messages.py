@@ -1,4 +1,4 @@
-"""Answers that replace one another, the questions they answer, and texts to be found; request ids of creates."""
+"""Replaced answers, the questions of answers, and texts for search; request ids of creates."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ _BATCH = 500
 
 
 def upgrade() -> None:
-    """Add the columns and fill in what follows from the others."""
+    """Add the columns, filled from the others."""
     op.add_column("messages", sa.Column("place", sa.Integer, nullable=True))
     op.add_column("messages", sa.Column("question_id", sa.String(40), nullable=True))
     op.add_column("messages", sa.Column("superseded_by", sa.String(40), nullable=True))
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget them, and the answers that were replaced."""
+    """Drop them, and delete replaced answers."""
     op.execute("DELETE FROM messages WHERE superseded_by IS NOT NULL")
     op.drop_index("ix_messages_question_id", "messages")
     for name in ("place", "question_id", "superseded_by", "topic", "folded", "asked"):
@@ -38,7 +38,7 @@ def downgrade() -> None:
 
 
 def _fold() -> None:
-    """Fold the texts here: neither database folds all scripts, nor both alike."""
+    """Fold the texts here: the databases do not fold all scripts, and differ."""
     messages = sa.table("messages", sa.column("sequence"), sa.column("text"), sa.column("folded"))
     connection, last = op.get_bind(), 0
     while True:

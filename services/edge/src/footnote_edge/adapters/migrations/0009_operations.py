@@ -1,4 +1,4 @@
-"""Long work that callers began, and the documents it is about."""
+"""Long-running operations and their documents."""
 
 import sqlalchemy as sa
 from alembic import op

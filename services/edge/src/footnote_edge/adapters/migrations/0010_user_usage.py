@@ -1,4 +1,4 @@
-"""What each user has used a day."""
+"""Usage per user and day."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which replicas are alive, so that others take over the jobs of one that is not."""
+"""Heartbeats of replicas, so that others take over the jobs of a dead one."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""Which documents each answer came of: what is deleted is taken out of the answers too."""
+"""The documents that each answer uses, so that deleted ones are removed from answers."""
 
 import sqlalchemy as sa
 from alembic import op

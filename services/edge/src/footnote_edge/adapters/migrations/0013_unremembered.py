@@ -1,4 +1,4 @@
-"""Finds the messages that memory does not hold without reading all."""
+"""An index of the messages that memory search lacks."""
 
 import sqlalchemy as sa
 from alembic import op

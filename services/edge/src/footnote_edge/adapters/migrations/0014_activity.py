@@ -1,4 +1,4 @@
-"""What is done in each tenant by the hour: counts only, for 31 days."""
+"""Activity of each tenant by hour: counts only, for 31 days."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What replicas of edge ask one another of traces: a minute or two old at most, so that PostgreSQL need not log it."""
+"""Trace requests between replicas of edge: short-lived, so the PostgreSQL table is unlogged."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,8 +1,8 @@
-"""What each answer was made of, through earlier messages too, and what was deleted: nothing outlives its origin.
+"""Origins of answers, directly or through earlier messages, and deleted origins.
 
-Answers that are there get the origins that are known of them: their sources, those in their manifest, and those of the
-messages in their history and memory. One that broke off has no manifest: all answers before it in its conversation
-count. Documents that were taken out of an answer before are noted as deleted, so that what derives from them goes too.
+Existing answers get their known origins: their sources, those in their manifest, and those of the messages in their
+history and memory. An interrupted answer has no manifest: all earlier answers in its conversation count. Documents that
+were removed from an answer are noted as deleted, so that everything derived from them is removed too.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ def downgrade() -> None:
 
 
 def _fill(connection: sa.Connection) -> None:
-    """Go through the answers in the order in which they were given: what one is made of stands before it."""
+    """Fill in the answers in order of creation, since an answer derives from earlier ones only."""
     last, gone = 0, set[str]()
     columns = (_MESSAGES.c.sequence, _MESSAGES.c.id, _MESSAGES.c.conversation_id, _MESSAGES.c.text, _MESSAGES.c.payload)
     while True:
@@ -112,13 +112,13 @@ def _row(message_id: str, collection_id: str, document_id: str, revision: int) -
 
 
 def _own(message: ConversationMessage) -> Origins:
-    """Return the documents of an answer's own sources, those included that were taken out of it."""
+    """Return the documents of an answer's own sources, including removed ones."""
     both: Iterable[Any] = (*message.manifest.sources, *message.sources)
     return {(one.collection_id, one.document_id): one.revision for one in both}
 
 
 def _inherited(connection: sa.Connection, row: Any, message: ConversationMessage) -> Iterable[Origins]:
-    """Return what the messages came of that an answer was made with."""
+    """Return the origins of the messages that an answer used."""
     ids = [*message.manifest.history_message_ids, *message.manifest.memory_message_ids]
     if row.conversation_id and not message.HasField("manifest"):
         before = sa.select(_MESSAGES.c.id).where(
@@ -131,7 +131,7 @@ def _inherited(connection: sa.Connection, row: Any, message: ConversationMessage
 
 
 def _deleted(message: ConversationMessage) -> set[str]:
-    """Return the documents that were taken out of an answer because they were deleted."""
+    """Return the documents that were removed from an answer because they were deleted."""
     if not any(one.reason == DEGRADATION_REASON_DOCUMENT_DELETED for one in message.degradations):
         return set()
     left = {one.document_id for one in message.sources}

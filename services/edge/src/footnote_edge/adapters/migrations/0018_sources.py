@@ -10,7 +10,7 @@ _SYNCHRONISING = sa.text("kind = 3 AND end_time IS NULL")
 
 
 def upgrade() -> None:
-    """Create the tables and what operations note of sources."""
+    """Create the tables, and the columns of operations for sources."""
     moment = sa.DateTime(timezone=True)
     op.create_table(
         "sources",

@@ -1,4 +1,4 @@
-"""Counts of claims that are not confirmed are kept by the verdict's present name."""
+"""Renames the counts of unconfirmed claims to the verdict's current name."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -15,5 +15,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Name them as before."""
+    """Restore the old names."""
     op.execute(_RENAME.bindparams(old="claims_not_confirmed", new="claims_weak"))

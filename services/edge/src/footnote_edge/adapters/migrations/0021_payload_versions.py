@@ -1,6 +1,6 @@
-"""Stored messages have a version: what earlier releases stored is translated once, and read as it stands from then on.
+"""Versions of stored messages: messages of earlier releases are translated once.
 
-What cannot be translated keeps version 0 and is shown as its text.
+A message that cannot be translated keeps version 0 and is shown as its text.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ _MESSAGES = sa.table("messages", *(sa.column(name) for name in ("sequence", "pay
 
 
 def upgrade() -> None:
-    """Add the column and translate what is there."""
+    """Add the column, and translate existing messages."""
     op.add_column("messages", sa.Column("payload_version", sa.Integer, nullable=False, server_default="0"))
     connection, last = op.get_bind(), 0
     while True:
@@ -37,5 +37,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Forget the versions."""
+    """Drop the column."""
     op.drop_column("messages", "payload_version")

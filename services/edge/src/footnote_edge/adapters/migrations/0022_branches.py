@@ -14,7 +14,7 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Delete what is put aside, which earlier releases would show in its conversation, and drop the columns."""
+    """Delete messages put aside, which earlier releases would show in their conversation, and drop the columns."""
     op.execute("DELETE FROM messages WHERE branch IS NOT NULL")
     for name in ("branch", "fork"):
         op.drop_column("messages", name)

@@ -23,7 +23,7 @@ _PAGE = 100
 _PAGE_BYTES = 8 * 1024 * 1024
 _MOST_WAITING = 100_000
 _KNOWN = 200
-"""Queued addresses looked up at once."""
+"""Queued addresses per lookup."""
 _MOST_AWAY = 10
 """Consecutive pages without an answer before the listing is given up."""
 
