@@ -7,10 +7,10 @@ from pathlib import Path
 
 PROGRAM = """
 import asyncio, fcntl, os, sys
-from footnote_cli import forked, part
+from footnote_cli import forked, service_process
 from footnote_kit import telemetry
 
-def told():
+def serve():
     os.read(0, 1)
     held = [one for one in os.listdir("/proc/self/fd") if int(one) > 2 and os.path.exists(f"/proc/self/fd/{one}")]
     print(telemetry.resource("edge").attributes["service.instance.id"], os.getsid(0) == os.getpid(), held, flush=True)
@@ -34,7 +34,7 @@ async def main(waiting):
 
 lock = open(sys.argv[1], "w")
 fcntl.flock(lock, fcntl.LOCK_EX)
-part.main = told
+service_process.main = serve
 assert forked.can_fork()
 asyncio.run(main(forked.fork(2)))
 """

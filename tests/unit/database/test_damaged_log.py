@@ -12,7 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from footnote_database import integrity, legible
+from footnote_database import integrity, salvage
 from footnote_database.damaged_log import lost_commits
 from footnote_kit.errors import FailedPrecondition
 
@@ -232,7 +232,7 @@ def test_what_the_lost_commits_held_is_named(tmp_path: Path, place: int) -> None
     flip(path, 8 * place)
     lost = lost_commits(path)
     assert lost is not None
-    held = legible.names(path, lost, NAMED)
+    held = salvage.names(path, lost, NAMED)
     left = 30 - (lost.count or 0)
     assert {f"f{number}" for number in range(left + 1, 30) if number > 12} <= set(held["facts"])
     assert not {f"f{number}" for number in range(12)} & set(held["facts"])
@@ -253,7 +253,7 @@ def test_what_is_too_large_for_memory_is_not_read(tmp_path: Path) -> None:
     assert lost is not None
     with path.open("r+b") as file:
         file.truncate(65 * 2**20)
-    assert legible.names(path, lost, NAMED) == {}
+    assert salvage.names(path, lost, NAMED) == {}
 
 
 def test_of_an_unreadable_log_nothing_is_named(tmp_path: Path) -> None:
@@ -261,8 +261,8 @@ def test_of_an_unreadable_log_nothing_is_named(tmp_path: Path) -> None:
     flip(path, 8 * 5)
     lost = lost_commits(path)
     assert lost is not None
-    assert legible.names(path, lost, NAMED) == {}
-    assert legible.sentence({}) == ""
+    assert salvage.names(path, lost, NAMED) == {}
+    assert salvage.sentence({}) == ""
 
 
 def test_reading_for_the_doctor_leaves_the_evidence(tmp_path: Path) -> None:
