@@ -94,23 +94,23 @@ async def test_what_was_in_progress_at_a_restart_is_compared_when_it_has_ended()
     running = {name: Document(id=name, state=DOCUMENT_STATE_PROCESSING, revision=1) for name in ("a", "b")}
     both = Both(dict(running), {})
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    comparison = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
-    await comparison.run()
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    await check.run()
     for name, renewed in (("a", []), ("b", ["a", "b"])):
         running[name].state, running[name].indexed_revision = DOCUMENT_STATE_INDEXED, 1
-        await comparison.run()
+        await check.run()
         assert both.renewed == renewed
     both.documents["c"] = Document(id="c", state=DOCUMENT_STATE_INDEXED, revision=1, indexed_revision=1)
-    await comparison.run()
-    assert both.renewed == ["a", "b"], "the next comparison is due in an hour"
+    await check.run()
+    assert both.renewed == ["a", "b"], "the next check is due in an hour"
 
 
 async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_again() -> None:
     both = Both({}, {}, collections=["back", "other"])
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
-    comparison = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
-    await comparison.run()
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    await check.run()
     assert both.collections == ["other"]
     both.collections.append("back")
-    await comparison.run()
+    await check.run()
     assert both.collections == ["other", "back"], "only a restart may have lost it"
