@@ -31,7 +31,7 @@ def warn_of_visible_key(context: typer.Context, value: str) -> str:
     if source is not None and source.name == "COMMANDLINE":
         make_console(stderr=True).print(
             "Every user of this machine can read the key in the list of processes, and it stays in your shell's "
-            "history; set FOOTNOTE_API_KEY or {FILE_VARIABLE} instead of --api-key.",
+            f"history; set FOOTNOTE_API_KEY or {FILE_VARIABLE} instead of --api-key.",
             style="yellow",
             soft_wrap=True,
         )
