@@ -1,9 +1,9 @@
-"""Parts of a launch, forked from its first process after it has loaded what several of them need.
+"""Processes of a launch, forked from its first process after it has loaded what several of them need.
 
-A fork shares the pages of loaded code and pays for loading once. Each part then loads its own services, at the same
-time as the others. It is safe only while this process has one Python
-thread, no event loop and no gRPC object: `fork` runs before any of these, and never afterwards. A part that is
-restarted later is a fresh interpreter (`part`), as on systems without pidfds.
+A fork shares the pages of loaded code and pays for loading once. Each process then loads its own services, at the same
+time as the others. Forking is safe only while this process has one Python thread, no event loop and no gRPC object:
+`fork` runs before any of these, and never afterwards. A process that is restarted later is a fresh interpreter
+(`service_process`), as on systems without pidfds.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHARED = (
     "footnote_kit.server", "footnote_database.transactions", "footnote_database.storage", "footnote_store.store",
     "footnote_store.filters", "footnote_providers.automatic", "footnote_text.lexical", "footnote_text.tokens", "httpx2",
 )  # fmt: skip
-"""Modules that bring in what at least two parts use: most of all that is loaded, by time and size."""
+"""Modules that bring in what at least two processes use: most of what is loaded, by time and size."""
 
 
 class ForkedProcess:
@@ -102,12 +102,12 @@ def can_fork() -> bool:
 
 
 def load(services: Iterable[str] = ()) -> None:
-    """Load the libraries of several parts, and these services, so that processes forked afterwards share the pages."""
+    """Load the libraries of several processes, and these services; processes forked afterwards share the pages."""
     for name in SHARED:
         with suppress(ImportError):  # the process that needs it reports that
             import_module(name)
     installed.load(services)
-    language.detect("Which words are these?")  # the language model is the largest object that all parts share
+    language.detect("Which words are these?")  # the language model is the largest object that all processes share
     gc.freeze()
 
 
