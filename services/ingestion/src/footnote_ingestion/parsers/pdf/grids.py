@@ -17,7 +17,7 @@ from footnote_ingestion.parsers.pdf.superscripts import with_raised
 FIGURE = re.compile(  # of a whole word: a search within one would restart at each character
     r"\A(?:[*†‡§]{0,3}[-–—−+]?[($€£¥≥≤<>~±-]*\d[\d.,:'’]*(?<![,:])(?: \d{3}(?!\d))*"
     r"(?:[%)*†‡]|bn|[MBKkxX])*(?:(?:[/±–-]| [-–—−] )[($-]?\d[\d.,]*[%)*†‡]*|/-)?(?:\^[-−–]?\d{1,3})?"
-    r"(?: \(\d[\d.,/]*%?\))?(?: ?[$€£¥])?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
+    r"(?: \(\d[\d.,/]*%?\))?|[-–—−]{1,4}|[nN][./]?[aAmM]\.?|-/-|[-–—−][%)]+)"
 )
 CURRENCIES = frozenset("$€£¥")
 _SIGN = re.compile(r"([$€£¥]) (?=[\d(.—–-])")
@@ -84,7 +84,9 @@ def is_figure(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _is_known_figure(text: str) -> bool:
-    return FIGURE.fullmatch(text) is not None
+    if FIGURE.fullmatch(text) is not None:
+        return True
+    return len(text) > 1 and text[-1] in CURRENCIES and FIGURE.fullmatch(text[:-1].rstrip()) is not None
 
 
 def cell_of(words: Sequence[Word]) -> Cell:
