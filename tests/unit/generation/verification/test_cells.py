@@ -168,3 +168,9 @@ def test_of_a_row_quoted_whole_the_footnote_names_the_cell_asked_for(tmp_path: P
     assert (visitors.cell.text, visitors.locator.sheet.range, visitors.quote) == ("1290", "C2", row)
     assert (result.cell.text, result.locator.sheet.range) == ("(1,250)", "D2")
     assert (unclear.HasField("cell"), unclear.locator.sheet.range) == (False, "A2:D2")
+
+
+def test_a_word_that_says_little_may_be_a_header(tmp_path: Path) -> None:
+    (found,) = of_rows(tmp_path, "Trail,Length,Level\nBlue lake,6.5,easy\nFox pass,14.2,hard\n")
+    (text, _), *_ = draft("What is the level of the Fox pass?", [found]).sentences
+    assert text == "Fox pass — Level: hard"

@@ -65,8 +65,10 @@ def asked(question: Question, row: Row | None) -> bool | None:
 def asked_cells(question: Question, row: Row) -> tuple[Cell, ...]:
     """Return the values of a row in the columns that a question names, none where it names none."""
     columns = _columns_asked_of(question, row)
-    if columns is None:  # "Which city …?": the noun that is asked for may be said by the header alone
-        columns = {cell.column for cell in row.cells if _stems(cell.header, question.language) & question.sought}
+    if columns is None:  # "Which city …?" and "What is the level …?": words that elsewhere say little may be a header
+        said = question.analysed.stems
+        heads = {cell.column: _stems(cell.header, question.language) for cell in row.cells}
+        columns = {at for at, head in heads.items() if head & question.sought or (head and head <= said)}
     return tuple(cell for cell in _values(row) if cell.column in columns)
 
 
