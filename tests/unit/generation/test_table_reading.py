@@ -57,8 +57,16 @@ async def test_a_question_is_read_by_e5_without_the_names_of_files() -> None:
     read = await Extractive(0.5, likeness).read_tables("Which city is the largest in stock.csv?", TABLES)
     assert read is not None
     assert likeness.asked == [("Which city is the largest in  ?", ["city", "largest", "Units", "City"])]
-    assert sum(read.operations.values()) == pytest.approx(1)
-    assert set(read.operations) == {"total", "average", "count", "highest", "lowest", "compare", "other"}
+    assert sum(one.chance for one in read.operations) == pytest.approx(1)
+    assert {one.operation for one in read.operations} == {
+        "total",
+        "average",
+        "count",
+        "highest",
+        "lowest",
+        "compare",
+        "other",
+    }
     assert [(one.name, one.question) for one in read.columns] == [("Units", -1.0), ("City", 1.0)]
     assert list(read.words) == ["city", "largest"]
     assert list(read.columns[1].words) == [1.0, -1.0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from footnote.stages.v1.table_reading_pb2 import AlikeColumn, TableReading
+from footnote.stages.v1.table_reading_pb2 import AlikeColumn, OperationChance, TableReading
 from footnote_ingestion.tables import evidence, forms
 from footnote_ingestion.tables.candidates import Candidate, Reading, candidates
 from footnote_ingestion.tables.forms import Filter, Subject
@@ -94,7 +94,7 @@ def test_what_a_computation_does_not_explain_is_counted(question: str, sign: str
 
 def test_a_reading_counts_from_the_mean_and_folds_words_as_questions_are() -> None:
     made = TableReading(
-        operations={"total": 0.5},
+        operations=[OperationChance(operation="total", chance=0.5)],
         words=["Météo"],
         columns=[
             AlikeColumn(name="Rain", question=0.75, words=[1.5]),

@@ -51,7 +51,8 @@ def reading(
     if len(question) + 1 == len(weights):
         scores = np.append(question, 1.0) @ weights
         chances = np.exp(scores - scores.max())
-        found.operations.update(zip(classes, (chances / chances.sum()).tolist(), strict=True))
+        for operation, chance in zip(classes, (chances / chances.sum()).tolist(), strict=True):
+            found.operations.add(operation=operation, chance=chance)
     if not headers:
         return found
     span = cosines.related - cosines.unrelated

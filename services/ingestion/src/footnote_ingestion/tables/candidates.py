@@ -39,7 +39,8 @@ class Reading:
             alike = {one.name: one.words[at] for one in made.columns if at < len(one.words)}
             middle = math.fsum(alike.values()) / max(1, len(alike))
             words.update({(fold(word), name): value - middle for name, value in alike.items()})
-        return Reading(dict(made.operations), {one.name: one.question - mean for one in made.columns}, words)
+        operations = {one.operation: one.chance for one in made.operations}
+        return Reading(operations, {one.name: one.question - mean for one in made.columns}, words)
 
     def word(self, token: str, header: str) -> float:
         """Return how alike a word and a column's name are, 0 where it is not known."""
