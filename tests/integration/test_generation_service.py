@@ -19,20 +19,23 @@ from footnote.types.v1.locator_pb2 import Anchor, Locator, PageLocator, SheetLoc
 from footnote_generation.app import build
 from footnote_kit.errors import InvalidArgument
 from footnote_kit.testing import SCOPE, serve_app
+from support.sources_with_tables import with_tables
 
-SHEET = Source(
-    number=1,
-    chunk_id="d1:000001:0000000",
-    document_id="d1",
-    filename="production.xlsx",
-    text="Produit: Vis M6; Quantité en stock: 150 unités",
-    locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12"), span=TextSpan(start=100, end=146)),
-    anchors=[
-        Anchor(span=TextSpan(start=0, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
-        Anchor(span=TextSpan(start=17, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
-    ],
-    score=0.9,
-    label="production.xlsx, feuille 'Stocks', cellules A12:C12",
+SHEET = with_tables(
+    Source(
+        number=1,
+        chunk_id="d1:000001:0000000",
+        document_id="d1",
+        filename="production.xlsx",
+        text="Produit: Vis M6; Quantité en stock: 150 unités",
+        locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12:C12"), span=TextSpan(start=100, end=146)),
+        anchors=[
+            Anchor(span=TextSpan(start=9, end=15), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="A12"))),
+            Anchor(span=TextSpan(start=36, end=46), locator=Locator(sheet=SheetLocator(sheet="Stocks", range="C12"))),
+        ],
+        score=0.9,
+        label="production.xlsx, feuille 'Stocks', cellules A12:C12",
+    )
 )
 PAGE = Source(
     number=2,
