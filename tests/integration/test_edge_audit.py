@@ -363,9 +363,9 @@ async def test_a_flood_of_refused_attempts_is_a_few_events_and_their_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FOOTNOTE_EDGE_AUTH", "keys")
-    attempts = 60
+    refused = 60
     async with serving(tmp_path) as place:
-        for number in range(attempts):
+        for number in range(refused):
             await place.call("http" if number % 2 else "grpc", "DeleteDocument", {"document_id": ABSENT}, "stranger")
     database, log = await offline_log(tmp_path)
     found = (await log.read(pb.ListAuditEventsRequest(action="DeleteDocument"))).events
@@ -373,7 +373,7 @@ async def test_a_flood_of_refused_attempts_is_a_few_events_and_their_counts(
     counted = [event for event in found if event.count > 1]
     assert len(counted) == 2, "by interface"
     assert all(event.HasField("last_time") and event.address == "127.0.0.1" for event in counted)
-    assert sum(event.count for event in found) == attempts
+    assert sum(event.count for event in found) == refused
     assert len(found) == attempts.SINGLE + 2
 
 
