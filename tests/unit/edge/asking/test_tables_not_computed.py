@@ -10,6 +10,7 @@ from footnote.augmentation.v1.augmentation_service_pb2 import BuildPromptRespons
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_edge.asking import tables
 from footnote_edge.asking.tables import why_not
+from footnote_edge.asking.windows import Window
 from footnote_kit.errors import DeadlineExceeded, FootnoteError, NotOffered, Unavailable
 
 EMPTY = TableComputation()
@@ -43,6 +44,9 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
     async def settings() -> None:
         pass
 
+    async def window() -> Window:
+        return Window()
+
     class Ingestion:
         async def ComputeAnswer(self, request: Any, timeout: float) -> None:
             raise failure
@@ -54,7 +58,7 @@ async def test_only_a_failed_stage_could_not_be_asked(failure: FootnoteError, ma
     )  # fmt: skip
     task = asyncio.ensure_future(settings())
     draft: Any = SimpleNamespace(
-        text="What is the total?", settings=task, built=BuildPromptResponse(),
+        text="What is the total?", settings=task, window=window(), built=BuildPromptResponse(),
         found=SimpleNamespace(chunks=[SimpleNamespace(chunk=SimpleNamespace(document_id="d", tables=["t"]))]),
     )  # fmt: skip
     assert (await tables._computed(question, draft))[0] == made

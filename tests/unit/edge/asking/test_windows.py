@@ -55,9 +55,9 @@ def windows(generation: Generation, tmp_path: Path) -> Windows:
 
 async def test_it_is_asked_once_an_epoch(generation: Generation, windows: Windows) -> None:
     for _ in range(3):
-        assert await windows.of(ANN, 1.0) == (1000, 5, True)
+        assert await windows.of(ANN, 1.0) == (1000, 5, True, False)
     generation.epoch.advance()
-    assert await windows.of(ANN, 1.0) == (2000, 5, True)
+    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
     assert generation.asked == 2
 
 
@@ -66,7 +66,7 @@ async def test_a_new_launch_of_generation_is_asked_anew(
 ) -> None:
     await windows.of(ANN, 1.0)
     generation.epoch = Epoch(tmp_path / "epoch")
-    assert await windows.of(ANN, 1.0) == (2000, 5, True)
+    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
 
 
 async def test_other_callers_settings_and_bounds_have_answers_of_their_own(
@@ -84,7 +84,7 @@ async def test_other_callers_settings_and_bounds_have_answers_of_their_own(
         other = ResolveSettingsRequest()
         other.CopyFrom(ANN)
         other.MergeFrom(change)
-        assert await windows.of(other, 1.0) == (1000 * number, 5, True)
+        assert await windows.of(other, 1.0) == (1000 * number, 5, True, False)
 
 
 @pytest.mark.parametrize("named", ["elsewhere", ""])
@@ -102,7 +102,7 @@ async def test_a_refusal_is_not_kept(generation: Generation, windows: Windows) -
     with pytest.raises(FailedPrecondition):
         await windows.of(ANN, 1.0)
     generation.refuses = False
-    assert await windows.of(ANN, 1.0) == (2000, 5, True)
+    assert await windows.of(ANN, 1.0) == (2000, 5, True, False)
 
 
 async def test_only_so_many_are_kept(generation: Generation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

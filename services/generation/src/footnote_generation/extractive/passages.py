@@ -84,10 +84,14 @@ def units(sources: Sequence[Source], language: str) -> list[Unit]:
 
 
 def _block_starts(source: Source) -> tuple[int, ...]:
-    """Return where blocks of the document certainly begin: a line with a place of its own, as in text files."""
+    """Return where blocks of the document certainly begin: a line with a place of its own, as in text files.
+
+    What a colon introduces stays with its introduction.
+    """
     text = source.text
     starts = {one.span.start for one in source.anchors if not one.HasField("cell")}
-    return tuple(sorted(at for at in starts if 0 < at < len(text) and text[at - 1] == "\n"))
+    begins = (at for at in starts if 0 < at < len(text) and text[at - 1] == "\n")
+    return tuple(sorted(at for at in begins if not text[max(0, at - 8) : at].rstrip().endswith((":", "："))))
 
 
 def _bytes(pieces: tuple[_Piece, ...]) -> int:
