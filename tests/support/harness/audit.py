@@ -35,8 +35,12 @@ class Shown:
 
     @property
     def indexed(self) -> dict[str, docs.Document]:
-        """The searched documents by id; a failed one is still searched in its earlier revision."""
-        return {one.id: one for one in self.documents if one.indexed_revision}
+        """The searched documents by id; a failed one is still searched in its earlier revision.
+
+        Documents whose collection an accepted loss took are left out: no search finds them.
+        """
+        there = {one.id for one in self.collections}
+        return {one.id: one for one in self.documents if one.indexed_revision and one.collection_id in there}
 
 
 async def shown(caller: Caller) -> Shown:
@@ -216,8 +220,9 @@ async def found_again(caller: Caller, world: ReferenceModel, seed: int, most: in
     sure = [one for one in world.documents if one.id and not one.content.late and not one.twin]
     there = [one for one in sure if one.presence is Presence.THERE]
     gone = [one for one in sure if one.presence is Presence.GONE]
-    listed = (await shown(caller)).documents
-    indexed = {one.id for one in listed if one.state == doc.DOCUMENT_STATE_INDEXED}
+    catalogue = await shown(caller)
+    listed = catalogue.documents
+    indexed = {one.id for one in catalogue.indexed.values() if one.state == doc.DOCUMENT_STATE_INDEXED}
     revisions = {one.id: one.revision for one in listed}
     found = []
     for one in chance.sample(there, min(most, len(there))):
