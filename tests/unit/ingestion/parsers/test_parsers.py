@@ -29,6 +29,7 @@ from footnote_ingestion.parsers.clean import inline, preformatted
 from footnote_ingestion.parsers.failures import ParseError
 from footnote_ingestion.parsers.metadata import describe
 from footnote_ingestion.parsers.sniff import MIME, sniff
+from footnote_ingestion.parsers.texts import plain
 from footnote_ingestion.parsers.texts.encoding import decode
 from support.ingestion_client import assert_spans_exact, document_text
 
@@ -85,6 +86,16 @@ def test_a_title_directly_above_a_text_is_a_block_of_its_own(tmp_path: Path, tex
     found, _ = read(tmp_path, "a.txt", text.encode())
     assert [block.text for block in found] == blocks
     assert found[-1].locator.lines.last_line == text.strip().count("\n") + 1
+
+
+def test_titles_below_each_other_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ends: list[int] = []
+    end_of = plain._paragraph_end
+    monkeypatch.setattr(plain, "_paragraph_end", lambda lines, start: ends.append(end_of(lines, start)) or ends[-1])
+    found: list[Block] = []
+    plain.write_text("Ab\n" * 900 + "A longer line", BlockWriter(found.append, Limits()))
+    assert [block.text for block in found] == [*["Ab"] * 900, "A longer line"]
+    assert ends == [901]
 
 
 CODECS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "cp1252"]

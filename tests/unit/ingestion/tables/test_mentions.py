@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from footnote.stages.v1.table_reading_pb2 import AlikeColumn, OperationChance, TableReading
 from footnote_ingestion.tables import evidence, forms
@@ -105,3 +107,33 @@ def test_a_reading_counts_from_the_mean_and_folds_words_as_questions_are() -> No
     assert read.operations["total"] == 0.5
     assert (read.columns["Rain"], read.columns["Team"]) == (0.25, -0.25)
     assert (read.word("meteo", "Rain"), read.word("meteo", "Team"), read.word("meteo", "Snow")) == (0.25, -0.25, 0)
+
+
+RATED = replace(LEAVE, headers={1: "Bond", 2: "Rating", 3: "Price"}, numeric=frozenset({3}), values={
+    1: ["Aarau", "Basel"], 2: ["AA+", "AA-", "Lyon", "LYON", "BB"],
+})  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "said"), [
+    ("How many bonds of rating AA-?", ["AA-"]),
+    ("How many bonds of rating AA+?", ["AA+"]),
+    ("How many bonds of rating BB?", ["BB"]),
+    ("How many bonds of rating AA?", None),
+    ("How many bonds of rating Lyon?", None),
+])  # fmt: skip
+def test_of_texts_with_the_same_words_the_one_that_is_written_is_meant(question: str, said: list[str] | None) -> None:
+    read = asked(question)
+    every = list(candidates(read, Mentions.of(read, RATED), NOTHING))
+    assert {tuple(one.value for one in each.form.filters) for each in every} == ({tuple(said)} if said else set())
+    by_words = forms.read(question, RATED, locales.choose("en").tables, "en")
+    assert by_words is not None
+    assert [one.value for one in by_words.filters] == (said or [])
+    assert (by_words.kind == forms.SEVERAL) == (said is None)
+
+
+@pytest.mark.parametrize("digit", ["❶", "፩", "²"])
+def test_a_sign_for_a_number_is_no_number_to_compute_with(digit: str) -> None:
+    question = f"{digit} Which team has days taken above {digit} and the {digit} most?"
+    read = asked(question)
+    assert list(candidates(read, Mentions.of(read, LEAVE), NOTHING))
+    forms.read(question, LEAVE, locales.choose("en").tables, "en")

@@ -130,8 +130,8 @@ class _Accounting:
 
     def _day(self, text: str) -> bool:
         """Take the numbers of a day; its year must be named, the name of its month is not known here."""
-        parts = [int(one) for one in forms.tokens(text) if one.isdigit()]
-        places = [at for at, one in enumerate(self._asked) if one.isdigit() and int(one) in parts]
+        parts = [int(one) for one in forms.tokens(text) if one.isdecimal()]
+        places = [at for at, one in enumerate(self._asked) if one.isdecimal() and int(one) in parts]
         self._taken.update(places)
         return bool(parts) and any(int(self._asked[at]) == parts[0] for at in places)
 
@@ -140,7 +140,7 @@ class _Accounting:
             if node.is_string or isinstance(node.parent, exp.Group | exp.Ordered | exp.Round):
                 continue
             value = float(node.name)
-            free = [(at, one) for at, one in self._free() if one[0].isdigit()]
+            free = [(at, one) for at, one in self._free() if one[0].isdecimal()]
             place = next((at for at, one in free if forms.number_of(one) == value), -1)
             if place < 0 and isinstance(node.parent, exp.Limit):
                 numbers = self._words.tables.numbers

@@ -68,7 +68,7 @@ def candidates(asked: Asked, mentions: Mentions, reading: Reading) -> Iterator[C
     for filters, taken in _filters(mentions):
         free = [
             at for at, one in enumerate(asked.tokens)
-            if one[0].isdigit() and at not in taken and at not in mentions.file
+            if one[0].isdecimal() and at not in taken and at not in mentions.file
         ][:_MOST_NUMBERS]  # fmt: skip
         yield from _counts(asked, mentions, filters, taken, free)
         for measure in measures:
@@ -187,9 +187,9 @@ def _mosts(asked: Asked, numbers: Sequence[int]) -> list[tuple[int, int]]:
     """Return places and values of the first numbers that may be how many rows are asked for."""
     found = []
     for at, token in enumerate(asked.tokens):
-        if at in numbers and token.isdigit() and len(token) < 3 and int(token) > 1:
+        if at in numbers and token.isdecimal() and len(token) < 3 and int(token) > 1:
             found.append((at, int(token)))
-        elif not token[0].isdigit() and (number := forms.place_of(token, asked.numbers)) > 1:
+        elif not token[0].isdecimal() and (number := forms.place_of(token, asked.numbers)) > 1:
             found.append((at, number))
     return found[:_MOST_NUMBERS]
 
@@ -206,4 +206,4 @@ def _columns_of(mentions: Mentions, filters: Sequence[Filter]) -> frozenset[int]
 
 
 def _has_word(header: str) -> bool:
-    return any(not part[0].isdigit() for part in forms.tokens(header))
+    return any(not part[0].isdecimal() for part in forms.tokens(header))

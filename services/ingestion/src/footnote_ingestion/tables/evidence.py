@@ -42,7 +42,7 @@ def signs(candidate: Candidate, asked: Asked, mentions: Mentions, reading: Readi
     explained = candidate.explained | spoken | mentions.file | mentions.about
     # Of the other columns' names nothing is explained, nor of words of forms that the computation does not use.
     left = [at for at in range(len(asked.tokens)) if at not in explained and at not in asked.empty]
-    numbers = [at for at in left if asked.tokens[at][0].isdigit() or at in asked.number_words]
+    numbers = [at for at in left if asked.tokens[at][0].isdecimal() or at in asked.number_words]
     turning = [at for at in left if at in asked.turning]
     unused = [at for at in left if at in asked.spoken]
     known = {*numbers, *turning, *unused}

@@ -40,10 +40,23 @@ def alike(left: str, right: str) -> bool:
     short, long = sorted((left, right), key=len)
     if left == right:
         return True
-    if len(short) < _SHORTEST or is_unspaced(short[0]) or short[0].isdigit():
+    if len(short) < _SHORTEST or is_unspaced(short[0]) or short[0].isdecimal():
         return False
     common = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     return common >= max(_SHORTEST, len(short) - 1) and len(long) - common <= _MOST_ENDING
+
+
+def meant(texts: Sequence[str], question: str) -> str | None:
+    """Return which of several texts with the same words a folded question says; None where that is unclear.
+
+    "AA-" is not "AA+", though both have the words of "AA"; of "Lyon" and "LYON" either may be meant, or both.
+    """
+    if len(texts) == 1:
+        return texts[0]
+    there = [text for text in texts if fold(text) in question]
+    longest = max(map(len, there), default=0)
+    said = [text for text in there if len(text) == longest]
+    return said[0] if len(said) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +120,13 @@ def _first_words(words: TableWords) -> frozenset[str]:
 
 def read(question: str, subject: Subject, words: TableWords, language: str) -> Form | None:
     """Return the form that a question has over a table, None where it has none or a word of it is not known."""
-    return _Reading(tokens(question), subject, words, language).form()
+    return _Reading(question, subject, words, language).form()
 
 
 class _Reading:
-    def __init__(self, asked: Sequence[str], subject: Subject, words: TableWords, language: str) -> None:
-        self._asked, self._subject, self._words, self._language = asked, subject, words, language
+    def __init__(self, question: str, subject: Subject, words: TableWords, language: str) -> None:
+        self._asked, self._subject, self._words, self._language = tokens(question), subject, words, language
+        self._text = fold(question)
         self._taken: dict[int, str] = {}
 
     def form(self) -> Form | None:
@@ -181,25 +195,28 @@ class _Reading:
         Of several columns that have a text, the one that the question names is meant: "to Madrid" is not "from Madrid".
         """
         found: list[Filter] = []
-        every: dict[tuple[str, ...], dict[int, str]] = {}
+        every: dict[tuple[str, ...], dict[int, list[str]]] = {}
         for column, values in self._subject.values.items():
             for value in values:
-                every.setdefault(tokens(value), {}).setdefault(column, value)
+                every.setdefault(tokens(value), {}).setdefault(column, []).append(value)
         for parts in sorted(every, key=len, reverse=True):
             if (
                 not parts
                 or parts[0] not in self._asked
-                or (len(parts) == 1 and (len(parts[0]) < 2 or parts[0].isdigit()))
+                or (len(parts) == 1 and (len(parts[0]) < 2 or parts[0].isdecimal()))
             ):
                 continue
             for start, end in self._places(parts, exact=True):
                 named = every[parts]
                 if len(named) > 1:
-                    named = {column: value for column, value in named.items() if self._names(column)}
+                    named = {column: texts for column, texts in named.items() if self._names(column)}
                 if len(named) != 1:
                     return None
+                ((column, values),) = named.items()
+                if (one := meant(values, self._text)) is None:
+                    return None
                 self._take(range(start, end), "value")
-                found += [Filter(column, "=", value) for column, value in named.items()]
+                found.append(Filter(column, "=", one))
         return found
 
     def _names(self, column: int) -> bool:
@@ -222,7 +239,7 @@ class _Reading:
         found = []
         for form, op in (("above", ">"), ("below", "<")):
             place = said.get(form)
-            if place is not None and place < len(self._asked) and self._asked[place][0].isdigit():
+            if place is not None and place < len(self._asked) and self._asked[place][0].isdecimal():
                 found.append((op, number_of(self._asked[place])))
                 self._taken[place] = "number"
         return found
@@ -231,7 +248,7 @@ class _Reading:
         if HIGHEST in said or LOWEST in said:
             for place in self._free():
                 word = self._asked[place]
-                number = int(word) if word.isdigit() and len(word) < 3 else place_of(word, self._words.numbers)
+                number = int(word) if word.isdecimal() and len(word) < 3 else place_of(word, self._words.numbers)
                 if number > 1:
                     self._taken[place] = "number"
                     return number

@@ -45,7 +45,7 @@ _MONTHS = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive words of a question that are a text of cells, by column."""
+    """Consecutive words of a question that are a text of cells, by column; no text where it is unclear which."""
 
     start: int
     end: int
@@ -67,6 +67,8 @@ class Asked:
     numbers: tuple[str, ...] = ()
     number_words: frozenset[int] = frozenset()
     """The places of numbers in words, and of months: like numbers, they say which rows count."""
+    text: str = ""
+    """The whole question, folded."""
 
     @staticmethod
     def of(question: str, words: TableWords, language: str) -> Asked:
@@ -87,7 +89,7 @@ class Asked:
         named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
         counts = frozenset(at for at, one in enumerate(tokens) if one in named and at not in spoken)
         nothing = frozenset(empty - spoken - counts)
-        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts)
+        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, fold(question))
 
 
 @dataclass(slots=True)
@@ -109,10 +111,10 @@ class Mentions:
         found = Mentions(subject)
         file = forms.tokens(subject.filename)
         found.file = frozenset(at for start, end in _places(tokens, file) for at in range(start, end))
-        about = [one for one in forms.tokens(subject.about) if not one.isdigit() or len(one) == 4]
+        about = [one for one in forms.tokens(subject.about) if not one.isdecimal() or len(one) == 4]
         named = (at for at, one in enumerate(tokens) if any(forms.alike(one, part) for part in about))
         found.about = frozenset(named) - found.file
-        found.spans = _spans(tokens, subject, found.file)
+        found.spans = _spans(asked, subject, found.file)
         for column, header in subject.headers.items():
             places, share = _header(tokens, header, found.file)
             if places:
@@ -142,24 +144,26 @@ def _places(tokens: Sequence[str], parts: Sequence[str]) -> list[tuple[int, int]
     ]
 
 
-def _spans(tokens: Sequence[str], subject: Subject, file: frozenset[int]) -> list[Span]:
+def _spans(asked: Asked, subject: Subject, file: frozenset[int]) -> list[Span]:
     """Return which texts of cells the question says, the longest first, each word once."""
-    there = set(tokens)
-    every: dict[tuple[str, ...], dict[int, str]] = {}
+    there = set(asked.tokens)
+    every: dict[tuple[str, ...], dict[int, list[str]]] = {}
     for column, values in subject.values.items():
         for value in values:
             parts = forms.tokens(value)
             if not parts or parts[0] not in there or is_total(value):
                 continue
-            if len(parts) > 1 or not (len(parts[0]) < 2 or parts[0].isdigit()):
-                every.setdefault(parts, {}).setdefault(column, value)
+            if len(parts) > 1 or not (len(parts[0]) < 2 or parts[0].isdecimal()):
+                every.setdefault(parts, {}).setdefault(column, []).append(value)
     found: list[Span] = []
     taken = set(file)
     for parts in sorted(every, key=len, reverse=True):
-        for start, end in _places(tokens, parts):
+        for start, end in _places(asked.tokens, parts):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
-                found.append(Span(start, end, every[parts]))
+                said = {column: forms.meant(texts, asked.text) for column, texts in every[parts].items()}
+                clear = {column: text for column, text in said.items() if text is not None}
+                found.append(Span(start, end, clear if len(clear) == len(said) else {}))
     return sorted(found, key=lambda one: one.start)
 
 
@@ -180,8 +184,8 @@ def _header(tokens: Sequence[str], header: str, file: frozenset[int]) -> tuple[f
         compounds = [] if here else [at for at, one in enumerate(tokens) if at not in file and _is_part(unit[0], one)]
         places.update(here or compounds)
         said += 1.0 if here else _COMPOUND if compounds else 0.0
-    places.update(at for at, one in enumerate(tokens) if one in inside and not one.isdigit())
-    worded = any(not tokens[at][0].isdigit() for at in places - file)  # a year alone does not name a column
+    places.update(at for at, one in enumerate(tokens) if one in inside and not one.isdecimal())
+    worded = any(not tokens[at][0].isdecimal() for at in places - file)  # a year alone does not name a column
     return frozenset(places - file), said / size if size and worded else 0.0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 from pathlib import Path
 
 from footnote.types.v1.locator_pb2 import Anchor, LineLocator
@@ -48,8 +49,9 @@ def write_text(text: str, out: BlockWriter, *, with_lines: bool = True) -> None:
             start += 2
             continue
         end = _paragraph_end(lines, start)
-        if _is_title(lines[start:end]):
-            end = start + 1
+        for _ in range(_titles(lines[start:end])):
+            _paragraph(lines, start, start + 1, with_lines, out, vocabulary)
+            start += 1
         _paragraph(lines, start, end, with_lines, out, vocabulary)
         start = end
 
@@ -76,17 +78,22 @@ def _paragraph_end(lines: list[str], start: int) -> int:
     return end
 
 
-def _is_title(lines: list[str]) -> bool:
-    """Return whether the first line of a paragraph is a title: it ended before it was full, and begins no sentence.
+def _titles(lines: list[str]) -> int:
+    """Return how many lines at the start of a paragraph are titles; one at least is not."""
+    longest = [*accumulate((len(line.strip()) for line in reversed(lines)), max)][::-1]
+    titles = 0
+    while titles + 1 < len(lines) and _is_title(lines[titles].strip(), lines[titles + 1].strip(), longest[titles]):
+        titles += 1
+    return titles
 
-    A wrapped line ends where the next word no longer fits, and the paragraph's longest line shows what fits.
+
+def _is_title(line: str, below: str, longest: int) -> bool:
+    """Return whether a line of a paragraph is a title: it ended before it was full, and begins no sentence.
+
+    A wrapped line ends where the next word no longer fits, and the `longest` line from it on shows what fits.
     """
-    if len(lines) < 2:
-        return False
-    first, below = lines[0].strip(), lines[1].strip()
     word = 2 if is_unspaced(below[0]) else 1 + len(below.split(maxsplit=1)[0])
-    fits = len(first) + word <= max(len(line.strip()) for line in lines)
-    return fits and not first.endswith(_MARKS) and not below[0].islower()
+    return len(line) + word <= longest and not line.endswith(_MARKS) and not below[0].islower()
 
 
 def _paragraph(
