@@ -4,7 +4,7 @@ from footnote.stages.v1.passage_pb2 import Chunk, ScoredChunk
 from footnote.types.v1.answer_pb2 import BASIS_COMPUTED, VERDICT_NOT_CONFIRMED, VERDICT_SUPPORTED
 from footnote.types.v1.locator_pb2 import Anchor
 from footnote.types.v1.table_pb2 import Cell, ComputedCells, Table, TableColumn, TableComputation
-from footnote_edge.asking.computed import answer_of
+from footnote_edge.asking.computed import answer_of, is_placed
 
 CHUNKS = [ScoredChunk(chunk=Chunk(id="c", document_id="d", filename="a.csv", document_type="csv"))]
 
@@ -49,24 +49,35 @@ def chunk(kind: str, *places: tuple[int, int, str, str]) -> ScoredChunk:
     return ScoredChunk(chunk=found)
 
 
-def one_cell(**more: object) -> TableComputation:
-    cells = ComputedCells(document_id="d", table=1, name="S", column="Beds", ranges=["B5"], count=1)
+def one_cell(place: str, **more: object) -> TableComputation:
+    cells = ComputedCells(document_id="d", table=1, name="S", column="Beds", ranges=[place], count=1)
     return TableComputation(text="Sum of Beds: 22", query="SELECT 1", cells=[cells], confirmed=True, **more)  # type: ignore[arg-type]
 
 
 def test_a_table_right_of_the_first_column_has_the_cells_of_its_sheet() -> None:
     found = chunk("xlsx", (5, 1, "D5", "Neurology"), (5, 2, "E5", "22"))
-    (citation,) = answer_of(one_cell(), [], [found], "en")[0].citations
+    (citation,) = answer_of(one_cell("E5"), [], [found], "en")[0].citations
     assert (citation.locator.sheet.range, citation.label) == ("E5", "a.xlsx, sheet 'S', cell E5")
     assert (citation.quote, citation.cell.text) == ("E5 (Beds, 1)", "22")
-    moved = one_cell()
-    moved.cells[0].ranges[:], moved.cells[0].count = ["B5:B7", "B9"], 4
+    moved = one_cell("E5")
+    moved.cells[0].ranges[:], moved.cells[0].count = ["E5:E7", "E9"], 4
     (citation,) = answer_of(moved, [], [found], "en")[0].citations
     assert (citation.locator.sheet.range, citation.quote) == ("E5:E9", "E5:E7, E9 (Beds, 4)")
 
 
 def test_a_result_of_one_cell_names_it_outside_of_sheets() -> None:
     found = chunk("docx", (5, 1, "", "Neurology"), (5, 2, "", "22"))
-    (citation,) = answer_of(one_cell(), [], [found], "en")[0].citations
+    (citation,) = answer_of(one_cell("B5"), [], [found], "en")[0].citations
     assert citation.label == "a.docx, S, row 'Neurology', column 'Beds'"
     assert (citation.cell.text, list(citation.cell.row_headers)) == ("22", ["Neurology"])
+
+
+def test_what_names_no_cells_in_the_passages_documents_is_no_answer() -> None:
+    assert is_placed(computed(), CHUNKS)
+    assert not is_placed(TableComputation(text="Number of rows: 3", query="SELECT 1", confirmed=True), CHUNKS)
+    for change in ({"document_id": "other"}, {"ranges": []}, {"ranges": ["everywhere"]}):
+        found = computed()
+        found.cells[0].MergeFrom(ComputedCells(**change))  # type: ignore[arg-type]
+        if "ranges" in change:
+            found.cells[0].ranges[:] = change["ranges"]
+        assert not is_placed(found, CHUNKS), change

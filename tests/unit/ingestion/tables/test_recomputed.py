@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import openpyxl
 import pytest
 from footnote.types.v1.table_pb2 import TableDescription
 from footnote_ingestion.parsers import parser_for
@@ -101,3 +102,25 @@ def test_a_header_or_text_is_never_code_of_the_second_engine(tmp_path: Path) -> 
 )
 def test_results_are_compared_by_value(one: list[tuple[object]], two: list[tuple[object]], alike: bool) -> None:
     assert same(one, two) is alike
+
+
+def test_cells_have_the_names_of_their_sheet(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (("Item", "Town", "Units"), *((f"I-{n}", "Lyon" if n % 2 else "Nice", n) for n in range(1, 9))):
+        book.active.append([None, None, None, *row])
+    file, archive, session = tmp_path / "a.xlsx", tmp_path / "a.zip", Session(tmp_path / "session", 256 << 20)
+    book.save(file)
+    with KeptTables(session) as kept:
+        parser_for("xlsx").parse(file, BlockWriter(kept.before(lambda block: None), Limits()), Limits())
+        assert kept.finish()
+        archive.write_bytes(b"".join(part for _, part in kept.parts()))
+    with Engine([Archive(archive, "abcdefabcdef", "a.xlsx")], session, 30.0) as engine:
+        own = OwnRows({"abcdefabcdef": ("xlsx", str(file))})
+        computing = Computing(engine, own.of)
+        found = computing.answer("Total Units in Nice", "en")
+        assert found is not None
+        assert found.confirmed
+        assert list(found.cells[0].ranges) == ["F3", "F5", "F7", "F9"]
+        query = QUERY.format(view=engine.tables[0].view)
+        written = WrittenQuery(engine, own.of, computing.subject).answer("Total Units in Lyon", query, "en")
+        assert list(written.cells[0].ranges) == ["F2", "F4", "F6", "F8"]

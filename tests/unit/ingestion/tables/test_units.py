@@ -9,20 +9,23 @@ import pytest
 from footnote.types.v1.table_pb2 import TableComputation
 from footnote_ingestion.parsers import parser_for
 from footnote_ingestion.parsers.base import BlockWriter, Limits
+from footnote_ingestion.tables import forms
 from footnote_ingestion.tables.computing import Computing
 from footnote_ingestion.tables.engine import Engine, Session
+from footnote_ingestion.tables.forms import Filter, Form
 from footnote_ingestion.tables.jobs import KeptTables, OwnRows
 from footnote_ingestion.tables.opened import Archive
+from footnote_text import locales
 
 Compute = Callable[..., TableComputation | None]
 
 
 @pytest.fixture
 def compute(tmp_path: Path) -> Compute:
-    """Computes an answer over files by their names."""
+    """Computes an answer, or a form over the first table, from files by their names."""
     session = Session(tmp_path / "session", 256 << 20)
 
-    def computed(question: str, **texts: str) -> TableComputation | None:
+    def computed(question: str | Form, **texts: str) -> TableComputation | None:
         archives, files = [], {}
         for name, text in texts.items():
             file, archive, document_id = tmp_path / f"{name}.csv", tmp_path / f"{name}.zip", name.ljust(12, "0")
@@ -34,7 +37,10 @@ def compute(tmp_path: Path) -> Compute:
             archives.append(Archive(archive, document_id, file.name))
             files[document_id] = ("csv", str(file))
         with Engine(archives, session, 30.0) as engine:
-            return Computing(engine, OwnRows(files).of).answer(question, "en")
+            computing = Computing(engine, OwnRows(files).of)
+            if isinstance(question, Form):
+                return computing._computed(engine.tables[0], question, locales.choose("en"))
+            return computing.answer(question, "en")
 
     return computed
 
@@ -85,3 +91,24 @@ def test_a_long_comparison_says_how_many_lines_are_left_out(compute: Compute) ->
     assert found is not None
     assert found.text.count("\n") == 200
     assert any("100" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(("headers", "mixed"), [
+    ("Revenue (EUR million);Costs (EUR)", "EUR, × 10^6 EUR"),
+    ("Revenue (EUR);Costs (USD)", "EUR, USD"),
+    ("Revenue (EUR);Costs (EUR)", ""),
+])  # fmt: skip
+def test_columns_in_different_units_are_not_subtracted(compute: Compute, headers: str, mixed: str) -> None:
+    form = Form(forms.DIFFERENCE, 2, filters=[Filter(1, "=", "Birk")], other=3)
+    found = compute(form, a=f"Name;{headers}\nAnna;5;3\nBirk;7;4\nClio;9;2\n")
+    assert found is not None
+    assert found.mixed == mixed
+    assert found.confirmed is (not mixed)
+    assert found.text.endswith(": 3 EUR") is (not mixed)
+
+
+def test_rows_of_a_table_without_names_are_counted_by_their_first_cells(compute: Compute) -> None:
+    found = compute("How many rows are there?", a="Year;Units\n2020;5\n2021;7\n2022;8\n")
+    assert found is not None
+    assert found.text.endswith(": 3")
+    assert [list(one.ranges) for one in found.cells] == [["A2:A4"]]

@@ -76,8 +76,10 @@ async function seriesOf({ query, document_ids }: TableComputation, stop: AbortSi
 
 function Cells({ found, counted }: { found: GetTableResponse; counted: ComputedCells[] }) {
   const table = found.table!;
-  const ranges = counted.flatMap((one) => one.ranges).map(range).filter((one) => one !== null);
-  const counts = (column: number, row: number) => ranges.some(([left, top, right, bottom]) => left <= column && column <= right && top <= row && row <= bottom);
+  // Ranges count columns from the sheet's first, which may stand left of the table.
+  const numbers = new Map(table.columns.map((one) => [one.name, one.number]));
+  const ranges = counted.flatMap((one) => one.ranges.map((name) => ({ column: numbers.get(one.column), at: range(name) })));
+  const counts = (column: number, row: number) => ranges.some((one) => one.column === column && one.at !== null && one.at[1] <= row && row <= one.at[3]);
   const [only, setOnly] = useState(found.rows.length > 20);
   const [order, setOrder] = useState({ column: 0, down: false });
   const wanted = found.rows.filter(({ row, cells }) => !only || cells.some((one) => counts(one.cell?.column ?? 0, row)));

@@ -20,7 +20,7 @@ from footnote.types.v1.answer_pb2 import (
 from footnote.types.v1.locator_pb2 import Locator, SheetLocator, TextSpan
 from footnote.types.v1.table_pb2 import ComputedCells, TableCell, TableComputation
 from footnote_text import tables
-from footnote_text.a1 import cell_position, corners, range_name
+from footnote_text.a1 import cell_position, corners
 from footnote_text.locators import label
 
 MOST_DOCUMENTS = 20
@@ -38,6 +38,14 @@ def documents_of(chunks: Sequence[ScoredChunk]) -> list[str]:
 def begins_with_table(chunks: Sequence[ScoredChunk]) -> bool:
     """Return whether the best passage is from a table; then a model may write a query for any question."""
     return bool(chunks) and bool(chunks[0].chunk.tables)
+
+
+def is_placed(computation: TableComputation, chunks: Sequence[ScoredChunk]) -> bool:
+    """Return whether a computation names the cells that it rests on, in documents of the passages."""
+    documents = {one.chunk.document_id for one in chunks}
+    return bool(computation.cells) and all(
+        one.ranges and one.document_id in documents and all(map(corners, one.ranges)) for one in computation.cells
+    )
 
 
 def answer_of(
@@ -62,9 +70,8 @@ def answer_of(
                     locator=chunk.locator, text=chunk.text, label=label(chunk.filename, chunk.locator, locale),
                 )
             )  # fmt: skip
-        ranges = _in_sheet(cells, chunks)
-        place, cell = _place(cells, ranges, chunk.document_type), _cell(cells, chunks)
-        quote = f"{', '.join(ranges)} ({cells.column}, {cells.count})"
+        place, cell = _place(cells, chunk.document_type), _cell(cells, chunks)
+        quote = f"{', '.join(cells.ranges)} ({cells.column}, {cells.count})"
         places.append(
             (
                 known[cells.document_id],
@@ -123,42 +130,31 @@ def _cell(cells: ComputedCells, chunks: Sequence[ScoredChunk]) -> TableCell | No
     """Return the cell of a result that rests on one, if a passage found holds it."""
     if cells.count != 1:
         return None
-    number, column = cell_position(cells.ranges[0])
+    number, place = cell_position(cells.ranges[0])
     for one in chunks:
         if one.chunk.document_id != cells.document_id:
             continue
+        column = place - _left_of(cells, one.chunk) + 1
         for row in tables.rows(one.chunk):
             if (row.table.number, row.number) == (cells.table, number + 1):
                 for cell in row.cells:
-                    if cell.column == column + 1:
+                    if cell.column == column:
                         return tables.cell_message(row, cell)
     return None
 
 
-def _in_sheet(cells: ComputedCells, chunks: Sequence[ScoredChunk]) -> list[str]:
-    """Return the ranges of cells as their sheet names them: a table may begin right of the sheet's first column."""
-    left = next((left for one in chunks if (left := _left_of(cells, one.chunk)) is not None), 0)
-    moved: list[str] = []
-    for name in cells.ranges:
-        top, first, bottom, last = corners(name) or (0, 0, 0, 0)
-        moved.append(range_name(top, first + left, bottom, last + left))
-    return moved
-
-
-def _left_of(cells: ComputedCells, chunk: Chunk) -> int | None:
-    """Return how many columns of the sheet stand left of the table; None if the passage does not show it."""
-    if chunk.document_id != cells.document_id:
-        return None
+def _left_of(cells: ComputedCells, chunk: Chunk) -> int:
+    """Return how many columns of its sheet stand left of a passage's table."""
     numbers = [table.number for table in chunk.tables]
     for anchor in chunk.anchors:
         if anchor.HasField("cell") and anchor.locator.sheet.range and numbers[anchor.cell.table] == cells.table:
             return cell_position(anchor.locator.sheet.range)[1] - (anchor.cell.column - 1)
-    return None
+    return 0
 
 
-def _place(cells: ComputedCells, ranges: Sequence[str], document_type: str) -> Locator:
+def _place(cells: ComputedCells, document_type: str) -> Locator:
     if document_type not in _SHEETS:
         return Locator(heading_path=[cells.name] if cells.name else [])
     sheet = "" if document_type in ("csv", "tsv") else cells.name
-    first, last = ranges[0].partition(":")[0], ranges[-1].rpartition(":")[2]
+    first, last = cells.ranges[0].partition(":")[0], cells.ranges[-1].rpartition(":")[2]
     return Locator(sheet=SheetLocator(sheet=sheet, range=first if first == last else f"{first}:{last}"))

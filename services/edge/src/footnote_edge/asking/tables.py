@@ -47,7 +47,8 @@ async def compute(question: Question, draft: Draft) -> Draft:
     question.meter.beside(usage)
     draft = replace(draft, usage=draft.spent(usage))
     strict = (await draft.settings).model.strict
-    if computation is None or not computation.confirmed or (computation.doubts and strict):
+    placed = computation is not None and computed.is_placed(computation, draft.found.chunks)
+    if computation is None or not placed or not computation.confirmed or (computation.doubts and strict):
         by_words = bool(draft.plan.table_words) and not (await draft.window).is_model
         expected = by_words and computed.begins_with_table(draft.found.chunks)
         return replace(draft, warnings=why_not(computation, expected=expected))

@@ -20,6 +20,7 @@ from footnote.types.v1.table_pb2 import (
     ColumnType,
     Measure,
 )
+from footnote_text import a1
 
 from footnote_ingestion.parsers.tables import HEADER_SEPARATOR
 
@@ -42,11 +43,12 @@ class CellData:
 
 @dataclass(frozen=True, slots=True)
 class RowData:
-    """A row: its number, its sections, its cells by column number."""
+    """A row: its number, its sections, its cells by column number, how many columns of its sheet stand left of them."""
 
     number: int
     sections: tuple[str, ...]
     cells: dict[int, CellData]
+    left: int = 0
 
 
 @dataclass(slots=True)
@@ -90,6 +92,8 @@ class TableData:
     name: str
     columns: list[ColumnData] = field(default_factory=list)
     rows: int = 0
+    left: int = 0
+    """How many columns of its sheet stand left of it."""
 
     def column(self, number: int) -> ColumnData:
         """Return the column with a number, from 1; a row may be longer than the header."""
@@ -114,7 +118,7 @@ class Collector:
         table = self.tables.get(block.table)
         if table is None:
             place = block.locator.sheet.sheet or next(iter(reversed(block.locator.heading_path)), "")
-            table = self.tables[block.table] = TableData(block.table, part.name or place)
+            table = self.tables[block.table] = TableData(block.table, part.name or place, left=_left(block))
         for index, said in enumerate(part.columns, 1):
             column = table.column(index)
             column.headers, column.names_rows, column.measure = tuple(said.headers), said.names_rows, said.measure
@@ -123,7 +127,13 @@ class Collector:
         for index, cell in cells.items():
             table.column(index).saw(cell)
         table.rows += 1
-        self._take(table, RowData(number, sections, cells))
+        self._take(table, RowData(number, sections, cells, table.left))
+
+
+def _left(block: Block) -> int:
+    cell = next(anchor for anchor in block.anchors if anchor.HasField("cell"))
+    place = a1.corners(cell.locator.sheet.range)
+    return place[1] - (cell.cell.column - 1) if place is not None else 0
 
 
 def _cells(block: Block) -> Iterator[tuple[int, CellData]]:

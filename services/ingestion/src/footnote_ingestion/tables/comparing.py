@@ -92,7 +92,7 @@ def compared(
     if without := sum((row[1] is None) + (row[2] is None) for row in paired):
         computation.notes.append(words.tables.no_number.format(count=without, cells=2 * len(paired)))
     for table, column, place in ((one, columns[2], 2), (two, columns[3], 3)):
-        computation.cells.append(cells_of(table, column.number, sorted(found[place] for found in both)))
+        computation.cells.append(cells_of(table, column.number, sorted(found[place] for found in both), again(table)))
     return computation
 
 

@@ -7,7 +7,7 @@ The answer is confirmed only if both agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,7 @@ from footnote_ingestion.tables.formatting import (
     Rows,
     cells_of,
     is_total,
+    measures_of,
     mixed_units,
     raw,
     sentence,
@@ -154,6 +155,8 @@ class Computing:
         rows = {line.row for line in lines}
         if measured is not None and (mixed := mixed_units(self._engine, table, measured, own, rows)):
             return TableComputation(mixed=mixed)
+        if mixed := self._apart(table, form, own, rows):
+            return TableComputation(mixed=mixed)
         ranked = form.kind in (forms.HIGHEST, forms.LOWEST)
         if form.kind == forms.DIFFERENCE and len(lines) != (1 if form.other else 2):
             return None
@@ -178,9 +181,9 @@ class Computing:
             if (kept is None or (line.key in kept and (form.grouped or line.number in values)))
             and (not form.measure or line.number is not None)
         ]  # fmt: skip
-        column = form.measure or form.key or naming
+        column = form.measure or form.key or naming or table.columns[0].number
         for one in filter(None, (column, form.other)):
-            computation.cells.append(cells_of(table, one, [line.row for line in cells]))
+            computation.cells.append(cells_of(table, one, [line.row for line in cells], self._again(table)))
         unit = unit_of(measured, own) if measured is not None and form.kind != forms.COUNT else ""
         if len(results) == 1 and not results[0][0]:
             computation.text = f"{sentence(computation.formula)}: {written(results[0][1], unit)}"
@@ -189,6 +192,16 @@ class Computing:
             computation.text = "\n".join([f"{sentence(computation.formula)}:", *listed])
         self._note(computation, form, lines, table, totals, words.tables)
         return computation
+
+    def _apart(self, table: TableDescription, form: Form, own: Collection[str], rows: Collection[int]) -> str:
+        """Return the different units of the two columns that a form subtracts, "" where they have one."""
+        columns = {column.number: column for column in table.columns}
+        if not form.other:
+            return ""
+        others = measures_of(self._engine, table, form.other)
+        units = {unit_of(columns[form.measure], [said]) for said in own}
+        units |= {unit_of(columns[form.other], [said]) for row, said in others.items() if row in rows}
+        return ", ".join(sorted(unit or "1" for unit in units)) if len(units) > 1 else ""
 
     def _lines(self, table: TableDescription, form: Form, where: str) -> list[_Line]:
         there = self._engine.kept_columns(table)

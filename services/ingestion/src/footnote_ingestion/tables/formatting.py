@@ -117,9 +117,9 @@ def is_total(text: str) -> bool:
     return any(parts[: len(word)] == word and len(parts) <= len(word) + 1 for word in known)
 
 
-def cells_of(table: TableDescription, column: int, rows: Sequence[int]) -> ComputedCells:
-    """Return the cells of a column in rows, as ranges."""
-    letters = column_letters(column - 1)
+def cells_of(table: TableDescription, column: int, rows: Sequence[int], own: Iterable[RowData]) -> ComputedCells:
+    """Return the cells of a column in rows, as ranges of the sheet; `own` are the table's rows, from the document."""
+    letters = column_letters(column - 1 + next((row.left for row in own), 0))
     ranges = []
     for _, run in groupby(enumerate(sorted(rows)), key=lambda one: one[1] - one[0]):
         numbers = [row for _, row in run]

@@ -94,7 +94,9 @@ class WrittenQuery:
             accounting.discrepancies(question, tree, subjects, others, one) for one in read or [words]
         )
         computation.doubts.extend(found.said(words))
-        computation.cells.extend(formatting.cells_of(one.table, one.column.number, one.rows) for one in used)
+        computation.cells.extend(
+            formatting.cells_of(one.table, one.column.number, one.rows, self._again(one.table)) for one in used
+        )
         unit = next(
             (
                 formatting.unit_of(one.column, self._measures(one).values())
