@@ -247,6 +247,10 @@ async def test_when_a_revision_is_withdrawn_the_one_before_is_searched_again(
     request.revision = 1
     await client.stub.DeleteDocumentChunks(request)
     assert not await visible(client, store, "withdrawn")
+    await client.index(collection.id, "withdrawn-1", article(seed="Third"), revision=3)
+    request.revision = 3
+    await client.stub.DeleteDocumentChunks(request)
+    assert (await client.get("withdrawn")).document_count == 0, "what was deleted does not come back"
 
 
 async def test_chunks_take_over_what_their_document_says_and_keep_their_vectors(

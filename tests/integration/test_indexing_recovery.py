@@ -235,6 +235,35 @@ async def test_own_vectors_whose_deletion_the_ledger_lost_are_listed_no_more(
     await database.close()
 
 
+async def test_own_vectors_added_again_while_lost_deletions_are_looked_for_stay(
+    uri: str, store: VectorStore, tmp_path: Path
+) -> None:
+    database = Database("", tmp_path / "indexing")
+    parts = Parts(tmp_path / "aside")  # the service settles its own
+    parts.note_loss(TRAITS.part)
+    async with serve_app(build, vector_store_uri=uri, data_dir=tmp_path) as served:
+        client = Client(served.channel)
+        await client.create("again", embedding={"provider": "none", "dimensions": 2})
+        row = VectorRow(id="r", text="Row", vector=[1.0, 2.0])
+        await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="again", rows=[row]))
+        await client.stub.DeleteVectors(pb.DeleteVectorsRequest(scope=client.scope, collection="again", ids=["r"]))
+        with closing(sqlite3.connect(tmp_path / "indexing" / "indexing.db")) as ledger, ledger:
+            ledger.execute("UPDATE indexing_revisions SET state = 'CURRENT', purge_at = NULL")
+
+        class Meanwhile(InventoryTable):
+            async def known(self, collection_id: str, index_version: int) -> set[str]:
+                row.text = "Row, added again"
+                await client.stub.AddVectors(pb.AddVectorsRequest(scope=client.scope, collection="again", rows=[row]))
+                return await super().known(collection_id, index_version)
+
+        losses = Losses(parts, RowTable(database))
+        writer = StoreWriter(store, Settings())
+        await Recovery(Meanwhile(database), IndexVersionTable(database), writer, losses).check_all()
+        listed = await client.stub.ListVectors(pb.ListVectorsRequest(scope=client.scope, collection="again"))
+        assert [one.text for one in listed.rows] == ["Row, added again"]
+    await database.close()
+
+
 async def test_rows_that_the_ledger_lost_go_from_an_index_that_is_being_built_too(
     uri: str, store: VectorStore, tmp_path: Path
 ) -> None:

@@ -18,6 +18,7 @@ from footnote_indexing.chunking.model import UNDECIDED
 from footnote_indexing.model import CURRENT, RETIRED, WRITING, RevisionKey
 from footnote_kit.errors import Aborted, FailedPrecondition
 from support import postgres
+from support.conditions import until
 
 PAIR = [("c", 1)]
 
@@ -44,9 +45,11 @@ def key(revision: int, document: str = "d", collection: str = "c") -> RevisionKe
     return RevisionKey(collection, 1, document, revision)
 
 
-async def publish(ledger: LedgerTable, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None) -> None:
+async def publish(
+    ledger: LedgerTable, revision: RevisionKey, chunks: int = 3, expire_at: int | None = None, grace_ms: int = 0
+) -> None:
     await ledger.publish(
-        revision, chosen=UNDECIDED, language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=0
+        revision, chosen=UNDECIDED, language="en", chunks=chunks, characters=9, expire_at=expire_at, grace_ms=grace_ms
     )
 
 
@@ -202,3 +205,23 @@ async def test_groups_that_open_the_same_documents_share_them_out(ledger: Ledger
     marks = {key(1, f"d{number}"): "f" for number in range(20)}
     opened = await asyncio.gather(*(ledger.open_new(marks, True) for _ in range(4)))
     assert sorted(one.document_id for new in opened for one in new) == sorted(one.document_id for one in marks)
+
+
+async def test_a_withdrawal_amid_the_publishing_of_a_newer_revision_restores_none(ledger: LedgerTable) -> None:
+    if ledger._database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    for revision in (1, 2, 3):
+        await ledger.open(key(revision), "f", True)
+        if revision < 3:
+            await publish(ledger, key(revision), grace_ms=60_000)
+    async with ledger._database.write_documents() as publishing:
+        await ledger.publish_on(
+            publishing, key(3), chosen=UNDECIDED, language="en", chunks=3, characters=9, expire_at=None, grace_ms=60_000
+        )
+        withdrawal = asyncio.create_task(ledger.retire_document("c", 1, "d", 2))
+        async with ledger._database.read() as looker:
+            await until(lambda: looker.scalar(sa.text("SELECT count(*) > 0 FROM pg_locks WHERE NOT granted")))
+    await withdrawal
+    async with ledger._database.read() as connection:
+        searched = sa.select(revisions.c.revision).where(revisions.c.state == CURRENT)
+        assert list((await connection.execute(searched)).scalars()) == [3]

@@ -251,10 +251,11 @@ class LedgerTable(LedgerReading):
         is not known yet gets an entry of revision 0 in `index_version`, so that a group under way does not begin it.
         """
         chosen = [revisions.c.collection_id == collection_id, revisions.c.document_id == document_id]
-        if revision:
-            chosen.append(revisions.c.revision == revision)
         async with self._database.write() as connection:
-            rows = (await connection.execute(sa.select(revisions).where(*chosen))).all()
+            # The newest first, as `publish` locks them: one that is being published is seen as it was left.
+            query = sa.select(revisions).where(*chosen).order_by(revisions.c.revision.desc()).with_for_update()
+            found = (await connection.execute(query)).all()
+            rows = [row for row in found if revision in (0, row.revision)]
             if not rows and not revision:
                 values = key_values(RevisionKey(collection_id, index_version, document_id, 0)) | {
                     "state": RETIRED, "fingerprint": "", "contextual_header": False, "updated_at": now_ms(),
@@ -268,7 +269,7 @@ class LedgerTable(LedgerReading):
                 await connection.execute(
                     sa.update(revisions)
                     .where(is_revision(entry.key))
-                    .values(state=RETIRED, purge_at=purge_at, updated_at=now_ms())
+                    .values(state=RETIRED, purge_at=purge_at, chunks_stored=0, updated_at=now_ms())
                 )
             for row in rows if revision else ():
                 if row.state == CURRENT:
@@ -357,7 +358,7 @@ async def _is_cancelled(connection: AsyncConnection, key: RevisionKey) -> bool:
 
 
 async def _restore_earlier(connection: AsyncConnection, key: RevisionKey) -> None:
-    """Search a document's last complete revision before `key` again, unless its rows are due to be purged."""
+    """Search a document's last complete revision before `key` again, unless its rows are purged or due to be."""
     earlier = sa.select(sa.func.max(revisions.c.revision)).where(
         of_document(key),
         revisions.c.revision < key.revision,

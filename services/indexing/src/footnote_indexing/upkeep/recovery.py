@@ -181,20 +181,18 @@ class Recovery:
         """
         if self._lists_again is None:
             return set()
-        collection_id = index_version.collection_id
-        prefix = own_key(collection_id, "")
+        prefix = own_key(index_version.collection_id, "")
         found = {key.rpartition(":")[0] for key in again}
-        gone = {
-            holding.key.document_id
+        gone = [
+            holding.key
             for holding in searched
             if holding.key.document_id.startswith(prefix)
             and not present[holding.key.revision_key]
             and holding.key.document_id not in found
-        }
-        if gone:
-            names = [one.removeprefix(prefix) for one in gone]
-            await self._lists_again.retire(collection_id, index_version.number, names, allow_missing=True)
-        return gone
+        ]
+        for start in range(0, len(gone), _AT_ONCE):  # these revisions alone: a caller may have added a row again since
+            await self._lists_again.withdraw(gone[start : start + _AT_ONCE], ())
+        return {key.document_id for key in gone}
 
     async def _rows_by_revision(self, space: str, rows: str) -> Counter[str]:
         """Count the rows of each revision key by walking through the ids."""
