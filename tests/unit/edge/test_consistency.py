@@ -10,6 +10,7 @@ from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.internal.indexing.v1alpha1 import upkeep_service_pb2 as indexing_upkeep
 from footnote.internal.ingestion.v1alpha1 import upkeep_service_pb2 as ingestion_upkeep
 from footnote.stages.v1.stored_document_pb2 import Document
+from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.settings import Settings
@@ -25,6 +26,7 @@ class Both:
     removed: list[str] = field(default_factory=list)
     renewed: list[str] = field(default_factory=list)
     collections: list[str] = field(default_factory=list)
+    named: dict[str, str] = field(default_factory=dict)
 
     async def ListDocuments(self, request: Any, **more: Any) -> ingestion.ListDocumentsResponse:
         wanted = [one for one in self.documents.values() if not request.states or one.state in request.states]
@@ -52,11 +54,18 @@ class Both:
     async def deleted(self, most: int) -> list[tuple[str, str]]:
         return [("acme", "gone"), ("acme", "back")][:most]
 
+    async def GetCollection(self, request: Any, **more: Any) -> indexing.GetCollectionResponse:
+        found = request.collection if request.collection in self.collections else self.named.get(request.collection)
+        if not found:
+            raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
+        return indexing.GetCollectionResponse(collection=Collection(id=found))
+
     async def DeleteCollection(self, request: Any, **more: Any) -> indexing.DeleteCollectionResponse:
         assert request.scope.tenant_id == "acme"
-        if request.collection not in self.collections:
+        found = request.collection if request.collection in self.collections else self.named.get(request.collection)
+        if not found:
             raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
-        self.collections.remove(request.collection)
+        self.collections.remove(found)
         return indexing.DeleteCollectionResponse()
 
     async def renew(self, scope: Any, document: Document) -> Document:
@@ -114,3 +123,10 @@ async def test_a_deleted_collection_that_is_back_after_a_restart_is_deleted_agai
     both.collections.append("back")
     await check.run()
     assert both.collections == ["other", "back"], "only a restart may have lost it"
+
+
+async def test_a_collection_that_has_the_id_of_a_deleted_one_as_its_name_is_not_deleted() -> None:
+    both = Both({}, {}, collections=["new"], named={"gone": "new"})
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
+    assert both.collections == ["new"]

@@ -86,13 +86,19 @@ class ConsistencyCheck:
             _log.warning("documents_repaired", without_chunks=missing, without_document=orphans)
 
     async def _delete_again(self) -> None:
-        """Delete collections whose deletion had ended, in case indexing lost that with its newest commits."""
+        """Delete collections whose deletion had ended, in case indexing lost that with its newest commits.
+
+        A name may look like an id, and requests take both: a collection that has a deleted one's id as its name stays.
+        """
         for tenant_id, collection_id in await self._book.deleted(_MOST_DELETED):
             scope = Scope(tenant_id=tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
+            wanted = indexing.GetCollectionRequest(scope=scope, collection=collection_id, without_counts=True)
             request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
             with suppress(NotFound):
-                await self._indexing.DeleteCollection(request, timeout=self._timeout, metadata=untraced())
-                _log.warning("collection_deleted_again", collection_id=collection_id)
+                found = await self._indexing.GetCollection(wanted, timeout=self._timeout, metadata=untraced())
+                if found.collection.id == collection_id:
+                    await self._indexing.DeleteCollection(request, timeout=self._timeout, metadata=untraced())
+                    _log.warning("collection_deleted_again", collection_id=collection_id)
 
     async def _have_ended(self) -> bool:
         """Return whether the last of the documents that were in progress at a restart has ended since."""
