@@ -46,7 +46,12 @@ class Both:
         ]
         return indexing_upkeep.ListIndexedDocumentsResponse(documents=found, instance="x")
 
+    async def deletion_of(self, collection_id: str) -> object:
+        return collection_id if collection_id == "being deleted" else None
+
     async def DeleteDocumentChunks(self, request: Any, **more: Any) -> indexing.DeleteDocumentChunksResponse:
+        if request.collection_id in {"lost", "being deleted"}:
+            raise NotFound("There is no such collection", reason="COLLECTION_NOT_FOUND")
         self.removed.append(request.document_id)
         self.searched.pop(request.document_id, None)
         return indexing.DeleteDocumentChunksResponse()
@@ -130,3 +135,20 @@ async def test_a_collection_that_has_the_id_of_a_deleted_one_as_its_name_is_not_
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
     await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
     assert both.collections == ["new"]
+
+
+async def test_documents_of_a_lost_collection_are_processed_again_so_that_they_say_so() -> None:
+    def document(name: str, **fields: Any) -> Document:
+        return Document(id=name, revision=1, indexed_revision=1, **fields)
+
+    both = Both(
+        {
+            "lost": document("lost", collection_id="lost", state=DOCUMENT_STATE_INDEXED),
+            "failed": document("failed", collection_id="lost", state=DOCUMENT_STATE_ERROR),
+            "going": document("going", collection_id="being deleted", state=DOCUMENT_STATE_INDEXED),
+        },
+        {},
+    )
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
+    assert both.renewed == ["lost"]

@@ -153,7 +153,13 @@ class ConsistencyCheck:
         if (document.state, document.revision) != (seen.state, seen.revision) or not self._may_try(seen.id):
             return False  # a newer revision is in progress
         # Its searchable chunks, if any, come from other bytes and would be taken for the new revision.
-        if not await self._remove(scope, document.collection_id, document.id):
+        try:
+            removed = await self._remove(scope, document.collection_id, document.id)
+        except NotFound:
+            # Its collection was lost: the job ends with that error, so that the document no longer counts as indexed.
+            deletion = await self._book.deletion_of(document.collection_id)
+            removed = deletion is None and document.state == DOCUMENT_STATE_INDEXED
+        if not removed:
             return False
         if document.state == DOCUMENT_STATE_ERROR and not document.indexed_revision:
             return True
@@ -177,7 +183,8 @@ class ConsistencyCheck:
             for one in page.documents:
                 if one.document_id not in there and self._may_try(one.document_id):
                     scope = Scope(tenant_id=one.tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
-                    removed += await self._remove(scope, one.collection_id, one.document_id)
+                    with suppress(NotFound):  # its collection is deleted, so its chunks are invisible
+                        removed += await self._remove(scope, one.collection_id, one.document_id)
             token = page.next_page_token
             if not token:
                 return removed
@@ -188,13 +195,14 @@ class ConsistencyCheck:
         return bool(page.documents)
 
     async def _remove(self, scope: Scope, collection_id: str, document_id: str) -> bool:
+        """Remove a document's chunks; return whether that was done, raise NotFound if its collection is not there."""
         request = indexing.DeleteDocumentChunksRequest(
             scope=scope, collection_id=collection_id, document_id=document_id
         )
         try:
             await self._indexing.DeleteDocumentChunks(request, timeout=self._timeout, metadata=untraced())
         except NotFound:
-            return False  # its collection is deleted, so its chunks are invisible
+            raise
         except FootnoteError as error:
             _log.warning("repair_postponed", document_id=document_id, reason=error.reason)
             return False
