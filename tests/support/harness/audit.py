@@ -37,10 +37,17 @@ class Shown:
     def indexed(self) -> dict[str, docs.Document]:
         """The searched documents by id; a failed one is still searched in its earlier revision.
 
-        Documents whose collection an accepted loss took are left out: no search finds them.
+        Documents that no search finds after an accepted loss are left out: their collection was lost, or they are back
+        from a deletion that was lost, without their file.
         """
         there = {one.id for one in self.collections}
-        return {one.id: one for one in self.documents if one.indexed_revision and one.collection_id in there}
+        return {
+            one.id: one
+            for one in self.documents
+            if one.indexed_revision
+            and one.collection_id in there
+            and not (one.state == doc.DOCUMENT_STATE_ERROR and one.failure.message.endswith("is gone"))
+        }
 
 
 async def shown(caller: Caller) -> Shown:
