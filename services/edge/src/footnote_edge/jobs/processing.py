@@ -202,13 +202,13 @@ class Processor:
             )
             ended = moved.document
             outcome = "INDEXED" if move.state == DOCUMENT_STATE_INDEXED else "ERROR"
-            if ended.revision != move.revision:
-                outcome = "SUPERSEDED"
-            if outcome == "INDEXED" and not same_labels(moved.document, document):
+            if move.state == DOCUMENT_STATE_INDEXED and not same_labels(moved.document, document):
                 # Its labels changed during indexing: the chunks have the old ones.
                 ended = await until_available(
                     lambda: align(self._stages, scope, moved.document, self._call_timeout), self._ceiling
                 )
+            if moved.document.revision != move.revision:
+                outcome = "SUPERSEDED"
         except (Aborted, FailedPrecondition):
             # A newer revision took over, or this end was recorded just before a crash.
             outcome = "SUPERSEDED"

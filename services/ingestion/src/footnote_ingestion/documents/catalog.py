@@ -174,4 +174,4 @@ def _note_end(document: Document, move: lifecycle.Move) -> None:
     if move.state in (lifecycle.INDEXED, lifecycle.ERROR):
         state = "INDEXED" if move.state == lifecycle.INDEXED else "ERROR"
         counter("footnote.ingestion.documents").add(1, {"footnote.state": state})
-        _log.info("document_ended", document_id=document.id, revision=document.revision, state=state)
+        _log.info("document_ended", document_id=document.id, revision=move.revision or document.revision, state=state)
