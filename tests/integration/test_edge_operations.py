@@ -261,6 +261,27 @@ async def test_a_collection_whose_deletion_indexing_lost_is_deleted_again_at_a_r
             await world.until(lambda: collection.id not in world.collections)
 
 
+async def test_a_deletion_whose_cancel_edge_lost_deletes_nothing(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As an accepted loss of edge's newest commits leaves it: the job returned without a deletion."""
+    monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "0.3")
+    async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses, data_dir=tmp_path) as served:
+        edge = EdgeStub(served.channel)
+        await fill(edge, world, 2)
+        collections = {key: type(one).FromString(one.SerializeToString()) for key, one in world.collections.items()}
+        documents = {key: type(one).FromString(one.SerializeToString()) for key, one in world.documents.items()}
+        first = await ended(edge, await delete(edge))
+        world.collections.update(collections)
+        world.documents.update(documents)
+        with closing(sqlite3.connect(tmp_path / "edge" / "edge.db")) as database:
+            database.execute("UPDATE operations SET state = ?, end_time = NULL", [pb.OPERATION_STATE_QUEUED])
+            database.commit()
+        again = await ended(edge, first)
+        assert again.state == pb.OPERATION_STATE_FAILED
+        assert (world.collections.keys(), world.documents.keys()) == (collections.keys(), documents.keys())
+
+
 async def test_a_reindex_that_waits_is_cancelled_at_once(edge: EdgeStub, world: World) -> None:
     await fill(edge, world, 3)
     world.gates["ParseDocument"] = gate = asyncio.Event()

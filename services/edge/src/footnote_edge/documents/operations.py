@@ -13,7 +13,15 @@ from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote.types.v1.role_pb2 import ROLE_SYSTEM
 from footnote_kit.access import Access, collection_missing
 from footnote_kit.context import detached
-from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, Internal, InvalidArgument, NotFound
+from footnote_kit.errors import (
+    Aborted,
+    AlreadyExists,
+    FailedPrecondition,
+    FootnoteError,
+    Internal,
+    InvalidArgument,
+    NotFound,
+)
 from footnote_kit.logs import get_logger
 from footnote_kit.paging import Page, moment, text
 from footnote_kit.status import to_proto
@@ -247,11 +255,15 @@ class Operations:
     async def tend(self) -> None:
         """Enqueue operations noted before a crash, fail those that lost their job, delete old ones.
 
-        A job that returned has ended its operation, unless edge's database lost that commit: it runs once more.
+        A job that returned has ended its operation, unless edge's database lost that commit: it runs once more. A
+        deletion that is still queued does so only where its collection is gone: otherwise it may have been cancelled.
         """
         jobs = {row.id: await self._jobs.operation_job(row.id) for row in await self._store.unfinished()}
         for row in await self._store.unfinished():  # read again: a job that just returned has ended its operation
             job = jobs.get(row.id)
+            queued = row.kind == pb.OPERATION_KIND_DELETE_COLLECTION and row.state == pb.OPERATION_STATE_QUEUED
+            if job is OperationJob.RETURNED and queued:
+                job = await self._returned_deletion(row)
             if job in {OperationJob.MISSING, OperationJob.RETURNED}:
                 await self._jobs.operate(row, repeated=job is OperationJob.RETURNED)
             elif job is OperationJob.FAILED:
@@ -259,6 +271,20 @@ class Operations:
                 _log.error("operation_lost", operation_id=row.id)
                 await self._store.end(row.id, pb.OPERATION_STATE_FAILED, to_proto(lost).SerializeToString())
         await self._store.sweep()
+
+    async def _returned_deletion(self, row: StoredOperation) -> OperationJob | None:
+        """Return RETURNED to repeat a deletion; FAILED if the collection exists, and show it; None to check later."""
+        try:
+            with detached("edge", _ours(row)):
+                await self._deletion.hide(_ours(row), row.collection_id, restore=True)
+        except NotFound:
+            return OperationJob.RETURNED
+        except AlreadyExists:  # it stays hidden: another collection has its name
+            return OperationJob.FAILED
+        except FootnoteError as error:
+            _log.info("operation_postponed", operation_id=row.id, reason=error.reason)
+            return None
+        return OperationJob.FAILED
 
     def shown(self, row: StoredOperation, names: Mapping[str, str]) -> pb.Operation:
         """Return an operation in its public form; `names` are collection names by id."""
