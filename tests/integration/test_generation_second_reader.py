@@ -113,6 +113,7 @@ async def test_an_honest_reader_raises_a_paraphrase_after_the_rules_verdict_went
     assert list(revised.citations) == list(completed.answer.citations)
     assert supports(completed) == ["SUPPORTED"]
     assert completed.answer.citations[0].quote == QUOTE
+    assert (first.reader, completed.answer.citations[0].reader) == ("", completed.answer.model)
     reading = model.seen[1].body
     assert reading["response_format"]["json_schema"]["schema"]["required"] == ["verdicts"]
     # Both calls are charged, and usage was reported before the end.
@@ -285,6 +286,7 @@ async def test_a_named_model_reads_for_the_built_in_answerer_and_a_wrong_name_is
         judged = await verify(GenerationServiceStub(served.channel), [(PARAPHRASE.removesuffix(" [1]."), [1])])
     assert model.seen[0].body["model"] == "careful-1"
     assert judged.claims[0].support == types.VERDICT_SUPPORTED
+    assert judged.citations[0].reader == "careful-1"
     assert judged.usage.prompt_tokens == 100
     monkeypatch.setenv("FOOTNOTE_GENERATION_VERIFIER", "model:nowhere:x")
     with pytest.raises(InvalidArgument):

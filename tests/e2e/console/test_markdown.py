@@ -200,6 +200,20 @@ def test_green_has_a_word_for_every_way_it_was_confirmed(site: Site) -> None:
     page.context.close()
 
 
+def test_green_names_the_model_that_confirmed_it(site: Site) -> None:
+    page = site.page("writer")
+    text = "It is so [1]."
+    read = {"basis": "BASIS_READ", "reader": "gpt-4o-mini"}
+    citations = [{**cited(1, "VERDICT_SUPPORTED", "a.txt", "so", span(text, "[1]")), **read}]
+    scripted(page, stream(("text_delta", text), ("completed", answered(text, citations=citations))))
+    ask(page, "how is it?")
+    page.locator(".badge").hover()
+    said = "confirmed by gpt-4o-mini, which read the source"
+    assert page.locator(".tip-verdict.supported").text_content() == said
+    assert str(page.locator(".badge").get_attribute("aria-label")).endswith(said)
+    page.context.close()
+
+
 def test_a_copied_answer_has_the_numbers_that_the_page_shows(site: Site) -> None:
     page = site.page("writer")
     marked(page)

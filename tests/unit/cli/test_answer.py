@@ -12,6 +12,15 @@ def test_a_footnote_names_place_quote_and_verdict() -> None:
     assert [line.plain for line in lines] == ["[1] handbook.pdf, page 3 — “27 days of paid leave” (supported)"]
 
 
+def test_a_footnote_names_the_model_that_confirmed_it() -> None:
+    citation = Citation(number=1, label="a.txt", support="VERDICT_SUPPORTED", basis="BASIS_READ", reader="gpt-4o-mini")
+    old = Citation(number=2, label="a.txt", support="VERDICT_SUPPORTED", basis="BASIS_READ")
+    assert [line.plain for line in footnotes([citation, old], 0)] == [
+        "[1] a.txt (supported: gpt-4o-mini has read it)",
+        "[2] a.txt (supported: a model has read it)",
+    ]
+
+
 def test_the_passage_offered_with_a_refusal_is_shown_with_its_place() -> None:
     offered = Answer(nearest=Citation(label="handbook.pdf, page 3", quote="27 days of\npaid leave"))
     assert [line.plain for line in nearest(offered, 0)] == ["Nearest: handbook.pdf, page 3 — “27 days of paid leave”"]

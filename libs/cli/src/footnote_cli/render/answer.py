@@ -55,7 +55,8 @@ def footnotes(citations: Sequence[Citation], width: int) -> list[Text]:
         if citation.quote:
             line.append(f" — “{one_line(citation.quote)}”")
         if word:
-            basis = BASIS_WORDS.get(citation.basis, "")
+            reader = printable_line(citation.reader)
+            basis = f"{reader} has read it" if reader else BASIS_WORDS.get(citation.basis, "")
             line.append(f" ({word}: {basis})" if basis else f" ({word})", style=style)
         lines.append(hang(line, len(f"[{citation.number}] "), width))
         if address := printable_line(citation.origin.address):

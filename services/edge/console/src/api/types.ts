@@ -355,6 +355,7 @@ export interface Citation {
   basis: Basis;
   revision: number;
   sha256: string;
+  reader: string;
 }
 
 export interface Claim {

@@ -104,8 +104,9 @@ export function reason(claim: Claim): string {
   return t(`reason.${claim.reason}` as never, { stated: claim.stated, found: claim.found, subject: claim.subject });
 }
 
-/** Return what is known of a footnote: how it was found that the source says it, or its verdict. */
+/** Return what is known of a footnote: how it was found that the source says it, with the reader's name, or its verdict. */
 function found(citation: Citation): string {
+  if (citation.basis === "BASIS_READ" && citation.reader) return t("basis.read_by", { reader: citation.reader });
   const known = citation.support === "VERDICT_SUPPORTED" && citation.basis && citation.basis !== "BASIS_UNSPECIFIED";
   return known ? named("basis", citation.basis) : named("verdict", citation.support);
 }

@@ -88,7 +88,7 @@ export const ar: Texts & Forms<"zero" | "two" | "few" | "many"> = {
   "verdict.VERDICT_UNSPECIFIED": "لم يُتحقق منه", "verdict.VERDICT_SUPPORTED": "مدعوم", "verdict.VERDICT_NOT_CONFIRMED": "غير مؤكد",
   "verdict.VERDICT_UNSUPPORTED": "غير مدعوم", "verdict.VERDICT_UNCITED": "بلا مصدر", "verdict.VERDICT_NOT_A_CLAIM": "لا شيء للتحقق منه",
   "basis.BASIS_QUOTED": "مقتبس من المصدر", "basis.BASIS_CELLS": "من خلايا الجدول", "basis.BASIS_COMPUTED": "أُعيد حسابه من الخلايا",
-  "basis.BASIS_READ": "أكده نموذج لغوي قرأ المصدر",
+  "basis.BASIS_READ": "أكده نموذج لغوي قرأ المصدر", "basis.read_by": "أكده {reader} الذي قرأ المصدر",
   "answer.unconfirmed": "الحواشي الرمادية غير مؤكدة: قد تكون الجملة صحيحة أو خاطئة. افتح الحاشية واقرأ المصدر.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "لا تذكر هذه الجملة أي مصدر.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "لا ترد «{stated}» في المصدر.",

@@ -88,7 +88,7 @@ export const de: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "nicht geprüft", "verdict.VERDICT_SUPPORTED": "belegt", "verdict.VERDICT_NOT_CONFIRMED": "nicht bestätigt",
   "verdict.VERDICT_UNSUPPORTED": "nicht belegt", "verdict.VERDICT_UNCITED": "ohne Quelle", "verdict.VERDICT_NOT_A_CLAIM": "nichts zu prüfen",
   "basis.BASIS_QUOTED": "aus der Quelle zitiert", "basis.BASIS_CELLS": "aus den Zellen der Tabelle", "basis.BASIS_COMPUTED": "aus den Zellen nachgerechnet",
-  "basis.BASIS_READ": "von einem Sprachmodell bestätigt, das die Quelle gelesen hat",
+  "basis.BASIS_READ": "von einem Sprachmodell bestätigt, das die Quelle gelesen hat", "basis.read_by": "von {reader} bestätigt, das die Quelle gelesen hat",
   "answer.unconfirmed": "Graue Fußnoten sind nicht bestätigt: Der Satz kann richtig oder falsch sein. Öffnen Sie die Fußnote und lesen Sie die Quelle.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Dieser Satz nennt keine Quelle.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "„{stated}“ steht nicht in der Quelle.",

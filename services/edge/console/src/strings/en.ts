@@ -86,7 +86,7 @@ export const en = {
   "verdict.VERDICT_UNSPECIFIED": "not checked", "verdict.VERDICT_SUPPORTED": "supported", "verdict.VERDICT_NOT_CONFIRMED": "not confirmed",
   "verdict.VERDICT_UNSUPPORTED": "unsupported", "verdict.VERDICT_UNCITED": "no source", "verdict.VERDICT_NOT_A_CLAIM": "nothing to check",
   "basis.BASIS_QUOTED": "quoted from the source", "basis.BASIS_CELLS": "from the cells of the table", "basis.BASIS_COMPUTED": "computed again from the cells",
-  "basis.BASIS_READ": "confirmed by a language model that read the source",
+  "basis.BASIS_READ": "confirmed by a language model that read the source", "basis.read_by": "confirmed by {reader}, which read the source",
   "answer.unconfirmed": "Grey footnotes are not confirmed: the sentence may be right or wrong. Open the footnote and read the source.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "This sentence cites no source.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "“{stated}” is not in the source.",

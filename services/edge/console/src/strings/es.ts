@@ -88,7 +88,7 @@ export const es: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "sin comprobar", "verdict.VERDICT_SUPPORTED": "con respaldo", "verdict.VERDICT_NOT_CONFIRMED": "sin confirmar",
   "verdict.VERDICT_UNSUPPORTED": "sin respaldo", "verdict.VERDICT_UNCITED": "sin fuente", "verdict.VERDICT_NOT_A_CLAIM": "nada que comprobar",
   "basis.BASIS_QUOTED": "citado de la fuente", "basis.BASIS_CELLS": "de las celdas de la tabla", "basis.BASIS_COMPUTED": "recalculado a partir de las celdas",
-  "basis.BASIS_READ": "confirmado por un modelo de lenguaje que ha leído la fuente",
+  "basis.BASIS_READ": "confirmado por un modelo de lenguaje que ha leído la fuente", "basis.read_by": "confirmado por {reader}, que ha leído la fuente",
   "answer.unconfirmed": "Las notas grises no están confirmadas: la frase puede ser correcta o no. Abra la nota y lea la fuente.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Esta frase no cita ninguna fuente.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "«{stated}» no está en la fuente.",

@@ -88,7 +88,7 @@ export const fr: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "non vérifié", "verdict.VERDICT_SUPPORTED": "étayé", "verdict.VERDICT_NOT_CONFIRMED": "non confirmé",
   "verdict.VERDICT_UNSUPPORTED": "non étayé", "verdict.VERDICT_UNCITED": "sans source", "verdict.VERDICT_NOT_A_CLAIM": "rien à vérifier",
   "basis.BASIS_QUOTED": "cité de la source", "basis.BASIS_CELLS": "lu dans les cellules du tableau", "basis.BASIS_COMPUTED": "recalculé à partir des cellules",
-  "basis.BASIS_READ": "confirmé par un modèle de langage qui a lu la source",
+  "basis.BASIS_READ": "confirmé par un modèle de langage qui a lu la source", "basis.read_by": "confirmé par {reader}, qui a lu la source",
   "answer.unconfirmed": "Les notes grises ne sont pas confirmées : la phrase peut être juste ou fausse. Ouvrez la note et lisez la source.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Cette phrase ne cite aucune source.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "« {stated} » ne figure pas dans la source.",

@@ -88,7 +88,7 @@ export const it: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "non verificato", "verdict.VERDICT_SUPPORTED": "con riscontro", "verdict.VERDICT_NOT_CONFIRMED": "non confermato",
   "verdict.VERDICT_UNSUPPORTED": "senza riscontro", "verdict.VERDICT_UNCITED": "senza fonte", "verdict.VERDICT_NOT_A_CLAIM": "nulla da verificare",
   "basis.BASIS_QUOTED": "citato dalla fonte", "basis.BASIS_CELLS": "dalle celle della tabella", "basis.BASIS_COMPUTED": "ricalcolato dalle celle",
-  "basis.BASIS_READ": "confermato da un modello linguistico che ha letto la fonte",
+  "basis.BASIS_READ": "confermato da un modello linguistico che ha letto la fonte", "basis.read_by": "confermato da {reader}, che ha letto la fonte",
   "answer.unconfirmed": "Le note grigie non sono confermate: la frase può essere giusta o sbagliata. Apra la nota e legga la fonte.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Questa frase non cita alcuna fonte.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "«{stated}» non si trova nella fonte.",

@@ -88,7 +88,7 @@ export const ja: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "未検証", "verdict.VERDICT_SUPPORTED": "裏付けあり", "verdict.VERDICT_NOT_CONFIRMED": "未確認",
   "verdict.VERDICT_UNSUPPORTED": "裏付けなし", "verdict.VERDICT_UNCITED": "出典なし", "verdict.VERDICT_NOT_A_CLAIM": "確認対象外",
   "basis.BASIS_QUOTED": "出典からの引用", "basis.BASIS_CELLS": "表のセルから", "basis.BASIS_COMPUTED": "セルから再計算",
-  "basis.BASIS_READ": "出典を読んだ言語モデルが確認",
+  "basis.BASIS_READ": "出典を読んだ言語モデルが確認", "basis.read_by": "出典を読んだ {reader} が確認",
   "answer.unconfirmed": "灰色の脚注は未確認です。文が正しいとは限りません。脚注を開いて出典をお読みください。",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "この文には出典が示されていません。",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "出典に「{stated}」は見当たりません。",

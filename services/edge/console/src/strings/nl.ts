@@ -88,7 +88,7 @@ export const nl: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "niet gecontroleerd", "verdict.VERDICT_SUPPORTED": "onderbouwd", "verdict.VERDICT_NOT_CONFIRMED": "niet bevestigd",
   "verdict.VERDICT_UNSUPPORTED": "niet onderbouwd", "verdict.VERDICT_UNCITED": "zonder bron", "verdict.VERDICT_NOT_A_CLAIM": "niets te controleren",
   "basis.BASIS_QUOTED": "geciteerd uit de bron", "basis.BASIS_CELLS": "uit de cellen van de tabel", "basis.BASIS_COMPUTED": "opnieuw berekend uit de cellen",
-  "basis.BASIS_READ": "bevestigd door een taalmodel dat de bron heeft gelezen",
+  "basis.BASIS_READ": "bevestigd door een taalmodel dat de bron heeft gelezen", "basis.read_by": "bevestigd door {reader}, dat de bron heeft gelezen",
   "answer.unconfirmed": "Grijze voetnoten zijn niet bevestigd: de zin kan juist of onjuist zijn. Open de voetnoot en lees de bron.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Deze zin noemt geen bron.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "‘{stated}’ staat niet in de bron.",

@@ -88,7 +88,7 @@ export const pl: Texts & Forms<"few" | "many"> = {
   "verdict.VERDICT_UNSPECIFIED": "niesprawdzone", "verdict.VERDICT_SUPPORTED": "poparte", "verdict.VERDICT_NOT_CONFIRMED": "niepotwierdzone",
   "verdict.VERDICT_UNSUPPORTED": "niepoparte", "verdict.VERDICT_UNCITED": "bez źródła", "verdict.VERDICT_NOT_A_CLAIM": "nic do sprawdzenia",
   "basis.BASIS_QUOTED": "cytat ze źródła", "basis.BASIS_CELLS": "z komórek tabeli", "basis.BASIS_COMPUTED": "przeliczone na nowo z komórek",
-  "basis.BASIS_READ": "potwierdzone przez model językowy, który przeczytał źródło",
+  "basis.BASIS_READ": "potwierdzone przez model językowy, który przeczytał źródło", "basis.read_by": "potwierdzone przez {reader}, który przeczytał źródło",
   "answer.unconfirmed": "Szare przypisy są niepotwierdzone: zdanie może być prawdziwe lub nie. Otwórz przypis i przeczytaj źródło.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "To zdanie nie podaje żadnego źródła.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "W źródle nie ma „{stated}”.",

@@ -88,7 +88,7 @@ export const pt: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "não verificado", "verdict.VERDICT_SUPPORTED": "com apoio", "verdict.VERDICT_NOT_CONFIRMED": "por confirmar",
   "verdict.VERDICT_UNSUPPORTED": "sem apoio", "verdict.VERDICT_UNCITED": "sem fonte", "verdict.VERDICT_NOT_A_CLAIM": "nada a verificar",
   "basis.BASIS_QUOTED": "citado da fonte", "basis.BASIS_CELLS": "das células da tabela", "basis.BASIS_COMPUTED": "recalculado a partir das células",
-  "basis.BASIS_READ": "confirmado por um modelo de linguagem que leu a fonte",
+  "basis.BASIS_READ": "confirmado por um modelo de linguagem que leu a fonte", "basis.read_by": "confirmado por {reader}, que leu a fonte",
   "answer.unconfirmed": "As notas cinzentas não estão confirmadas: a frase pode estar certa ou errada. Abra a nota e leia a fonte.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "Esta frase não cita nenhuma fonte.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "«{stated}» não se encontra na fonte.",

@@ -88,7 +88,7 @@ export const ru: Texts & Forms<"few" | "many"> = {
   "verdict.VERDICT_UNSPECIFIED": "не проверено", "verdict.VERDICT_SUPPORTED": "обосновано", "verdict.VERDICT_NOT_CONFIRMED": "не подтверждено",
   "verdict.VERDICT_UNSUPPORTED": "не обосновано", "verdict.VERDICT_UNCITED": "без источника", "verdict.VERDICT_NOT_A_CLAIM": "нечего проверять",
   "basis.BASIS_QUOTED": "цитата из источника", "basis.BASIS_CELLS": "из ячеек таблицы", "basis.BASIS_COMPUTED": "пересчитано по ячейкам",
-  "basis.BASIS_READ": "подтверждено языковой моделью, прочитавшей источник",
+  "basis.BASIS_READ": "подтверждено языковой моделью, прочитавшей источник", "basis.read_by": "подтверждено моделью {reader}, прочитавшей источник",
   "answer.unconfirmed": "Серые сноски не подтверждены: предложение может быть верным или нет. Откройте сноску и прочитайте источник.",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "В этом предложении не указан источник.",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "В источнике нет «{stated}».",

@@ -88,7 +88,7 @@ export const zh: Texts = {
   "verdict.VERDICT_UNSPECIFIED": "未核对", "verdict.VERDICT_SUPPORTED": "有依据", "verdict.VERDICT_NOT_CONFIRMED": "未证实",
   "verdict.VERDICT_UNSUPPORTED": "无依据", "verdict.VERDICT_UNCITED": "无来源", "verdict.VERDICT_NOT_A_CLAIM": "无需核对",
   "basis.BASIS_QUOTED": "引自来源", "basis.BASIS_CELLS": "取自表格单元格", "basis.BASIS_COMPUTED": "由单元格重新计算",
-  "basis.BASIS_READ": "由读过来源的语言模型证实",
+  "basis.BASIS_READ": "由读过来源的语言模型证实", "basis.read_by": "由读过来源的 {reader} 证实",
   "answer.unconfirmed": "灰色脚注未经证实：该句可能对，也可能错。请打开脚注阅读来源。",
   "reason.CLAIM_REASON_NO_SOURCE_CITED": "这句话没有注明来源。",
   "reason.CLAIM_REASON_NOT_IN_SOURCE": "来源中没有“{stated}”。",

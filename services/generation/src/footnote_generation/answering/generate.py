@@ -219,6 +219,7 @@ class Generator:
             chosen.reader,
             chosen.why_not,
             request.question,
+            chosen.name,
         )
         return _Answering(
             request=request,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePath
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.text_bounds_pb2 import TextBounds
@@ -17,10 +18,14 @@ from footnote_generation.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A second reader for one answer, or None; `why_not` says why a wanted one is not permitted."""
+    """A second reader for one answer, or None; `why_not` says why a wanted one is not permitted.
+
+    `name` is its model, for people: footnotes that it confirms say it.
+    """
 
     reader: SecondOpinion | None = None
     why_not: str = ""
+    name: str = ""
 
 
 NO_READER = Chosen()
@@ -58,7 +63,7 @@ class Readers:
             return NO_READER
         if self._opinion is not None:
             why_not = self._permitted.why_no_opinion(scope, bounds)
-            return Chosen(None if why_not else self._opinion, why_not)
+            return Chosen(None, why_not) if why_not else Chosen(self._opinion, name=_name(self._settings.verifier))
         if self._named is not None:
             provider, model = self._named
         if provider.id == "builtin":
@@ -67,4 +72,11 @@ class Readers:
         why_not = self._permitted.why_no_reader(scope, provider, model, bounds, chosen=chosen)
         if why_not:
             return Chosen(None, why_not)
-        return Chosen(ModelReader(provider, model, self._budget, self._settings.prices))
+        reader = ModelReader(provider, model, self._budget, self._settings.prices)
+        return Chosen(reader, name=model or provider.default_model)
+
+
+def _name(verifier: str) -> str:
+    """Return the model of `<provider>:<model>`, of a folder its last part, without a model the provider."""
+    id, _, model = verifier.partition(":")
+    return PurePath(model).name or id

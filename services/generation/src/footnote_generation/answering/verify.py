@@ -60,7 +60,9 @@ async def verify(
 ) -> Verified:
     """Return the verdicts on statements or an answer's sentences; asks the chosen reader within the seconds left."""
     not_found = phrases.not_found_sentences()
-    checker = Checker({one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not)
+    checker = Checker(
+        {one.number: one for one in sources}, locale, not_found, chosen.reader, chosen.why_not, reader=chosen.name
+    )
     text, sentences = (
         await asyncio.to_thread(_cut, answer, sources) if answer else ("", list(map(_sentence, statements)))
     )

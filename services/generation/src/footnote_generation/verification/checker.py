@@ -65,7 +65,7 @@ class Checker:
     `question` is what the statements answer, "" if unknown: of a whole row, the footnote names the cell asked for.
 
     A reader, if there is one, is asked once about a statement and its sources. `failure` says why its opinion is
-    missing or incomplete.
+    missing or incomplete. `reader` is its name, for the footnotes that it confirms.
     """
 
     sources: Mapping[int, Source]
@@ -74,6 +74,7 @@ class Checker:
     opinion: SecondOpinion | None = None
     failure: str = ""
     question: str = ""
+    reader: str = ""
     _ready: dict[int, Evidence] = field(default_factory=dict)
     _read: dict[_Key, Read] = field(default_factory=dict)
     _done: dict[Sentence, Checked] = field(default_factory=dict)
@@ -183,6 +184,8 @@ class Checker:
                     self.question,
                 )
             )  # fmt: skip
+            if verdict.basis == BASIS_READ:
+                citations[-1].reader = self.reader
         best = _overall(list(verdicts.values()))
         issue = best.issue
         about = next((at for at, one in enumerate(citations) if verdicts[_cited(sentence)[at]] is best), 0)

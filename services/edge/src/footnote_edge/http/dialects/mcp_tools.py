@@ -84,6 +84,7 @@ def server(stub: Any, metadata_of: Callable[[Context], Metadata], version: str) 
                 "quote": one.quote,
                 "support": ans.Verdict.Name(one.support).removeprefix("VERDICT_").lower(),
                 "basis": ans.Basis.Name(one.basis).removeprefix("BASIS_").lower() if one.basis else "",
+                "reader": one.reader,
                 "document_id": one.document_id,
             }
             for one in answer.citations

@@ -122,6 +122,7 @@ def annotations(answer: ans.Answer, base: str) -> list[dict[str, Any]]:
                 "chunk_id": citation.chunk_id,
                 "support": ans.Verdict.Name(citation.support).removeprefix("VERDICT_").lower(),
                 "basis": ans.Basis.Name(citation.basis).removeprefix("BASIS_").lower() if citation.basis else "",
+                "reader": citation.reader,
             },
         }
         for citation in answer.citations
