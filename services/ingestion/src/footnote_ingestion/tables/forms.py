@@ -195,6 +195,7 @@ class _Reading:
         Of several columns that have a text, the one that the question names is meant: "to Madrid" is not "from Madrid".
         """
         found: list[Filter] = []
+        there = set(self._asked)
         every: dict[tuple[str, ...], dict[int, list[str]]] = {}
         for column, values in self._subject.values.items():
             for value in values:
@@ -202,7 +203,7 @@ class _Reading:
         for parts in sorted(every, key=len, reverse=True):
             if (
                 not parts
-                or parts[0] not in self._asked
+                or not there.issuperset(parts)
                 or (len(parts) == 1 and (len(parts[0]) < 2 or parts[0].isdecimal()))
             ):
                 continue

@@ -151,7 +151,7 @@ def _spans(asked: Asked, subject: Subject, file: frozenset[int]) -> list[Span]:
     for column, values in subject.values.items():
         for value in values:
             parts = forms.tokens(value)
-            if not parts or parts[0] not in there or is_total(value):
+            if not parts or not there.issuperset(parts) or is_total(value):
                 continue
             if len(parts) > 1 or not (len(parts[0]) < 2 or parts[0].isdecimal()):
                 every.setdefault(parts, {}).setdefault(column, []).append(value)
