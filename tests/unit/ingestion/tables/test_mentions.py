@@ -137,3 +137,15 @@ def test_a_sign_for_a_number_is_no_number_to_compute_with(digit: str) -> None:
     read = asked(question)
     assert list(candidates(read, Mentions.of(read, LEAVE), NOTHING))
     forms.read(question, LEAVE, locales.choose("en").tables, "en")
+
+
+@pytest.mark.parametrize("made", [
+    TableReading(operations=[OperationChance(operation="other", chance=float("-inf"))]),
+    TableReading(operations=[OperationChance(operation="total", chance=float("nan"))]),
+    TableReading(operations=[OperationChance(operation="other", chance=-1e30)]),
+    TableReading(columns=[AlikeColumn(name="Team", question=float("nan"))]),
+    TableReading(words=["days"], columns=[AlikeColumn(name="Team", words=[float("inf")])]),
+])  # fmt: skip
+def test_a_reading_with_impossible_numbers_is_refused(made: TableReading) -> None:
+    with pytest.raises(ValueError, match="chances beyond 0 to 1"):
+        Reading.of(made)

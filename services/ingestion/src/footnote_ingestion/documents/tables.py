@@ -114,12 +114,12 @@ class Tables:
                 try:
                     return await self._readers.last(job, scope.tenant_id, scope.user_id)
                 except ParseError as error:
-                    raise _error(error, number) from error
+                    raise _error(error, number, "query" if query or not reading else "reading") from error
 
 
-def _error(error: ParseError, number: int) -> FootnoteError:
+def _error(error: ParseError, number: int, field: str) -> FootnoteError:
     if error.reason == REFUSED:
-        return InvalidArgument.field("query", error.message)
+        return InvalidArgument.field(field, error.message)
     if error.reason in (COSTLY, TIMEOUT, OUT_OF_MEMORY):
         what = error.message if error.reason == COSTLY else "takes more time or memory than a query may"
         return FailedPrecondition(f"The query {what}", reason="QUERY_TOO_COSTLY")

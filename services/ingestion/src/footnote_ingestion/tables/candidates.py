@@ -32,7 +32,11 @@ class Reading:
 
     @staticmethod
     def of(made: TableReading) -> Reading:
-        """Return a reading as another service said it."""
+        """Return a reading as another service said it; ValueError for numbers that are not finite, or no chances."""
+        chances = [one.chance for one in made.operations]
+        likeness = [number for one in made.columns for number in (one.question, *one.words)]
+        if not all(map(math.isfinite, likeness)) or not all(0 <= one <= 1 for one in chances):
+            raise ValueError("has chances beyond 0 to 1, or numbers that are not finite")
         mean = math.fsum(one.question for one in made.columns) / max(1, len(made.columns))
         words: dict[tuple[str, str], float] = {}
         for at, word in enumerate(made.words):

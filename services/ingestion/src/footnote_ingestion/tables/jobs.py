@@ -134,11 +134,18 @@ def answered(line: str, archives: Sequence[str], session: Session) -> bytes:
         raise ParseError(COSTLY, str(error), "-") from None
 
 
+def _reading(encoded: str) -> Reading:
+    try:
+        return Reading.of(TableReading.FromString(b64decode(encoded)))
+    except ValueError as error:
+        raise ParseError(REFUSED, str(error), "-") from None
+
+
 def _computed(question: Question, engine: Engine, files: Mapping[str, str]) -> ComputeAnswerResponse:
     own = OwnRows({of[0]: (of[2], files[of[0]]) for of in question.documents})
     computing = Computing(engine, own.of)
     if not question.query:
-        made = Reading.of(TableReading.FromString(b64decode(question.reading))) if question.reading else None
+        made = _reading(question.reading) if question.reading else None
         found = computing.answer(question.question, question.locale, made)
         return ComputeAnswerResponse(computation=found, tables=() if found else engine.tables[:_MOST_TABLES])
     written = WrittenQuery(engine, own.of, computing.subject)
