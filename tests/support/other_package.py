@@ -199,6 +199,8 @@ sheet = ["folio", "folioj"]
 cell = ["ĉelo", "ĉeloj"]
 slide = ["lumbildo", "lumbildoj"]
 line = ["linio", "linioj"]
+row = ["vico", "vicoj"]
+column = ["kolumno", "kolumnoj"]
 
 [reasons]
 not_read = "Ĉi tio ne estas citaĵo el {place}, kaj neniu modelo komparis ilin."

@@ -4,10 +4,8 @@
 
 ADDRESS is that of a running deployment, INTO the folder for the files of `finder.fit`. Of each set a collection with e5
 is made and filled by the command line of the checkout, then asked. SQuAD-13 and PIAF are read from the shared folder
-(FOOTNOTE_SHARED), and only judge; from the folder MORE: SQuAD 2.0 (dev-v2.0.json) and a checkout of
-WikiTableQuestions. BM25 finds here the passages of these, in MORE too: of XQuAD xquad.de.json and xquad.zh.json, with
-the questions in xquad.en.json and xquad.es.json, of SQuADShifts new_wiki_v1.0.json, and of SQuAD-es
-dev-v2.0-es_small.json.
+(FOOTNOTE_SHARED); from the folder MORE: SQuAD 2.0 (dev-v2.0.json), a checkout of WikiTableQuestions, and of XQuAD
+xquad.de.json and xquad.zh.json, whose passages BM25 finds here, with the questions in xquad.en.json and xquad.es.json.
 What is absent is named and left out.
 """
 
@@ -35,7 +33,6 @@ from footnote_kit.edge import EdgeStub
 from support.answer_sets import Bm25
 from support.shared import shared_dir
 
-_BY_WORDS = (("wiki-new", "en", "new_wiki_v1.0.json", 120), ("squad-es", "es", "dev-v2.0-es_small.json", 100))
 PARTS = (ANSWER_PART_SOURCES, ANSWER_PART_MANIFEST)
 
 
@@ -105,9 +102,12 @@ def fill(address: str, questions: QuestionSet, collection: str) -> None:
             subprocess.run([*footnote, *arguments], env={**os.environ, "FOOTNOTE_EDGE_ADDRESS": address}, check=True)
 
 
-def by_words(name: str, path: Path, language: str, count: int, into: Path) -> list[tuple[Asked, tuple[Source, ...]]]:
-    """Write the questions of a set in SQuAD's format with the passages that BM25 finds; return them."""
-    questions = squad(name, [path], count)
+def translated(more: Path, into: Path, language: str, others: Sequence[str]) -> None:
+    """Write the questions of XQuAD in a language, and in others, with the passages of that language that BM25 finds.
+
+    Across languages words find nothing: the score is a share of what meaning alone gives, 0.6.
+    """
+    questions = squad(f"xquad-{language}", [more / f"xquad.{language}.json"], 80)
     passages = [
         (f"{file}#{at}", text.split("\n", 1)[0][2:], paragraph)
         for file, text in questions.files.items()
@@ -121,16 +121,7 @@ def by_words(name: str, path: Path, language: str, count: int, into: Path) -> li
         for source in sources:
             source.filename = source.chunk_id.partition("#")[0]
         found.append((asked, sources))
-    _write(into / f"{name}-bm25.gz", [_line(asked, asked.question, sources) for asked, sources in found])
-    return found
-
-
-def translated(more: Path, into: Path, language: str, others: Sequence[str]) -> None:
-    """Write the questions of XQuAD in a language, and in others, with the passages of that language that BM25 finds.
-
-    Across languages words find nothing: the score is a share of what meaning alone gives, 0.6.
-    """
-    found = by_words(f"xquad-{language}", more / f"xquad.{language}.json", language, 80, into)
+    _write(into / f"xquad-{language}-bm25.gz", [_line(asked, asked.question, sources) for asked, sources in found])
     ids = {question: key for key, question in _questions(more, language).items()}
     for other in others:
         said = _questions(more, other)
@@ -161,9 +152,6 @@ def main(address: str, into: Path, more: Path | None) -> None:
     if more and all(_there(f"xquad-{one}", more / f"xquad.{one}.json") for one in ("de", "zh", "en", "es")):
         translated(more, into, "de", ["es"])
         translated(more, into, "zh", ["en", "de"])
-    for name, language, file, count in _BY_WORDS:
-        if more and _there(name, more / file):
-            by_words(name, more / file, language, count, into)
 
 
 if __name__ == "__main__":

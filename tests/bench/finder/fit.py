@@ -8,7 +8,7 @@ the question by e5, over the likeliest by words. Questions that nothing answers 
 article is left out, those whose sentence is taken out of its passage ("gap") or whose column out of its table
 ("column"). Each prose question is asked once more "otherwise": with most of its words unknown, as in a paraphrase, and
 its likeness as it is. Each set weighs the same. Printed for each set is what weights fitted on the others are worth on
-it. SQuAD-13 and PIAF only judge.
+it.
 """
 
 from __future__ import annotations
@@ -35,13 +35,12 @@ from footnote_generation.extractive.missing_names import fitting
 from footnote_generation.extractive.passages import Unit, units
 from footnote_generation.extractive.question import Question, read
 from footnote_generation.extractive.ranking import rank
-from footnote_generation.extractive.signs import ASKED, LIKENESS, NAMES, Table
+from footnote_generation.extractive.signs import LIKENESS, NAMES, Table
 from numpy.typing import NDArray
 
 PENALTY = 30.0
 UNKNOWN = 0.6
 """The share of words that a question asked otherwise does not share; names and amounts stay."""
-JUDGES = frozenset({"squad-13", "piaf-fr"})
 THRESHOLDS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 Column = NDArray[np.float64]
 
@@ -114,10 +113,10 @@ def _compared(
 async def _case(
     kind: str, comparison: Comparison, right: list[bool], otherwise: bool, likeness: EmbeddingLikeness
 ) -> Case:
-    table = np.zeros((0, len(NAMES) + len(LIKENESS) + len(ASKED)))
+    table = np.zeros((0, len(NAMES) + len(LIKENESS)))
     if right:
         alike = await likeness.of(comparison.question.text, comparison.texts)
-        if alike is None:
+        if not alike:
             raise SystemExit("the likeness of sentences needs e5: pip install 'footnote[e5]'")
         table = comparison.table(alike)
     return Case(kind, table, np.array(right, dtype=np.float64), otherwise)
@@ -219,12 +218,9 @@ async def collected(paths: Sequence[Path]) -> dict[str, list[Case]]:
     likeness = EmbeddingLikeness(seconds=math.inf)
     sets: dict[str, list[Case]] = {}
     for path in paths:
-        sets.setdefault(_set_of(path), []).extend(await cases(path, likeness))
+        name = path.stem.split("-")[0] if path.stem.startswith("x") else path.stem.rpartition("-")[0]
+        sets.setdefault(name, []).extend(await cases(path, likeness))
     return sets
-
-
-def _set_of(path: Path) -> str:
-    return path.stem.split("-")[0] if path.stem.startswith("x") else path.stem.rpartition("-")[0]
 
 
 def main(folder: Path, into: Path | None) -> None:
@@ -234,15 +230,14 @@ def main(folder: Path, into: Path | None) -> None:
     if not sets:
         raise SystemExit(f"{folder} has no collected questions; see finder.collect")
     for name, judged in sets.items():
-        others = [one for other, one in sets.items() if other != name and other not in JUDGES]
-        report(f"{name}, weights of the others", fit(others), judged)
-    found = fit([one for name, one in sets.items() if name not in JUDGES])
+        report(f"{name}, weights of the others", fit([one for other, one in sets.items() if other != name]), judged)
+    found = fit(list(sets.values()))
     if into is not None:
-        signs = zip((*NAMES, *LIKENESS, *ASKED), found.weights, strict=True)
+        signs = zip((*NAMES, *LIKENESS), found.weights, strict=True)
         rounded = {name: round(float(weight), 4) for name, weight in signs}
         told = {
             "fitted_by": "tests/bench/finder/fit.py",
-            "fitted_on": sorted(path.stem for path in paths if _set_of(path) not in JUDGES),
+            "fitted_on": sorted(path.stem for path in folder.glob("*.gz")),
         }
         into.write_text(json.dumps({**told, "constant": round(found.constant, 4), "weights": rounded}, indent=1) + "\n")
 

@@ -227,7 +227,7 @@ NOT_TEXTS = frozenset(
     footnote_kit.transient_errors.unavailable footnote_database.integrity.newer footnote_database.storage.database
     footnote_cli.admin.findings.ok footnote_cli.admin.findings.warning footnote_cli.admin.findings.broken
     footnote_cli.admin.findings.refused footnote_cli.admin.findings.older
-    footnote_generation.adapters.asked_kinds.chances footnote_cli.server_or_database.opener
+    footnote_cli.server_or_database.opener
     footnote_kit.renewed_channel.plain_channel""".split()  # noqa: SIM905
 )
 _CACHES = [

@@ -35,7 +35,7 @@ class Likeness:
             row[len(text)] = 1.0
         one = np.zeros(384, np.float32)
         one[len("City")] = 1.0
-        return None if self._late else Compared(self.provider, "model", one, made, Cosines(0.5, 1.0))
+        return None if self._late else Compared(self.provider, one, made, Cosines(0.5, 1.0))
 
 
 @pytest.mark.parametrize(("question", "words"), [

@@ -147,23 +147,11 @@ class SecondOpinion(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Likened:
-    """A question and texts as an embedding model compares them.
-
-    `likeness` is for each text the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
-    `kinds` is the chance that the question asks for each of `extractive.kinds.KINDS`; () where that is not known.
-    """
-
-    likeness: Sequence[float]
-    kinds: Sequence[float] = ()
-
-
 class Likeness(Protocol):
     """Compares a question with sentences in meaning. Calls may run concurrently."""
 
-    async def of(self, question: str, texts: Sequence[str]) -> Likened | None:
-        """Compare a question with texts.
+    async def of(self, question: str, texts: Sequence[str]) -> Sequence[float] | None:
+        """Return for each text the share of the way from unrelated, 0, to answering, 1; it may lie beyond both.
 
         Returns None where no model is installed, or it did not answer in time; never raises FootnoteError.
         """
@@ -181,10 +169,9 @@ class Likeness(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The vectors of a question, shape (dimensions,), and of texts, a row each, by a `model` of a `provider`."""
+    """The vectors of a question, shape (dimensions,), and of texts, a row each, by the embedder `provider`."""
 
     provider: str
-    model: str
     question: Vectors
     texts: Vectors
     cosines: Cosines

@@ -14,12 +14,9 @@ from footnote_generation.adapters.embedding_likeness import EmbeddingLikeness
 from footnote_generation.extractive import cells, meaning
 from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.compose import Search
-from footnote_generation.extractive.kinds import KINDS, held
-from footnote_generation.extractive.passages import units
 from footnote_generation.extractive.provider import Extractive
-from footnote_generation.extractive.question import read
-from footnote_generation.extractive.signs import ASKED, LIKENESS, NAMES
-from footnote_generation.ports import Likened, ModelRequest, Words
+from footnote_generation.extractive.signs import LIKENESS, NAMES
+from footnote_generation.ports import ModelRequest, Words
 from footnote_generation.settings import Settings
 from footnote_providers import registry
 from footnote_providers.base import KnowsItsCosines
@@ -39,12 +36,11 @@ SOURCE = Source(number=1, title="Orders", filename="orders.md", text=TEXT, score
 
 
 class ByHand:
-    """Gives a sentence the likeness of the first words that it has, and the question a kind."""
+    """Gives a sentence the likeness of the first words that it has."""
 
-    def __init__(self, likeness: dict[str, float], other: float = 0.5, kind: str = "") -> None:
+    def __init__(self, likeness: dict[str, float], other: float = 0.5) -> None:
         self._likeness = likeness
         self._other = other
-        self._kinds = [float(one == kind) for one in KINDS] if kind else []
         self.compared: list[str] = []
         self.asked: list[str] = []
 
@@ -53,11 +49,10 @@ class ByHand:
     async def vectors(self, question: str, texts: Sequence[str], seconds: float = 0.0) -> None:
         """Have none."""
 
-    async def of(self, question: str, texts: Sequence[str]) -> Likened:
+    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
         self.compared += texts
         self.asked.append(question)
-        likeness = [next((a for words, a in self._likeness.items() if words in text), self._other) for text in texts]
-        return Likened(likeness, self._kinds)
+        return [next((a for words, a in self._likeness.items() if words in text), self._other) for text in texts]
 
 
 async def said(likeness: ByHand | None, *sources: Source, question: str = QUESTION, locale: str = "en") -> str:
@@ -68,16 +63,17 @@ async def said(likeness: ByHand | None, *sources: Source, question: str = QUESTI
 
 def test_every_sign_has_a_weight_and_no_other() -> None:
     fitted = json.loads((resources.files(extractive) / "weights.json").read_text(encoding="utf-8"))
-    assert tuple(fitted["weights"]) == (*NAMES, *LIKENESS, *ASKED)
+    assert tuple(fitted["weights"]) == (*NAMES, *LIKENESS)
     assert fitted["fitted_on"]
     assert fitted["fitted_by"]
 
 
 async def test_the_sentence_that_means_the_question_is_the_best() -> None:
     search = Search(QUESTION, [SOURCE])
-    made = search.draft(await ByHand({ANSWER[:20]: 1.3}).of(QUESTION, search.texts))
+    likeness = await ByHand({ANSWER[:20]: 1.3}).of(QUESTION, search.texts)
+    made = search.draft(likeness)
     assert made.sentences[0][0] == ANSWER
-    assert made.support > search.draft(await ByHand({}, other=0.4).of(QUESTION, search.texts)).support
+    assert made.support > search.draft([0.4] * len(likeness)).support
 
 
 async def test_a_sentence_is_compared_behind_its_title() -> None:
@@ -89,44 +85,6 @@ async def test_a_sentence_is_compared_behind_its_title() -> None:
 
 async def test_what_means_something_else_is_no_answer() -> None:
     assert "[1]" not in await said(ByHand({}, other=-0.5))
-
-
-async def test_a_sentence_without_the_kind_of_number_that_is_asked_for_is_no_answer() -> None:
-    text = "The workshop is let for the whole year. The tenants pay 900 euros for the workshop."
-    for question in ("How much is the workshop?", "How much, for the workshop?"):
-        search = Search(question, [Source(number=1, title="Lease", filename="lease.md", text=text, score=0.8)])
-        made = search.draft(await ByHand({}, other=0.9, kind="money").of(question, search.texts))
-        assert "900 euros" in made.sentences[0][0]
-        without = await ByHand({}, other=0.9, kind="percent").of(question, search.texts)
-        assert search.draft(without).support < made.support
-
-
-@pytest.mark.parametrize(
-    ("sentence", "question", "kinds"),
-    [
-        ("Repairs cost 80 euros and take 3 days.", "How much are repairs?", {"money", "duration"}),
-        ("At 5 % the 3 kg are sold on 4 May 2024.", "What is sold?", {"percent", "measure", "date"}),
-        ("In May 2024 it had 12 wheels.", "How many wheels were there in May 2024?", {"number"}),
-        ("The first prize is a lamp.", "How many prizes are there?", set()),
-    ],
-)
-def test_the_kinds_of_number_that_a_sentence_adds_to_its_question(
-    sentence: str, question: str, kinds: set[str]
-) -> None:
-    unit = units([Source(number=1, text=sentence)], "en")[0]
-    assert {one for one, there in zip(KINDS, held(read(question), unit, None), strict=True) if there == 1} == kinds
-
-
-def test_a_cell_is_of_the_kind_that_its_column_is_counted_in() -> None:
-    source = with_tables(Source(number=1, text="Model: Alto 4; Price: 115; Load: 30", score=0.8))
-    unit, row = units([source], "en")[0], tables.rows(source)[0]
-    price, load = row.cells[1:]
-    price.message.number, load.message.number = 115, 30
-    question = read("What about the Alto 4?")
-    assert dict(zip(KINDS, held(question, unit, row), strict=True))["percent"] == 1, "nothing says what is counted"
-    price.measure.currency, load.measure.unit = "GBP", "kg"
-    known = {one for one, there in zip(KINDS, held(question, unit, row), strict=True) if there}
-    assert known == {"number", "money", "measure"}
 
 
 async def test_meaning_reaches_across_languages() -> None:
@@ -171,8 +129,8 @@ async def test_a_sentence_is_compared_with_what_is_asked_and_not_with_the_name_o
 class NothingFits(ByHand):
     """A model that is there, for a question to which no sentence is left to compare."""
 
-    async def of(self, question: str, texts: Sequence[str]) -> Likened:
-        return Likened([])
+    async def of(self, question: str, texts: Sequence[str]) -> list[float]:
+        return []
 
 
 async def test_another_language_is_guessed_at_only_without_a_model_of_meaning() -> None:

@@ -16,8 +16,7 @@ from footnote_providers.base import EmbeddingProvider, KnowsItsCosines, Vectors
 from footnote_providers.e5 import files
 from footnote_providers.settings import DefaultSettings
 
-from footnote_generation.adapters import asked_kinds
-from footnote_generation.ports import Compared, Likened
+from footnote_generation.ports import Compared
 
 _log = get_logger("footnote.generation.likeness")
 _SECONDS = 0.15
@@ -53,17 +52,16 @@ class EmbeddingLikeness:
         """The id of the embedder that is used, "" for none."""
         return self._chosen.provider if self._usable else ""
 
-    async def of(self, question: str, texts: Sequence[str]) -> Likened | None:
-        """Compare a question with texts, in order; None where the model or the time did not allow it."""
+    async def of(self, question: str, texts: Sequence[str]) -> list[float] | None:
+        """Return the likeness of each text in order; None where the model or the time did not allow it."""
         if self._usable and not texts:
-            return Likened([])
+            return []
         made = await self.vectors(question, texts)
         if made is None:
             return None
         known = made.cosines
         cosines = (made.texts @ made.question).tolist()
-        likeness = [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
-        return Likened(likeness, asked_kinds.chances(made.model, made.question))
+        return [(cosine - known.unrelated) / (known.related - known.unrelated) for cosine in cosines]
 
     async def vectors(self, question: str, texts: Sequence[str], seconds: float = 0.0) -> Compared | None:
         """Return the vectors of a question and of texts; None where the model or the time did not allow it.
@@ -100,7 +98,7 @@ class EmbeddingLikeness:
             self._keep(vectors)
         self._keep(vectors)
         rows = np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, len(asked)), np.float32)
-        return Compared(provider.id, provider.model, asked, rows, provider.cosines)
+        return Compared(provider.id, asked, rows, provider.cosines)
 
     def _keep(self, vectors: Mapping[str, Vectors]) -> None:
         for text, vector in vectors.items():

@@ -21,7 +21,6 @@ from footnote_generation.extractive.ranking import Ranked, rank
 from footnote_generation.extractive.rows import shorten
 from footnote_generation.extractive.whole_passages import Shown, show
 from footnote_generation.language import lexicon
-from footnote_generation.ports import Likened
 
 # How many sentences read well beside one another. Of what chose these and the shares 0.85 and 0.6 below nothing is
 # kept; they order and cut the answer, and decide nothing about its being one.
@@ -71,24 +70,22 @@ class Search:
         """Return the sentences to compare with the question in meaning."""
         return self._comparison.texts
 
-    def draft(self, compared: Likened | None = None) -> Draft:
-        """Return the best answer that the sentences give, however poor: `support` tells; `compared` is of `texts`."""
+    def draft(self, likeness: Sequence[float] = ()) -> Draft:
+        """Return the best answer that the sentences give, however poor: `support` tells; `likeness` is of `texts`."""
         question = self.question
         if not self._ranked:
             return Draft((), 0.0)
-        if compared is not None and not compared.likeness:
-            compared = None
-        ranked = self._comparison.ranked(compared) if compared else self._ranked
+        ranked = self._comparison.ranked(likeness) if likeness else self._ranked
         passages = show(question, ranked, self._by_number)
         if passages is not None:
             groups = tuple(tuple((_plain(text), number) for text, number in group) for group in passages.groups)
-            sure = meaning.support(_within(ranked, passages)) if compared else self._support
+            sure = meaning.support(_within(ranked, passages)) if likeness else self._support
             return Draft(tuple(one for group in groups for one in group), sure, question.wish, groups, passages.more)
-        if compared:
+        if likeness:
             chosen = _choose(question, ranked, 2, meaning.share(ranked[0].score))
         else:
             chosen = _choose(question, ranked, _MORE.get(question.kind, 2), 0.85)
-        sure = meaning.support(chosen) if compared else self._support
+        sure = meaning.support(chosen) if likeness else self._support
         wish = None if question.wish in {Intent.TOTAL, Intent.STEPS} else question.wish
         sentences = tuple((tidy(item.unit, question, self._rows.of(item.unit)), item.unit.source) for item in chosen)
         return Draft(sentences, sure, wish, first=chosen[0].unit)

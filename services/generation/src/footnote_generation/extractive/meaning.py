@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 
 from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.cells import Rows
-from footnote_generation.extractive.kinds import held
 from footnote_generation.extractive.passages import Unit
 from footnote_generation.extractive.question import Question
 from footnote_generation.extractive.ranking import Ranked
-from footnote_generation.extractive.signs import ASKED, LIKENESS, NAMES, Table, of_kinds, of_likeness, signs
-from footnote_generation.ports import Likened
+from footnote_generation.extractive.signs import LIKENESS, NAMES, Table, of_likeness, signs
 
 COMPARED = 10
 """How many sentences are compared, each about 10 ms of processor time."""
@@ -33,18 +31,17 @@ SHARE = 0.4
 """The share of the best chance from which another sentence is shown beside it, as in the fit."""
 SURE = 0.5
 """The chance from which a sentence is shown alone, unless another has it too."""
-LEAST = 0.36
+LEAST = 0.33
 """The chance from which a sentence is an answer, where the threshold of support is 0.5.
 
 Of 180 questions as users ask them, over 25 documents in five languages, these shares were answered wrongly with green
-footnotes, were right or rightly refused, and were refused where the answer was missing: by words alone .244, .544,
-.341; from 0.31 .094, .578, .780; 0.35 .078, .589, .829; 0.36 .072, .578, .854; 0.40 .061, .556, .902; 0.50 .056, .517,
-.902. Of the public sets of the fit, with 23 % of questions without an answer among them, .04 are wrong from 0.5.
-SQuAD-13 and PIAF, of which the fit knows nothing: where its paragraph was found, 0.15
-answers .95 of the questions and .81, 0.35 .70 and .49, and 0.5 .52 and .33; where that article was left out, 0.15
-refuses .98 and .97, and 0.35 .99 and .98. No chance serves all: what separates them is a passage on the subject
-without the attribute, which these signs hardly tell from an answer. The setting
-FOOTNOTE_GENERATION_NOT_FOUND_THRESHOLD at 0.6 refuses below the chance 0.47.
+footnotes, were right or rightly refused, and were refused where the answer was missing: by words alone .250, .544,
+.341; from 0.23 .094, .611, .707; 0.28 .089, .583, .732; 0.33 .072, .583, .805; 0.38 .072, .539, .805; 0.44 .039,
+.533, .902. The public sets, of which the fit knew these questions, pay for it: where its paragraph was found,
+0.15 answers .96 of SQuAD-13's questions and .89 of PIAF's, 0.33 .81 and .62, and 0.50 .69 and .41; where
+that article was left out, 0.15 refuses .97 and .93, and 0.33 .98 and .98. No chance serves both: what separates them
+is a passage on the subject without the attribute, which these signs hardly tell from an answer. The setting
+FOOTNOTE_GENERATION_NOT_FOUND_THRESHOLD at 0.6 refuses below the chance 0.44.
 """
 
 
@@ -59,29 +56,26 @@ class Comparison:
         self._ranked = ranked
         self._found = found
         self._sources = sources
-        self._rows = rows or Rows(sources)
+        self._rows = rows
         behind = Above(found, sources).behind
         places = {(unit.source, unit.place): at for at, unit in enumerate(found)}
         self._chosen = [places[item.unit.source, item.unit.place] for item in ranked[:COMPARED]]
         self.texts = [behind(found[at]) for at in self._chosen]
         """What is compared with the question: the likeliest sentences, each behind what it stands under."""
 
-    def table(self, compared: Likened) -> Table:
-        """Return the signs NAMES, LIKENESS and ASKED of the compared sentences, in the order of `texts`."""
+    def table(self, likeness: Sequence[float]) -> Table:
+        """Return the signs NAMES and LIKENESS of the compared sentences, in the order of `texts`."""
         table = signs(self.question, self._found, self._sources, self._rows)[self._chosen]
-        chosen = [self._found[at] for at in self._chosen]
-        holding = np.array([held(self.question, unit, self._rows.of(unit)) for unit in chosen])
-        likeness = of_likeness(table, np.array(compared.likeness))
-        return np.concatenate([table, likeness, of_kinds(table, holding, compared.kinds)], 1)
+        return np.concatenate([table, of_likeness(table, np.array(likeness))], 1)
 
-    def ranked(self, compared: Likened) -> list[Ranked]:
+    def ranked(self, likeness: Sequence[float]) -> list[Ranked]:
         """Return all, the likeliest first, with the chance as score; what was not compared comes last, with 0."""
         weights, constant = _weights()
-        chances = 1 / (1 + np.exp(-np.clip(self.table(compared) @ weights + constant, -30, 30)))
-        likeliest = [replace(item, score=float(chance)) for item, chance in zip(self._ranked, chances, strict=False)]
+        chances = 1 / (1 + np.exp(-np.clip(self.table(likeness) @ weights + constant, -30, 30)))
+        compared = [replace(item, score=float(chance)) for item, chance in zip(self._ranked, chances, strict=False)]
         spoken = frozenset(stem for word in self.question.before for stem in word.stems)
-        likeliest.sort(key=lambda item: (-_preferred(item, spoken), item.unit.rank, item.unit.place))
-        return [*likeliest, *(replace(item, score=0.0) for item in self._ranked[COMPARED:])]
+        compared.sort(key=lambda item: (-_preferred(item, spoken), item.unit.rank, item.unit.place))
+        return [*compared, *(replace(item, score=0.0) for item in self._ranked[COMPARED:])]
 
 
 def share(best: float) -> float:
@@ -105,4 +99,4 @@ def _preferred(item: Ranked, spoken: frozenset[str]) -> float:
 def _weights() -> tuple[NDArray[np.float64], float]:
     """Return a weight for each sign, and the constant."""
     fitted = json.loads((resources.files(__package__) / "weights.json").read_text(encoding="utf-8"))
-    return np.array([fitted["weights"][name] for name in (*NAMES, *LIKENESS, *ASKED)]), float(fitted["constant"])
+    return np.array([fitted["weights"][name] for name in (*NAMES, *LIKENESS)]), float(fitted["constant"])

@@ -19,7 +19,7 @@ from footnote_text.locales import Locale
 from footnote_generation.extractive import foreign_passages, question_parts, table_reading
 from footnote_generation.extractive.compose import Draft, Search
 from footnote_generation.extractive.question import read
-from footnote_generation.ports import Finished, Likened, Likeness, ModelEvent, ModelRequest, Stop, Words
+from footnote_generation.ports import Finished, Likeness, ModelEvent, ModelRequest, Stop, Words
 
 _FINAL = re.compile(r"[.!?…:。！？：؟][\"'”’»)\]]*$")
 
@@ -92,18 +92,18 @@ class Extractive:
     async def _said(self, question: str, sources: Sequence[Source], locale: Locale, part: bool) -> str:
         """Return the answer to one question as Markdown, "" where no passage answers."""
         search, asked = await asyncio.to_thread(_prepared, question, sources, part)
-        compared = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
-        return await asyncio.to_thread(self._written, question, search, compared, locale)
+        likeness = await self._likeness.of(asked, search.texts) if self._likeness and asked else None
+        return await asyncio.to_thread(self._written, question, search, likeness, locale)
 
-    def _written(self, question: str, search: Search, compared: Likened | None, locale: Locale) -> str:
-        made = search.draft(compared)
+    def _written(self, question: str, search: Search, likeness: Sequence[float] | None, locale: Locale) -> str:
+        made = search.draft(likeness or ())
         if not made.sentences or made.support < self._threshold:
             # Likeness compares across languages; without it, the search's score of a passage is all there is.
-            passage = foreign_passages.find(question, search.sources) if compared is None else None
+            passage = foreign_passages.find(question, search.sources) if likeness is None else None
             return "" if passage is None else pointed(passage, locale)
         if made.first is not None:
             source = next(source for source in search.sources if source.number == made.first.source)
-            best = made.first if compared else None
+            best = made.first if likeness else None
             if (passage := foreign_passages.of(question, source, best)) is not None:
                 return pointed(passage, locale)
         return written(made, locale)

@@ -18,7 +18,7 @@ from footnote_generation.extractive import cells
 from footnote_generation.extractive.above import Above
 from footnote_generation.extractive.passages import Unit, marks
 from footnote_generation.extractive.question import Question
-from footnote_generation.extractive.ranking import weigh
+from footnote_generation.extractive.ranking import answers_kind, weigh
 from footnote_generation.language import lexicon
 from footnote_generation.language.words import Word, analyse
 
@@ -35,7 +35,7 @@ SIGNS = (
     # Names, and what has a digit: in sentence and headings, in the passage, in the question at all.
     "names", "names_passage", "has_names", "marks", "marks_passage", "has_marks",
     # The question's first and last word of meaning, and the noun that it asks for.
-    "first", "last", "first_passage", "last_passage", "sought",
+    "first", "last", "first_passage", "last_passage", "sought", "kind",
     # The search's word on the passage.
     "score", "share", "rank",
     "row", "length", "question_mark", "unspaced", "foreign", "single", "fresh", "other_names",
@@ -46,7 +46,7 @@ SIGNS = (
 )  # fmt: skip
 _BESIDE = 4
 _OF_ROWS = (
-    "own", "above", "near", "passage", "missing", "missing_passage", "names", "marks", "score", "share",
+    "own", "above", "near", "passage", "missing", "missing_passage", "names", "marks", "kind", "score", "share",
     "sought", "own_lead", "above_lead", "rivals",
 )  # fmt: skip
 NAMES = (*SIGNS, *(f"row_{name}" for name in _OF_ROWS))
@@ -56,9 +56,6 @@ LIKENESS = (
     *(f"alike_{name}" for name in ("own", "above", "foreign", "row")),
 )  # fmt: skip
 """The columns of likeness: itself, beside the other sentences, and where words say much or nothing."""
-
-ASKED = ("kind_held", "kind_missing", "kind_none", "row_kind_held", "row_kind_missing")
-"""The columns of the kind of number asked for: the chance that it is held, is not held, and that none is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +112,6 @@ def of_likeness(table: Table, likeness: NDArray[np.float64]) -> Table:
     beside = [_lead(likeness), _order(likeness), likeness - likeness.mean(), np.full_like(likeness, likeness.max())]
     columns = [table[:, SIGNS.index(name)] for name in ("own", "above", "foreign", "row")]
     return np.stack([likeness, *beside, *(likeness * column for column in columns)], 1)
-
-
-def of_kinds(table: Table, held: NDArray[np.float64], chances: Sequence[float]) -> Table:
-    """Return the signs ASKED; `held` says of each sentence which KINDS it holds, `chances` which are asked for."""
-    asked = np.array(chances) if chances else np.zeros(held.shape[1])
-    row = table[:, SIGNS.index("row")]
-    holds, lacks = held @ asked, (1 - held) @ asked
-    return np.stack([holds, lacks, np.full(len(table), 1 - asked.sum()), holds * row, lacks * row], 1)
 
 
 def _asked(question: Question, found: Sequence[Unit]) -> _Asked:
@@ -204,6 +193,7 @@ def _row(
         passage[0] if passage else 0.0,
         passage[-1] if passage else 0.0,
         sought,
+        answers_kind(question, unit),
         source.score,
         source.score / top,
         min(unit.rank, 10) / 10,
