@@ -169,11 +169,13 @@ def damaged_log(path: Path, name: str, lost: LostCommits, held: str = "") -> Fai
     commits = {None: "commits since the last checkpoint", 1: "newest commit"}.get(
         lost.count, f"newest {lost.count} commits"
     )
-    return FailedPrecondition(
+    # What to do comes first: a long list of what was lost is cut where it is printed.
+    said = (
         f"The write-ahead log of the {name} database {path} is damaged: its {commits}, until {lost.until:%F %T} UTC, "
-        f"cannot be read. {held}Put back a copy of the database and its log, with the service stopped, or start with "
-        f"--accept {name} to go on without them."
+        "cannot be read. Put back a copy of the database and its log, with the service stopped, or start with "
+        f"--accept {name} to go on without them. {held}"
     )
+    return FailedPrecondition(said.rstrip())
 
 
 def missing(path: Path, name: str, witness: Path) -> FailedPrecondition:
