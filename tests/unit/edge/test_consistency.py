@@ -14,7 +14,7 @@ from footnote.types.v1.collection_pb2 import Collection
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED, DOCUMENT_STATE_PROCESSING
 from footnote_edge.documents.consistency import ConsistencyCheck
 from footnote_edge.settings import Settings
-from footnote_kit.errors import NotFound
+from footnote_kit.errors import NotFound, Unavailable
 
 
 @dataclass
@@ -152,3 +152,22 @@ async def test_documents_of_a_lost_collection_are_processed_again_so_that_they_s
     stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
     await ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings()))).run()
     assert both.renewed == ["lost"]
+
+
+async def test_a_check_of_what_has_ended_that_fails_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    running = Document(id="a", state=DOCUMENT_STATE_PROCESSING, revision=1)
+    both = Both({"a": running}, {})
+    stages = SimpleNamespace(ingestion=both, ingestion_upkeep=both, indexing=both, indexing_upkeep=both)
+    check = ConsistencyCheck(*cast(Any, (stages, both, both, both, Settings())))
+    await check.run()
+    running.state, running.indexed_revision = DOCUMENT_STATE_INDEXED, 1
+    with monkeypatch.context() as away:
+
+        async def fails() -> int:
+            raise Unavailable("away")
+
+        away.setattr(check, "_missing", fails)
+        with pytest.raises(Unavailable):
+            await check.run()
+    await check.run()
+    assert both.renewed == ["a"]

@@ -51,14 +51,14 @@ class ConsistencyCheck:
     record that a document is indexed whose chunks were deleted in commits that the other database has lost.
     """
 
-    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, book: OperationStore, settings: Settings) -> None:
+    def __init__(self, stages: Stages, jobs: Jobs, chores: Chores, store: OperationStore, settings: Settings) -> None:
         self._ingestion = stages.ingestion
         self._ingestion_upkeep = stages.ingestion_upkeep
         self._indexing = stages.indexing
         self._indexing_upkeep = stages.indexing_upkeep
         self._jobs = jobs
         self._chores = chores
-        self._book = book
+        self._store = store
         self._timeout = settings.call_timeout_seconds
         self._every = settings.compare_seconds
         self._due = 0.0
@@ -90,7 +90,7 @@ class ConsistencyCheck:
 
         A name may look like an id, and requests take both: a collection that has a deleted one's id as its name stays.
         """
-        for tenant_id, collection_id in await self._book.deleted(_MOST_DELETED):
+        for tenant_id, collection_id in await self._store.deleted(_MOST_DELETED):
             scope = Scope(tenant_id=tenant_id, user_id=SYSTEM.user_id, roles=[ROLE_SYSTEM])
             wanted = indexing.GetCollectionRequest(scope=scope, collection=collection_id, without_counts=True)
             request = indexing.DeleteCollectionRequest(scope=scope, collection=collection_id)
@@ -105,6 +105,8 @@ class ConsistencyCheck:
         if not self._in_progress:
             return False
         self._in_progress &= await self._unfinished()
+        if not self._in_progress:
+            self._due = 0.0  # until a check succeeds, which sets it
         return not self._in_progress
 
     async def _unfinished(self) -> frozenset[str]:
@@ -157,7 +159,7 @@ class ConsistencyCheck:
             removed = await self._remove(scope, document.collection_id, document.id)
         except NotFound:
             # Its collection was lost: the job ends with that error, so that the document no longer counts as indexed.
-            deletion = await self._book.deletion_of(document.collection_id)
+            deletion = await self._store.deletion_of(document.collection_id)
             removed = deletion is None and document.state == DOCUMENT_STATE_INDEXED
         if not removed:
             return False
