@@ -93,7 +93,7 @@ async def _taken_over(running: Cluster, web: Site) -> None:
             await asyncio.sleep(0.5)
             await running.kill(first)
         await kept.settled(client.stub, source)
-        documents = await client.documents("kept")
+        documents = await kept.at_rest(client, "kept")
         assert len(documents) == PAGES
         assert {one.state for one in documents} == {DOCUMENT_STATE_INDEXED}
         assert {one.revision for one in documents} == {2}

@@ -10,11 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from footnote.types.v1.document_pb2 import (
-    DOCUMENT_STATE_INDEXED,
-    DOCUMENT_STATE_PROCESSING,
-    DOCUMENT_STATE_UPLOADED,
-)
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_INDEXED
 from support import edge_sources as kept
 from support.deployment import Deployment, deployment
 from support.edge_client import EdgeClient, edge_client
@@ -57,20 +53,12 @@ def change(folder: Path, chance: random.Random, number: int) -> None:
         (folder / f"{number}-{index}.txt").write_text(f"Fact {index} of round {number}.\n")
 
 
-IN_PROGRESS = (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING)
-
-
 async def audit(client: EdgeClient, folder: Path) -> None:
     """Compare the documents with the files: each once, each with its bytes, each searchable."""
     wanted = {
         path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in await asyncio.to_thread(listed, folder)
     }
-    # A run waits for the documents that it touches. Those that a killed run uploaded may still be in progress.
-    documents = await client.documents("kept")
-    async with asyncio.timeout(120):
-        while any(one.state in IN_PROGRESS for one in documents):
-            await asyncio.sleep(0.2)
-            documents = await client.documents("kept")
+    documents = await kept.at_rest(client, "kept")
     assert {one.source.item: one.sha256 for one in documents} == wanted
     assert len(documents) == len(wanted)
     assert {one.state for one in documents} == {DOCUMENT_STATE_INDEXED}

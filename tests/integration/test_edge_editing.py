@@ -17,7 +17,7 @@ from footnote.edge.v1.documents_pb2 import (
 from footnote.stages.v1.stored_document_pb2 import Document as StoredDocument
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR
 from footnote_edge.app import build
-from footnote_edge.documents import mending
+from footnote_edge.documents import chunk_repair
 from footnote_kit.backoff import Backoff
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound, Unavailable
@@ -242,7 +242,7 @@ async def test_a_document_that_is_damaged_each_time_is_not_indexed_without_pause
 
     monkeypatch.setenv("FOOTNOTE_EDGE_RECONCILE_SECONDS", "3600")
     monkeypatch.setenv("FOOTNOTE_EDGE_LEFTOVERS_SECONDS", "0.05")
-    monkeypatch.setattr(mending, "PAUSES", Backoff(3600.0, 3600.0))
+    monkeypatch.setattr(chunk_repair, "PAUSES", Backoff(3600.0, 3600.0))
     async with serve_doubles(world) as addresses, serve_app(build, addresses=addresses) as served:
         document = await uploaded(EdgeStub(served.channel), world)
         world.damaged = Always()

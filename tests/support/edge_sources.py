@@ -9,12 +9,15 @@ from typing import Any
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
 from footnote.edge.v1.collections_pb2 import CreateCollectionRequest
+from footnote.edge.v1.documents_pb2 import Document
 from footnote.types.v1.collection_pb2 import Collection
+from footnote.types.v1.document_pb2 import DOCUMENT_STATE_PROCESSING, DOCUMENT_STATE_UPLOADED
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import Unavailable
 from google.protobuf.json_format import ParseDict
 
 from support.doubles.stages import World
+from support.edge_client import EdgeClient
 
 LIMIT = 60.0
 
@@ -57,6 +60,19 @@ async def settled(edge: EdgeStub, source: pb.Source | str) -> pb.Source:
         while (now := await get(edge, source)).operation_id:
             await ended(edge, now.operation_id)
     return now
+
+
+async def at_rest(client: EdgeClient, collection: str, seconds: float = 120.0) -> list[Document]:
+    """Return a collection's documents when none is in progress.
+
+    A run waits for the documents that it touches. Those that a killed run uploaded may still be in progress after it.
+    """
+    async with asyncio.timeout(seconds):
+        while True:
+            documents = await client.documents(collection)
+            if not any(one.state in (DOCUMENT_STATE_UPLOADED, DOCUMENT_STATE_PROCESSING) for one in documents):
+                return documents
+            await asyncio.sleep(0.2)
 
 
 async def sync(edge: EdgeStub, source: pb.Source) -> ops.Operation:
