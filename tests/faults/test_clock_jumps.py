@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 from footnote.edge.v1.answers_pb2 import SearchRequest
+from footnote.edge.v1.documents_pb2 import DownloadDocumentRequest, UpdateDocumentRequest
 from footnote.types.v1 import document_pb2 as doc
 from footnote_kit.errors import Unavailable
+from google.protobuf.field_mask_pb2 import FieldMask
 from support import faked_time
 from support.deployment import Deployment
 from support.edge_client import EdgeClient, edge_client
@@ -63,3 +65,27 @@ async def put(client: EdgeClient, name: str) -> str:
                     raise
     assert document.state == doc.DOCUMENT_STATE_INDEXED, document
     return name
+
+
+async def test_a_clock_set_ahead_by_a_year_deletes_nothing(tmp_path: Path) -> None:
+    clock = faked_time.Clock(tmp_path)
+    running = Deployment(tmp_path, env={**clock.environment, "FOOTNOTE_INGESTION_SWEEP_SECONDS": "0.2"})
+    try:
+        await asyncio.to_thread(running.start)
+        async with edge_client(running.address()) as client:
+            await put(client, "lasting")
+            (document,) = await client.documents("default")
+            change = UpdateDocumentRequest(document_id=document.id, update_mask=FieldMask(paths=["expire_time"]))
+            change.resource.expire_time.FromSeconds(int(time.time()) + DAY)
+            await client.stub.UpdateDocument(change)
+            clock.put(400 * DAY)
+            await asyncio.sleep(6)  # both stages' sweeps have run several times
+            assert await client.documents("default") == []  # it has expired, by this clock
+            clock.put(0)
+            assert [one.id for one in await client.documents("default")] == [document.id]
+            found = await client.stub.Search(SearchRequest(query="watchword lasting"), timeout=30)
+            assert [hit.chunk.document_id for hit in found.chunks] == [document.id]
+            file = client.stub.DownloadDocument(DownloadDocumentRequest(document_id=document.id), timeout=30)
+            assert b"".join([part.data async for part in file]) == b"The watchword is lasting."
+    finally:
+        await asyncio.to_thread(running.stop)

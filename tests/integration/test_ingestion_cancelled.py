@@ -227,8 +227,11 @@ async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
 
     async def stored(given: Mapping[str, Path]) -> None:
         await put(given)
+        an_hour_on = now_micros() + 2 * GRACE_MICROS
         with monkeypatch.context() as later:
-            later.setattr("footnote_ingestion.adapters.documents.now_micros", lambda: now_micros() + 2 * GRACE_MICROS)
+            later.setattr(
+                "footnote_ingestion.adapters.documents.deletion_micros", lambda: now_micros() + 2 * GRACE_MICROS
+            )
             taken = await place.documents.doomed()
         assert set(given) <= set(taken)
 

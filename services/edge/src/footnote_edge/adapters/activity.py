@@ -1,9 +1,10 @@
 """The table of activity by tenant and hour."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
+from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -48,6 +49,6 @@ class ActivityTable:
 
     async def sweep(self) -> None:
         """Delete counts after their retention period."""
-        last = hour(datetime.now(UTC) - timedelta(hours=KEPT_HOURS))
+        last = hour(deletion_datetime() - timedelta(hours=KEPT_HOURS))
         async with self._sessions.begin() as session:
             await session.execute(delete(ActivityRow).where(ActivityRow.hour < last))

@@ -1,13 +1,13 @@
 """The audit log's table: appends and reads events, and deletes them only after their retention period."""
 
 import json
-import time
 from collections.abc import Sequence
 from typing import Any
 
 from footnote.edge.v1.audit_pb2 import AUDIT_DOOR_COMMAND, AuditDoor
 from footnote.edge.v1.system_pb2 import Authentication
 from footnote_kit.paging import Page
+from footnote_kit.wall_clock import deletion_time
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -55,7 +55,7 @@ class AuditTable:
 
     async def sweep(self, days: float) -> int:
         """Delete events older than their retention period in days; return how many there were."""
-        before = int(time.time() * 1000 - days * _DAY_MS)
+        before = int(deletion_time() * 1000 - days * _DAY_MS)
         total = 0
         while True:
             oldest = select(AuditEventRow.sequence).where(AuditEventRow.time_ms < before).limit(BATCH)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
+from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import ColumnElement, and_, delete, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.ext.asyncio import AsyncSession
@@ -66,7 +67,7 @@ class ForgettingTable:
                 ids = {one for row in rows for one in row}
                 noted = set(await session.scalars(select(ForgottenRow.id).where(ForgottenRow.id.in_(ids))))
                 if not rows:
-                    old = ForgottenRow.create_time < datetime.now(UTC) - timedelta(days=KEPT_DAYS)
+                    old = ForgottenRow.create_time < deletion_datetime() - timedelta(days=KEPT_DAYS)
                     await session.execute(delete(ForgottenRow).where(old))
                     return found
             found += await self._all(or_(*(one.in_(noted) for one in said)), noted)

@@ -18,6 +18,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.access import sees_all
 from footnote_kit.errors import NotFound
 from footnote_kit.paging import Page
+from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -274,7 +275,7 @@ class OperationTable:
 
     async def sweep(self) -> int:
         """Delete ended operations after their retention period; return how many there were."""
-        old = OperationRow.end_time <= datetime.now(UTC) - self._keep
+        old = OperationRow.end_time <= deletion_datetime() - self._keep
         async with self._sessions.begin() as session:
             done = await session.execute(delete(OperationRow).where(old))
         return int(done.rowcount)  # type: ignore[attr-defined]

@@ -1,8 +1,9 @@
 """The tables of daily usage by tenant, and by user."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
+from footnote_kit.wall_clock import deletion_datetime
 from sqlalchemy import Insert, and_, delete, literal, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -64,7 +65,7 @@ class UsageTable:
 
     async def sweep(self) -> None:
         """Delete old usage by user."""
-        last = (datetime.now(UTC) - timedelta(days=USER_DAYS)).date().isoformat()
+        last = (deletion_datetime() - timedelta(days=USER_DAYS)).date().isoformat()
         async with self._sessions.begin() as session:
             await session.execute(delete(UserUsageRow).where(UserUsageRow.day < last))
 

@@ -11,6 +11,7 @@ from footnote_kit.access import Access
 from footnote_kit.errors import InvalidArgument, NotFound
 from footnote_kit.paging import Page
 from footnote_kit.text_work import off_loop
+from footnote_kit.wall_clock import deletion_datetime
 
 from footnote_edge.collections.catalog import Catalog
 from footnote_edge.collections.permissions import Permissions
@@ -66,7 +67,7 @@ class Evaluations:
 
     async def sweep(self) -> int:
         """Delete expired runs; return how many there were."""
-        return await self._stored.sweep(datetime.now(UTC) - self._kept)
+        return await self._stored.sweep(deletion_datetime() - self._kept)
 
     async def _checked(self, scope: Scope, run_id: str, needs: Access) -> EvaluationRun:
         if not run_id:

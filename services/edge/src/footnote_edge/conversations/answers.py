@@ -6,6 +6,7 @@ from footnote.edge.v1.conversations_pb2 import ConversationMessage
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.types.v1.answer_pb2 import MESSAGE_ROLE_ASSISTANT
 from footnote_kit.errors import InvalidArgument, NotFound
+from footnote_kit.wall_clock import deletion_datetime
 
 from footnote_edge.conversations.origins import Origin
 from footnote_edge.conversations.ports import StoredAnswers
@@ -56,7 +57,7 @@ class Answers:
 
     async def sweep(self) -> int:
         """Delete expired standalone answers; return how many there were."""
-        return await self._stored.sweep(datetime.now(UTC) - self._keep)
+        return await self._stored.sweep(deletion_datetime() - self._keep)
 
 
 def _missing(answer_id: str) -> NotFound:

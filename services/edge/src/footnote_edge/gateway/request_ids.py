@@ -16,6 +16,7 @@ from footnote.stages.v1.scope_pb2 import Scope
 from footnote_kit.errors import Aborted, InvalidArgument, NotFound
 from footnote_kit.identifiers import check
 from footnote_kit.text_work import off_loop
+from footnote_kit.wall_clock import deletion_datetime
 
 from footnote_edge.gateway.ports import Requests, StoredRequest
 
@@ -86,7 +87,7 @@ class RequestIds:
 
     async def sweep(self) -> None:
         """Delete calls older than a day."""
-        await self._requests.sweep(_oldest())
+        await self._requests.sweep(deletion_datetime() - KEPT)
 
     async def _found(self, scope: Scope, request_id: str) -> StoredRequest | None:
         return await self._requests.find(scope, request_id, _oldest())

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from dbos import DBOS
 from footnote_kit.logs import get_logger
 from footnote_kit.periodic import PeriodicTasks
+from footnote_kit.wall_clock import deletion_datetime
 
 ACTIVE = ("ENQUEUED", "PENDING", "DELAYED")
 RETURNED = "SUCCESS"
@@ -63,7 +64,7 @@ class LedgerRetention:
 
     async def sweep(self) -> int:
         """Delete the records of ended jobs after their retention period; return how many there were."""
-        before = (datetime.now(UTC) - self._keep).isoformat()
+        before = (deletion_datetime() - self._keep).isoformat()
         removed = 0
         while True:
             old = await DBOS.list_workflows_async(

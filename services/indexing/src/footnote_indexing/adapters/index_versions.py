@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from footnote.types.v1 import collection_pb2
 from footnote_database.times import now_ms
 from footnote_kit.errors import Unavailable
+from footnote_kit.wall_clock import deletion_time
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
@@ -75,7 +76,7 @@ class IndexVersionTable:
 
     async def due(self) -> list[IndexVersion]:
         """Return the index versions that are due to be purged."""
-        query = sa.select(index_versions).where(index_versions.c.purge_at <= now_ms())
+        query = sa.select(index_versions).where(index_versions.c.purge_at <= int(deletion_time() * 1000))
         async with self._database.read() as connection:
             return [read(row) for row in await connection.execute(query)]
 

@@ -2,8 +2,8 @@
 
 from time import monotonic
 
-from footnote_database.times import now_ms
 from footnote_kit.logs import get_logger
+from footnote_kit.wall_clock import deletion_time
 
 from footnote_indexing.ports import IndexVersions, PurgeList
 from footnote_indexing.revisions.documents import Documents
@@ -45,7 +45,7 @@ class Sweeper:
 
     async def sweep(self) -> int:
         """Purge what is due; return the number of rows removed."""
-        now = now_ms()
+        now = int(deletion_time() * 1000)
         await self._purges.retire_stale(
             expired_before=now - int(self._settings.expired_after * 1000),
             abandoned_before=now - int(self._settings.abandon_after * 1000),

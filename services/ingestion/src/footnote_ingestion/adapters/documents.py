@@ -21,7 +21,7 @@ from footnote_ingestion.adapters.schema import documents, doomed_blobs
 from footnote_ingestion.model.lifecycle import check_seen
 from footnote_ingestion.model.quota import Quota, StoredTotals, Used
 from footnote_ingestion.model.repeats import Outcome, Request
-from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, now_micros, tables_key
+from footnote_ingestion.model.values import ListQuery, Stored, Unfinished, deletion_micros, now_micros, tables_key
 
 
 class DocumentTable(Additions):
@@ -152,7 +152,7 @@ class DocumentTable(Additions):
     async def delete_expired(self, limit: int = 500) -> int:
         """Delete expired documents; return their number."""
         async with self._database.write() as connection:
-            due = select(documents).where(documents.c.expire_time <= now_micros()).limit(limit)
+            due = select(documents).where(documents.c.expire_time <= deletion_micros()).limit(limit)
             found = [from_row(row) for row in (await connection.execute(due)).mappings()]
             ids = [stored.document.id for stored in found]
             if ids:
@@ -230,7 +230,7 @@ class DocumentTable(Additions):
 
     async def doomed(self, limit: int = 500) -> Sequence[str]:
         """Claim files that are due, so that no document can get them any more, and return their keys."""
-        due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= now_micros()).limit(limit)
+        due = select(doomed_blobs.c.key).where(doomed_blobs.c.due_time <= deletion_micros()).limit(limit)
         async with self._database.read() as connection:
             keys = list((await connection.execute(due)).scalars())
         if not keys:

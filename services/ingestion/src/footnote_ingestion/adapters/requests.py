@@ -10,7 +10,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from footnote_ingestion.adapters.database import Database
 from footnote_ingestion.adapters.schema import upload_requests
 from footnote_ingestion.model.repeats import Outcome, RequestKey
-from footnote_ingestion.model.values import now_micros
+from footnote_ingestion.model.values import deletion_micros, now_micros
 
 _KEPT_MICROS = 24 * 3600 * 1_000_000
 
@@ -52,8 +52,8 @@ async def note(connection: AsyncConnection, key: RequestKey, outcome: Outcome) -
 
 async def note_all(connection: AsyncConnection, outcomes: Mapping[RequestKey, Outcome]) -> None:
     """Record the results of uploads in this transaction, and delete expired records."""
-    now = now_micros()
-    await connection.execute(delete(upload_requests).where(upload_requests.c.create_time <= now - _KEPT_MICROS))
+    now, old = now_micros(), deletion_micros() - _KEPT_MICROS
+    await connection.execute(delete(upload_requests).where(upload_requests.c.create_time <= old))
     rows = [
         {
             "tenant_id": key.tenant_id,

@@ -10,7 +10,7 @@ from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_kit.errors import FailedPrecondition
 
 from footnote_ingestion.documents.permissions import Permissions
-from footnote_ingestion.model.values import now_micros
+from footnote_ingestion.model.values import deletion_micros, now_micros
 from footnote_ingestion.ports import ChangeLog
 
 BATCH = 100
@@ -71,4 +71,4 @@ class Changes:
 
     async def forget(self) -> None:
         """Delete records of deletions that are too old to be asked for."""
-        await self._log.forget_gone(now_micros() - self._kept_micros - MARGIN_MICROS)
+        await self._log.forget_gone(deletion_micros() - self._kept_micros - MARGIN_MICROS)

@@ -11,6 +11,7 @@ from uuid import uuid4
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DocumentState
 from footnote_kit.paging import Kind, Page, micros, text
+from footnote_kit.wall_clock import deletion_time
 
 # A stored file without a document may be deleted after this time: its upload has ended or died by then.
 GRACE_MICROS = 3600 * 1_000_000
@@ -107,6 +108,11 @@ class Unfinished:
 def now_micros() -> int:
     """Return microseconds since 1970."""
     return int(datetime.now(UTC).timestamp() * 1_000_000)
+
+
+def deletion_micros() -> int:
+    """Return the time by which things are old enough to be deleted, in microseconds since 1970."""
+    return int(deletion_time() * 1_000_000)
 
 
 def new_key(tenant_id: str, user_id: str) -> str:
