@@ -91,27 +91,6 @@ class Transfer(VectorStore):
         return found
 
 
-async def copy(source: Transfer, target: Transfer) -> dict[str, int]:
-    """Copy all rows of a store into an empty one; return the number of rows by space.
-
-    Raises FailedPrecondition when the target already has rows, and when its number of rows differs afterwards.
-    """
-    spaces = await source.spaces()
-    for space in spaces:
-        if await target.total(space):
-            raise FailedPrecondition(f"The store to copy to already holds rows in {space}: give an empty one")
-    copied: dict[str, int] = {}
-    for space in spaces:
-        copied[space] = 0
-        async for rows in source.pages(space):
-            await target.fill(space, rows)
-            copied[space] += len(rows)
-        there = await target.total(space)
-        if there != copied[space]:
-            raise FailedPrecondition(f"{copied[space]} rows of {space} were copied, and {there} are there: copy again")
-    return copied
-
-
 def as_line(row: Mapping[str, Any]) -> str:
     """Return a row as a line of JSON, with its vector as base64 of 32-bit floats."""
     packed = base64.b64encode(np.asarray(row[_VECTOR], dtype="<f4").tobytes()).decode()

@@ -9,7 +9,7 @@ from footnote_kit.errors import FootnoteError
 
 from footnote_cli.addresses import DATA_DIR_VARIABLE, DEFAULT_DATA_DIR
 from footnote_cli.admin.backup import backup as make_backup
-from footnote_cli.admin.deployment import deployment_of, open_store
+from footnote_cli.admin.deployment import deployment_of
 from footnote_cli.admin.doctor import examine
 from footnote_cli.admin.doctor import repair as repair_found
 from footnote_cli.admin.findings import Finding
@@ -159,40 +159,6 @@ async def _copy_to_postgres(data_dir: Path, to: str, as_json: bool) -> None:
     for variable in made.variables:
         out.print(variable)
     out.print("The SQLite files are unchanged: keep them until the services have answered.")
-
-
-@app.command("copy-store")
-def copy_store(
-    to: Annotated[str, typer.Option("--to", metavar="URI", help="Address of the Milvus to copy to.")],
-    token: Annotated[
-        str,
-        typer.Option(
-            "--to-token", metavar="TOKEN", envvar="FOOTNOTE_COPY_TOKEN", show_default=False, help="Its credentials."
-        ),
-    ] = "",
-    data_dir: DataDirOption = Path(DEFAULT_DATA_DIR),
-    as_json: JsonOption = False,
-) -> None:
-    """Copy all rows of the vector store to an empty Milvus. Stop uploads first: later rows are not copied."""
-
-    async def body() -> None:
-        from footnote_store.transfer import Transfer, copy
-
-        target = Transfer(to, token)
-        try:
-            async with open_store(deployment_of(data_dir)) as source:
-                copied = await copy(source, target) if source is not None else {}
-        finally:
-            await target.close()
-        if as_json:
-            print_json({"spaces": copied})
-            return
-        out = make_console()
-        for space, count in copied.items():
-            out.print(f"{space}: {count} rows.")
-        out.print(f"Copied {sum(copied.values())} rows. Serve from there with FOOTNOTE_VECTOR_STORE_URI={to}")
-
-    _run(body(), as_json)
 
 
 async def _report_manifest(what: str, where: Path, work: Coroutine[Any, Any, Manifest], as_json: bool) -> None:
