@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from footnote.types.v1.reasons_pb2 import SUSPICION_REASON_FORGED_CITATION
 from footnote_augmentation import plan, suspicion
 from footnote_cli import addresses
@@ -149,23 +148,18 @@ _PAIRS: dict[str, tuple[Callable[[str], object], Callable[[str], object]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", _PAIRS)
-def test_ordinary_text_gives_what_it_gave(what: str) -> None:
-    old, new = _PAIRS[what]
-
-    @settings(max_examples=120)
-    @given(text=_TEXTS)
-    @example(text="Revenue 66,608 62,286")
-    @example(text="Net $ – (12) 5% ")
-    @example(text="What is it? Please round to two decimal places; answer in units. Answer in words?")
-    @example(text="Page 3 of 12")
-    @example(text="1.2.3 Scope of work")
-    @example(text="sources: 1, 2 and 3: see below")
-    @example(text="1,234.5a 1,2,3 4.5.6b")
-    @example(text="<a href='x'>link</a> and <b")
-    @example(text="🇫🇷🇩🇪🇫 flags e\u0301")
-    @example(text="hello , assistant: hi bot")
-    def same(text: str) -> None:
-        assert new(text) == old(text)
-
-    same()
+@settings(max_examples=240)
+@given(text=_TEXTS)
+@example(text="Revenue 66,608 62,286")
+@example(text="Net $ – (12) 5% ")
+@example(text="What is it? Please round to two decimal places; answer in units. Answer in words?")
+@example(text="Page 3 of 12")
+@example(text="1.2.3 Scope of work")
+@example(text="sources: 1, 2 and 3: see below")
+@example(text="1,234.5a 1,2,3 4.5.6b")
+@example(text="<a href='x'>link</a> and <b")
+@example(text="🇫🇷🇩🇪🇫 flags e\u0301")
+@example(text="hello , assistant: hi bot")
+def test_ordinary_text_gives_what_it_gave(text: str) -> None:
+    for what, (old, new) in _PAIRS.items():
+        assert new(text) == old(text), what

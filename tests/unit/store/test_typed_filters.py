@@ -65,10 +65,10 @@ def nested(depth: int) -> pb.Filter:
     return found
 
 
-@pytest.mark.parametrize("seed", range(300))
-def test_a_typed_filter_is_the_same_expression_as_its_json(seed: int) -> None:
-    given = random_filter(random.Random(seed))
-    assert parsed(given) == parse_where(json.dumps(as_json(given))), given
+def test_a_typed_filter_is_the_same_expression_as_its_json() -> None:
+    for seed in range(300):
+        given = random_filter(random.Random(seed))
+        assert parsed(given) == parse_where(json.dumps(as_json(given))), (seed, given)
 
 
 @pytest.mark.parametrize(("given", "place"), BAD_FILTERS)

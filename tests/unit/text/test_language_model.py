@@ -11,6 +11,8 @@ import pytest
 from footnote_text import language_model
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
+pytestmark = pytest.mark.slow  # each test unpacks the model
+
 TEXTS = (
     "What is the training objective of BERT?",
     "Quel est le stock de sécurité recommandé ?",
@@ -100,7 +102,6 @@ def test_where_nothing_can_be_written_it_is_unpacked(
     assert ranked() == expected
 
 
-@pytest.mark.slow
 def test_processes_that_make_it_at_once_agree(cache: Path) -> None:
     code = "from footnote_text import language as l; import json; print(json.dumps(l.detect('Where is the bank?')))"
     running = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(3)]

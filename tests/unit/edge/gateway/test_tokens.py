@@ -3,6 +3,7 @@
 import base64
 import json
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -77,13 +78,11 @@ async def test_a_key_that_names_no_algorithm_takes_all_of_its_kind(tokens: Token
 
 
 @pytest.mark.parametrize("key", PRIVATE)
-@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "HS256", "none", "RS257", ""])
-async def test_an_algorithm_that_is_not_the_keys_is_refused(tokens: Tokens, key: str, algorithm: str) -> None:
-    if algorithm == OWN[key]:
-        return
-    token = signed(json.dumps({"alg": algorithm, "kid": key}), json.dumps(good()), key)
-    with pytest.raises(Unauthenticated):
-        await tokens.identify(token)
+async def test_an_algorithm_that_is_not_the_keys_is_refused(tokens: Tokens, key: str) -> None:
+    for algorithm in {*ALGORITHMS, "HS256", "none", "RS257", ""} - {OWN[key]}:
+        token = signed(json.dumps({"alg": algorithm, "kid": key}), json.dumps(good()), key)
+        with pytest.raises(Unauthenticated):
+            pytest.fail(f"{algorithm} is taken: {await tokens.identify(token)}")
 
 
 NUMBERS = ("1e18", "1000000000000000000", "1e400", "-1e400", "NaN", "Infinity", "-1", "9" * 400, "9" * 5000, "1e308")
@@ -91,14 +90,12 @@ OTHERS = ('"soon"', '"9999999999"', "null", "true", "[]", "{}", '"\\ud800"', '""
 
 
 @pytest.mark.parametrize("name", ["exp", "iat", "nbf"])
-@pytest.mark.parametrize("value", [*NUMBERS, *OTHERS], ids=lambda value: value[:20])
-async def test_a_time_that_is_none_is_refused_or_far_away(tokens: Tokens, name: str, value: str) -> None:
-    try:
-        identity = await tokens.identify(claims(f'"{name}":{value}'))
-    except Unauthenticated:
-        return
-    assert identity.expire_time is not None
-    assert identity.expire_time > datetime.now(UTC)
+async def test_a_time_that_is_none_is_refused_or_far_away(tokens: Tokens, name: str) -> None:
+    for value in (*NUMBERS, *OTHERS):
+        with suppress(Unauthenticated):
+            identity = await tokens.identify(claims(f'"{name}":{value}'))
+            assert identity.expire_time is not None, value
+            assert identity.expire_time > datetime.now(UTC), value
 
 
 async def test_a_time_beyond_all_calendars_is_the_last_one(tokens: Tokens) -> None:
@@ -108,12 +105,10 @@ async def test_a_time_beyond_all_calendars_is_the_last_one(tokens: Tokens) -> No
 
 
 @pytest.mark.parametrize("name", ["sub", "tenant", "aud", "roles", "groups", "iss", "jti", "crit"])
-@pytest.mark.parametrize("value", [*NUMBERS, *OTHERS, "[[]]", "[1]", '{"a":1}'], ids=lambda value: value[:20])
-async def test_a_claim_of_another_kind_is_no_fault(tokens: Tokens, name: str, value: str) -> None:
-    try:
-        await tokens.identify(claims(f'"{name}":{value}'))
-    except Unauthenticated:
-        return
+async def test_a_claim_of_another_kind_is_no_fault(tokens: Tokens, name: str) -> None:
+    for value in (*NUMBERS, *OTHERS, "[[]]", "[1]", '{"a":1}'):
+        with suppress(Unauthenticated):
+            await tokens.identify(claims(f'"{name}":{value}'))
 
 
 DEEP = "[" * 6000 + "]" * 6000

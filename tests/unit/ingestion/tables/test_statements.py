@@ -13,10 +13,10 @@ from support.hostile_queries import FUNCTIONS, HOSTILE, REACHING_OUT, STATEMENTS
 VIEWS = ["t_abc_1", "t_abc_2"]
 
 
-@pytest.mark.parametrize("statement", HOSTILE)
-def test_hostile_statements_are_refused_before_they_run(statement: str) -> None:
-    with pytest.raises(RefusedStatement):
-        checked(statement, VIEWS)
+def test_hostile_statements_are_refused_before_they_run() -> None:
+    for statement in HOSTILE:
+        with pytest.raises(RefusedStatement):
+            pytest.fail(f"let through: {checked(statement, VIEWS)}")
 
 
 def test_there_are_three_hundred_of_them() -> None:
