@@ -206,7 +206,7 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
     seen = False
     for at, row in enumerate(rows):
         if _is_body(row):
-            seen = seen or not counts(row)
+            seen = seen or not (counts(row) or ends_in_figure(row, columns))
         elif (
             seen
             and row
@@ -215,15 +215,26 @@ def _split(rows: list[list[Word]], page: int, rules: Rulings, size: float) -> li
                 or (names_years(row) and len(values_of(row)) >= 2)
             )
         ):
-            begins.append(at)
+            begins.append(_begin_of_header(rows, at, begins[-1], columns))
             seen = False
-    # Rows directly above a new header belong to it as well.
     parts = [rows[start:end] for start, end in zip(begins, [*begins[1:], len(rows)], strict=True)]
     grids: list[Grid] = []
     for part in parts:
         if (grid := _grid(part, page, rules, size)) is not None:
             grids.append(grid)
     return grids
+
+
+def _begin_of_header(
+    rows: Sequence[Sequence[Word]], at: int, least: int, columns: Sequence[tuple[float, float]]
+) -> int:
+    """Return where the header begins that ends in row `at`: rows above it without a name or figures belong to it."""
+    while at - 1 > least:
+        above = rows[at - 1]
+        if not above or _is_body(above) or above[0].left < columns[0][0] or len(pieces_of(above)) > len(columns):
+            break
+        at -= 1
+    return at
 
 
 def _columns(rows: Sequence[Sequence[Word]]) -> list[tuple[float, float]]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import segments
 from footnote_ingestion.parsers.pdf.groups import Columns, pitch_of
 from footnote_ingestion.parsers.pdf.lines import Word
+from footnote_ingestion.parsers.pdf.rulings import Rule
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of
 
 _WIDER = 0.42
 """Minimum gap between two headers that nearly touch, as a fraction of their height."""
 _FLUSH = 0.25
+_TOUCH = 1.0
+"""Maximum overlap, in points, of a letter's box with the line beside it."""
 _SIDES: tuple[tuple[Callable[[Piece], float], Callable[[tuple[float, float]], float]], ...] = (
     (lambda piece: piece.left, lambda column: column[0]),
     (lambda piece: piece.right, lambda column: column[1]),
@@ -29,6 +33,20 @@ def cut_headers(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Pie
         return pieces
     every = _cut_at(0.0, pieces, columns) if lowest else []
     return every if len(every) >= len(columns) - 1 else _cut_at(_WIDER, _flush_apart(pieces, columns, lowest), columns)
+
+
+def parted_by(words: list[Word], down: Sequence[Rule]) -> list[list[Word]]:
+    """Cut a stretch of words where a vertical line is drawn between two of them: headers in boxes side by side."""
+    left, right = words[0].left, words[-1].right
+    height = (max(word.top for word in words) + min(word.bottom for word in words)) / 2
+    between = [rule.at for rule in down if left < rule.at < right and rule.start < height < rule.end]
+    found = [words[:1]]
+    for last, word in pairwise(words):
+        if any(last.right - _TOUCH < at < word.left + _TOUCH for at in between):
+            found.append([word])
+        else:
+            found[-1].append(word)
+    return found
 
 
 def _flush_apart(pieces: list[Piece], columns: Columns, lowest: bool) -> list[Piece]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from footnote_ingestion.parsers.pdf.cut_headers import cut_headers
+from footnote_ingestion.parsers.pdf.cut_headers import cut_headers, parted_by
 from footnote_ingestion.parsers.pdf.grids import cell_of, segments
 from footnote_ingestion.parsers.pdf.groups import (
     Columns,
@@ -62,7 +62,7 @@ def header_names(
     over_all: list[str] = []
     boxed = _first_boxed(rows, named, rules.down, size)
     for number, row in reversed(list(enumerate(rows))):
-        pieces = [piece_of(words) for words in segments(row)]
+        pieces = [piece_of(part) for words in segments(row) for part in parted_by(words, rules.down)]
         left = [
             piece
             for piece in pieces

@@ -115,7 +115,11 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
         several = next(
             (one for one in heads if _names_several(one, found, words) or _is_over_part(one, rules, start, size)), None
         )
-        if several and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (start, right), size):
+        if (
+            several
+            and _rules_between(rules, (several.bottom + 1.1 * size, line.bottom), (start, right), size)
+            and not _are_boxed_together(several, line, (start, right + size), rules)
+        ):
             break
         count += line.bottom > last
         last = line.top - 0.3 * size
@@ -138,6 +142,14 @@ def _boxed_from(
     before = [at for at in through if (start + size < at or start >= left) and at <= left]
     after = [at for at in through if right - 1 <= at < right + _BESIDE * size]
     return max(before) if before and after else None
+
+
+def _are_boxed_together(lower: Line, upper: Line, sides: tuple[float, float], rules: Rulings) -> bool:
+    """Return whether vertical lines of a table enclose two lines of headers together: they go through both."""
+    low, high = (lower.bottom + lower.top) / 2, (upper.bottom + upper.top) / 2
+    through = {round(rule.at) for rule in rules.down if rule.start < low and rule.end > high}
+    inside = [at for at in through if sides[0] < at < sides[1]]
+    return len(inside) >= _LEAST_DOWN
 
 
 def _is_over(line: Line, named: float, figures: float, right: float, centre: float, size: float) -> bool:

@@ -41,7 +41,8 @@ def vertical_heads(
         nearest = min(columns, key=lambda one: abs(sum(one) / 2 - middle))
         return nearest if abs(sum(nearest) / 2 - middle) < 0.5 * pitch_of(columns) else None
 
-    found = upright(_side_by_side(lines, words, foot, size), words, place) if columns else {}
+    reach = _reach(rules, columns, foot, size) if columns else 0.0
+    found = upright(_side_by_side(lines, words, foot, size, reach), words, place) if columns else {}
     if len(found) < _LEAST:
         return []
     lowest = min(word.bottom for word in found.values())
@@ -51,15 +52,28 @@ def vertical_heads(
     ]
 
 
-def _side_by_side(lines: Sequence[Line], words: Words, foot: float, size: float) -> list[Line]:
-    """Return the vertical lines above a place that are beside the lowest one, or beside others that are."""
+def _reach(rules: Rulings, columns: Columns, foot: float, size: float) -> float:
+    """Return how far up the lowest header may begin: within boxes that begin near the figures, up to their ends."""
+    left, right = columns[0][0], columns[-1][1]
+    ends = [
+        rule.end
+        for rule in rules.down
+        if left < rule.at < right and rule.start < foot + _ABOVE * size and rule.end > foot + _ABOVE * size
+    ]
+    return min(ends) if len(ends) >= _LEAST else foot + _ABOVE * size
+
+
+def _side_by_side(lines: Sequence[Line], words: Words, foot: float, size: float, reach: float) -> list[Line]:
+    """Return the vertical lines above a place that are beside the lowest one, or beside others that are.
+
+    The lowest one begins below `reach`.
+    """
     places = sorted(
         ((min(word.bottom for word in made), max(word.top for word in made), at), line)
         for at, line in enumerate(lines)
         if (made := words(line))
     )
     found: list[Line] = []
-    reach = foot + _ABOVE * size
     for (bottom, top, _), line in places:
         if bottom > foot - 0.5 * size and bottom < reach:
             reach = top if not found else max(reach, top)
