@@ -120,6 +120,9 @@ RATED = replace(LEAVE, headers={1: "Bond", 2: "Rating", 3: "Price"}, numeric=fro
     ("How many bonds of rating BB?", ["BB"]),
     ("How many bonds of rating AA?", None),
     ("How many bonds of rating Lyon?", None),
+    ("How many bonds of rating BB-?", None),
+    ("How many bonds of rating Bb?", None),
+    ("How many bonds of rating bb?", ["BB"]),
 ])  # fmt: skip
 def test_of_texts_with_the_same_words_the_one_that_is_written_is_meant(question: str, said: list[str] | None) -> None:
     read = asked(question)

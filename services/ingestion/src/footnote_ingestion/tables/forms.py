@@ -15,6 +15,8 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
+from footnote_ingestion.tables import literals
+
 TOTAL, AVERAGE, COUNT, HIGHEST, LOWEST, ROWS = "total", "average", "count", "highest", "lowest", "rows"
 DIFFERENCE = "difference"
 """Of one number of a row and another: of another column, or of another row in the same column."""
@@ -44,19 +46,6 @@ def alike(left: str, right: str) -> bool:
         return False
     common = next((place for place, (a, b) in enumerate(zip(short, long, strict=False)) if a != b), len(short))
     return common >= max(_SHORTEST, len(short) - 1) and len(long) - common <= _MOST_ENDING
-
-
-def meant(texts: Sequence[str], question: str) -> str | None:
-    """Return which of several texts with the same words a folded question says; None where that is unclear.
-
-    "AA-" is not "AA+", though both have the words of "AA"; of "Lyon" and "LYON" either may be meant, or both.
-    """
-    if len(texts) == 1:
-        return texts[0]
-    there = [text for text in texts if fold(text) in question]
-    longest = max(map(len, there), default=0)
-    said = [text for text in there if len(text) == longest]
-    return said[0] if len(said) == 1 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +115,7 @@ def read(question: str, subject: Subject, words: TableWords, language: str) -> F
 class _Reading:
     def __init__(self, question: str, subject: Subject, words: TableWords, language: str) -> None:
         self._asked, self._subject, self._words, self._language = tokens(question), subject, words, language
-        self._text = fold(question)
+        self._text = question
         self._taken: dict[int, str] = {}
 
     def form(self) -> Form | None:
@@ -214,7 +203,7 @@ class _Reading:
                 if len(named) != 1:
                     return None
                 ((column, values),) = named.items()
-                if (one := meant(values, self._text)) is None:
+                if (one := literals.meant(values, self._text)) is None:
                     return None
                 self._take(range(start, end), "value")
                 found.append(Filter(column, "=", one))

@@ -10,7 +10,7 @@ from footnote_text.lexical import fold, is_unspaced
 from footnote_text.locales import TableWords
 from footnote_text.stopwords import STOP_WORDS
 
-from footnote_ingestion.tables import forms
+from footnote_ingestion.tables import forms, literals
 from footnote_ingestion.tables.formatting import is_total
 from footnote_ingestion.tables.forms import Subject
 
@@ -68,7 +68,7 @@ class Asked:
     number_words: frozenset[int] = frozenset()
     """The places of numbers in words, and of months: like numbers, they say which rows count."""
     text: str = ""
-    """The whole question, folded."""
+    """The whole question, as it was written."""
 
     @staticmethod
     def of(question: str, words: TableWords, language: str) -> Asked:
@@ -89,7 +89,7 @@ class Asked:
         named = {fold(one) for one in (*words.numbers, *_MONTHS.get(language, "").split())}
         counts = frozenset(at for at, one in enumerate(tokens) if one in named and at not in spoken)
         nothing = frozenset(empty - spoken - counts)
-        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, fold(question))
+        return Asked(tokens, capitals, turns, nothing, said, spoken, tuple(words.numbers), counts, question)
 
 
 @dataclass(slots=True)
@@ -161,7 +161,7 @@ def _spans(asked: Asked, subject: Subject, file: frozenset[int]) -> list[Span]:
         for start, end in _places(asked.tokens, parts):
             if taken.isdisjoint(range(start, end)):
                 taken.update(range(start, end))
-                said = {column: forms.meant(texts, asked.text) for column, texts in every[parts].items()}
+                said = {column: literals.meant(texts, asked.text) for column, texts in every[parts].items()}
                 clear = {column: text for column, text in said.items() if text is not None}
                 found.append(Span(start, end, clear if len(clear) == len(said) else {}))
     return sorted(found, key=lambda one: one.start)

@@ -1,0 +1,90 @@
+"""Decides which texts of cells a question writes, by their signs and capitals and not by their words alone."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import pairwise
+
+from footnote_text.lexical import fold, is_unspaced
+
+_WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
+_SIGNS = frozenset("#&")
+_CODE = 3
+"""The most letters of a word in which capitals tell one code from another: "mW" is not "MW"."""
+
+
+def meant(texts: Sequence[str], question: str) -> str | None:
+    """Return which of several texts with the same words a question writes; None where it writes none or two.
+
+    "AA-" is neither "AA" nor "AA+", even where the table has no "AA-". Of "Lyon" and "LYON" either may be meant, or
+    both.
+    """
+    there = [text for text in texts if is_written(text, question)]
+    return there[0] if len(there) == 1 else None
+
+
+def is_written(text: str, question: str) -> bool:
+    """Return whether a question has a text's words with its signs, and with its capitals where the words are short."""
+    text, question = (unicodedata.normalize("NFKC", one) for one in (text, question))
+    wanted, asked = _words(text), _words(question)
+    size = len(wanted)
+    if not size:
+        return False
+    said = [fold(text[start:end]) for start, end in wanted]
+    for first in range(len(asked) - size + 1):
+        places = asked[first : first + size]
+        words = [question[start:end] for start, end in places]
+        if [fold(one) for one in words] != said or _gaps(text, wanted) != _gaps(question, places):
+            continue
+        if all(_same_capitals(word, text[start:end]) for word, (start, end) in zip(words, wanted, strict=True)):
+            return True
+    return False
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Return where words and numbers start and end; of scripts without spaces each character."""
+    found: list[tuple[int, int]] = []
+    for one in _WORD.finditer(text):
+        if is_unspaced(one[0][0]):
+            found += [(at, at + 1) for at in range(one.start(), one.end())]
+        else:
+            found.append(one.span())
+    return found
+
+
+def _gaps(text: str, places: Sequence[tuple[int, int]]) -> list[str]:
+    """Return the signs that touch words before the first, between them and after the last; a hyphen joins words."""
+    before, after = text[: places[0][0]], text[places[-1][1] :]
+    first, last = _touching(before[::-1])[::-1], _touching(after)
+    inner = [
+        "".join(char for char in text[one[1] : two[0]] if _is_sign(char) and not _is_dash(char))
+        for one, two in pairwise(places)
+    ]
+    return [_plain(first), *map(_plain, inner), _plain(last)]
+
+
+def _touching(text: str) -> str:
+    """Return the signs that a text begins with; none where a word follows them, as in "AA-rated"."""
+    end = next((at for at, char in enumerate(text) if not _is_sign(char)), len(text))
+    return "" if text[end : end + 1].isalnum() else text[:end]
+
+
+def _is_sign(char: str) -> bool:
+    return char in _SIGNS or _is_dash(char) or unicodedata.category(char) == "Sm"
+
+
+def _is_dash(char: str) -> bool:
+    return char == "−" or unicodedata.category(char) == "Pd"
+
+
+def _plain(signs: str) -> str:
+    return "".join("-" if _is_dash(one) else one for one in signs)
+
+
+def _same_capitals(word: str, text: str) -> bool:
+    """Return whether a question's word may be a short word of a text; one in small letters may be any."""
+    if word == text or len(text) > _CODE or word.islower():
+        return True
+    return text.islower() and word == text.capitalize()
