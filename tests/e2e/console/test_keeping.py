@@ -10,12 +10,13 @@ pytestmark = [pytest.mark.full, pytest.mark.slow]
 
 BEGUN = "Tea is brewed at 80 degrees [1]. And "
 FIRST = "Tea is brewed at 80 degrees"
+STARTERS = ["How hot is tea brewed?", "Who drinks it?"]
 WHOLE = [Say(["Tea is brewed at 80 degrees [1]. It is drunk hot."]), Finish()]
 
 
 @pytest.fixture(scope="module")
-def tea(site: Site) -> str:
-    """A collection whose answers the scripted model writes."""
+def tea(site: Site, model: ModelServer) -> str:
+    """A collection whose answers the scripted model writes, and has written the questions to begin with."""
     context = site.browser.new_context(extra_http_headers={"x-api-key": site.keys["admin"]})
     settings = {"generation": {"provider": "openai", "model": "scripted"}}
     context.request.post(f"{site.url}v1/collections", data={"name": "tea", "settings": settings})
@@ -23,8 +24,20 @@ def tea(site: Site) -> str:
     answer = context.request.post(f"{site.url}v1/documents", multipart={"collection": "tea", "file": file})
     assert answer.ok, answer.text()
     context.request.get(f"{site.url}v1/collections/tea/documents:watch?until_idle=true", timeout=PATIENCE_MS)
+    model.script([Say(["How hot is tea brewed?\nWho drinks it?"]), Finish()])
+    answer = context.request.get(f"{site.url}v1/collections/tea?with_starter_questions=true")
+    assert answer.json()["starter_questions"] == STARTERS
     context.close()
     return "tea"
+
+
+def test_questions_to_begin_with_are_those_that_the_model_wrote(site: Site, tea: str) -> None:
+    page = site.page()
+    page.get_by_label("Search in").select_option(tea)
+    page.get_by_role("button", name=STARTERS[0]).wait_for()
+    assert page.locator(".offers button").all_text_contents() == STARTERS
+    assert not page.faults
+    page.context.close()
 
 
 def begun(page: Page, model: ModelServer, question: str) -> None:

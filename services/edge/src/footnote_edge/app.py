@@ -47,6 +47,7 @@ from footnote_edge.documents.interrupted_work import InterruptedWork
 from footnote_edge.documents.missing_vectors import MissingVectors
 from footnote_edge.documents.polling import AdaptivePolling
 from footnote_edge.documents.reconcile import Reconciler
+from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
 from footnote_edge.gateway.first_key import first_key
@@ -147,6 +148,7 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator) -> 
         activity=system.activity,
         access_check=AnswerAccess(auth, history.withholding),
     )
+    chunks = Chunks(base.stages, library.documents, base.permissions, call)
     return Services(
         settings=settings,
         stages=base.stages,
@@ -155,7 +157,8 @@ def _services(runtime: Runtime, components: Components, auth: Authenticator) -> 
         documents=library.documents,
         many=library.many,
         views=DocumentViews(base.names),
-        chunks=Chunks(base.stages, library.documents, base.permissions, call),
+        chunks=chunks,
+        starters=Starters(base.stages, library.documents, chunks, gateway.quotas.meter, call),
         document_deletion=library.document_deletion,
         document_canceller=DocumentCanceller(base.stages, library.documents, work.interruptions, base.bus, call),
         document_editor=DocumentEditor(base.stages, library.documents, base.bus, call),

@@ -1024,10 +1024,12 @@ export interface GetChunkResponse {
 
 export interface GetCollectionRequest {
   collection: string;
+  with_starter_questions: boolean;
 }
 
 export interface GetCollectionResponse {
   collection?: Collection;
+  starter_questions: string[];
 }
 
 export interface GetConversationRequest {

@@ -1,7 +1,7 @@
-// Questions to begin or go on with, made from the headings of documents: no model is asked for them.
+// Questions to begin with, which the collection's model writes where it has one, and to go on with; else made from headings.
 import { useMemo } from "preact/hooks";
 import { get } from "../api/client";
-import type { Chunk, Citation, ListChunksResponse, ListDocumentsResponse, Source } from "../api/types";
+import type { Chunk, Citation, GetCollectionResponse, ListChunksResponse, ListDocumentsResponse, Source } from "../api/types";
 import { useLoaded } from "../parts/load";
 import { plain, t } from "../strings";
 
@@ -23,7 +23,18 @@ function headingOf({ locator, filename }: Pick<Chunk | Source, "locator" | "file
 
 const said = (one: Heading) => plain(t("starter.question", { heading: one.heading, filename: one.filename }));
 
-async function read(collections: string[], stop: AbortSignal): Promise<Heading[]> {
+/** Return the questions that a collection's model wrote, else those made from headings. */
+async function read(collections: string[], stop: AbortSignal): Promise<string[]> {
+  const [written, headings] = await Promise.all([collections.length === 1 ? writtenFor(collections[0]!, stop) : [], headingsOf(collections, stop)]);
+  return written.length ? written : headings.map(said);
+}
+
+async function writtenFor(collection: string, stop: AbortSignal): Promise<string[]> {
+  const path = `/v1/collections/${encodeURIComponent(collection)}?with_starter_questions=true`;
+  return get<GetCollectionResponse>(path, stop).then((found) => found.starter_questions, () => []);
+}
+
+async function headingsOf(collections: string[], stop: AbortSignal): Promise<Heading[]> {
   const only = collections.length === 1 ? `&collection=${encodeURIComponent(collections[0]!)}` : "";
   const path = `/v1/documents?page_size=${MOST}&states=DOCUMENT_STATE_INDEXED&order_by=${encodeURIComponent("create_time desc")}${only}`;
   const { documents } = await get<ListDocumentsResponse>(path, stop);
@@ -40,7 +51,7 @@ const distinct = (headings: Heading[]) => [...new Map(headings.map((one) => [one
 
 export function Starters({ collections, ask }: { collections: string[]; ask: (question: string) => void }) {
   const { value } = useLoaded((stop) => read(collections, stop), [collections]);
-  return <Offers label={t("starter.label")} headings={value ?? []} ask={ask} />;
+  return <Offers label={t("starter.label")} questions={value ?? []} ask={ask} />;
 }
 
 /** What else was found beside what an answer cites. */
@@ -50,14 +61,14 @@ export function FollowUps({ sources, citations, ask }: { sources: Source[]; cita
     const others = sources.flatMap((one) => headingOf(one) ?? []).filter((one) => !cited.has(one.heading));
     return distinct(others).slice(0, MOST);
   }, [sources, citations]);
-  return <Offers label={t("starter.further")} headings={headings} ask={ask} />;
+  return <Offers label={t("starter.further")} questions={headings.map(said)} ask={ask} />;
 }
 
-function Offers({ label, headings, ask }: { label: string; headings: Heading[]; ask: (question: string) => void }) {
-  if (!headings.length) return null;
+function Offers({ label, questions, ask }: { label: string; questions: string[]; ask: (question: string) => void }) {
+  if (!questions.length) return null;
   return (
     <ul class="offers" aria-label={label}>
-      {headings.map((one) => <li><button type="button" dir="auto" onClick={() => ask(said(one))}>{said(one)}</button></li>)}
+      {questions.map((one) => <li><button type="button" dir="auto" onClick={() => ask(one)}>{one}</button></li>)}
     </ul>
   );
 }

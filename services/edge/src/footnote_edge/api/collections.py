@@ -28,7 +28,10 @@ class CollectionsApi:
 
     async def GetCollection(self, request: GetCollectionRequest, context: Call) -> GetCollectionResponse:
         """Return one collection."""
-        return GetCollectionResponse(collection=await self.services.catalog.described(caller(), request.collection))
+        scope = caller()
+        found = await self.services.catalog.described(scope, request.collection)
+        asked = await self.services.starters.of(scope, found) if request.with_starter_questions else ()
+        return GetCollectionResponse(collection=found, starter_questions=asked)
 
     async def ListCollections(self, request: ListCollectionsRequest, context: Call) -> ListCollectionsResponse:
         """List the collections that the caller may see."""

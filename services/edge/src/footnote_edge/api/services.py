@@ -18,6 +18,7 @@ from footnote_edge.documents.documents import Documents
 from footnote_edge.documents.editing import DocumentEditor
 from footnote_edge.documents.many_uploads import ManyUploads
 from footnote_edge.documents.operations import Operations
+from footnote_edge.documents.starters import Starters
 from footnote_edge.documents.views import DocumentViews
 from footnote_edge.documents.watch import DocumentWatches
 from footnote_edge.gateway.operators import Operators
@@ -42,6 +43,7 @@ class Services:
     settings: Settings
     stages: Stages
     catalog: Catalog
+    starters: Starters
     evaluations: Evaluations
     documents: Documents
     many: ManyUploads
