@@ -1,5 +1,6 @@
 """Questions to begin with: the collection's model writes them once, from titles and headings of its documents."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 import pytest_asyncio
 from footnote.edge.v1 import collections_pb2 as col
 from footnote.types.v1.collection_pb2 import Collection, CollectionSettings, GenerationSettings
+from support.conditions import until
 from support.deployment import Deployment, deployment
-from support.doubles.model_chat import Fail, Finish, ModelServer, Say, Step, model_aside
+from support.doubles.model_chat import Cut, Fail, Finish, Hold, ModelServer, Say, Step, model_aside
 from support.edge_client import EdgeClient, edge_client
 
 pytestmark = [pytest.mark.full, pytest.mark.slow, pytest.mark.asyncio(loop_scope="module")]
@@ -94,14 +96,39 @@ async def test_there_are_none_without_a_model(edge: EdgeClient, model: ModelServ
 @pytest.mark.parametrize(("name", "steps"), [
     ("talkative", [Say(["I would rather not."]), Finish()]),
     ("broken", [Fail(400)]),
+    ("busy", [Fail(429)]),
+    ("cut", [Say(["How often?\n"]), Cut()]),
+    ("silent", [Hold()]),
 ])  # fmt: skip
 async def test_a_text_without_questions_and_a_failure_give_none_and_are_not_repeated(
     edge: EdgeClient, model: ModelServer, name: str, steps: list[Step]
 ) -> None:
     await made(edge, name, MODEL)
     seen = answers(model, steps)
-    assert await questions(edge, name) == []
+    request = col.GetCollectionRequest(collection=name, with_starter_questions=True)
+    found = await edge.stub.GetCollection(request, timeout=4)  # a caller whose patience ends before the model's
+    assert found.collection.name == name
+    assert list(found.starter_questions) == []
     asked = len(seen)
     assert asked >= 1
     assert await questions(edge, name) == []
     assert len(seen) == asked
+
+
+async def test_a_call_that_its_caller_cancelled_leaves_nothing_behind(edge: EdgeClient, model: ModelServer) -> None:
+    await made(edge, "left", MODEL)
+    seen = answers(model, [Hold()])
+    asking = asyncio.ensure_future(questions(edge, "left"))
+
+    async def begun() -> bool:
+        return bool(seen)
+
+    async def written() -> bool:
+        return await questions(edge, "left") == WRITTEN
+
+    await until(begun)
+    assert await questions(edge, "left") == []
+    assert len(seen) == 1
+    asking.cancel()
+    answers(model, [Say([SAID]), Finish()])
+    await until(written)

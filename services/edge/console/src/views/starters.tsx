@@ -23,9 +23,15 @@ function headingOf({ locator, filename }: Pick<Chunk | Source, "locator" | "file
 
 const said = (one: Heading) => plain(t("starter.question", { heading: one.heading, filename: one.filename }));
 
-/** Return the questions that a collection's model wrote, else those made from headings. */
+const PATIENCE_MS = 2500;
+
+/** Return the questions that a collection's model wrote, else those made from headings.
+
+    A model that takes longer writes them for the next time: buttons that change may be under the pointer. */
 async function read(collections: string[], stop: AbortSignal): Promise<string[]> {
-  const [written, headings] = await Promise.all([collections.length === 1 ? writtenFor(collections[0]!, stop) : [], headingsOf(collections, stop)]);
+  const late = new Promise<string[]>((done) => setTimeout(() => done([]), PATIENCE_MS));
+  const writing = collections.length === 1 ? Promise.race([writtenFor(collections[0]!, stop), late]) : [];
+  const [written, headings] = await Promise.all([writing, headingsOf(collections, stop)]);
   return written.length ? written : headings.map(said);
 }
 
