@@ -1,14 +1,43 @@
 """Beside the question: recent conversations, what it is asked of and by which model, colours, paper."""
 
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.console import WITHOUT_AXE, Site, ask, barriers
+from support.console import WITHOUT_AXE, Page, Site, ask, barriers
 from support.doubles.model_chat import Finish, ModelServer, Say
 
 from .test_answers import DOCUMENT, answered, cited, scripted, stream
 
 pytestmark = [pytest.mark.full, pytest.mark.slow]
+
+
+def untitled(address: str, page: Page) -> None:
+    """Take titles out of the answers of an address, as they are before a conversation has one."""
+
+    def handle(route: Any) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, body=re.sub(r'"title": ?"[^"]*"', '"title":""', answer.text()))
+
+    page.route(address, handle)
+
+
+def test_a_conversation_without_a_title_has_its_first_question_as_its_name(site: Site, handbook: str) -> None:
+    page = site.page("writer", viewport={"width": 1280, "height": 800})
+    untitled("**/v1/conversations?*", page)
+    page.reload()
+    page.wait_for_selector(".asker")
+    ask(page, "How high is the travel allowance?")
+    page.locator(".recent a", has_text="How high is the travel allowance?").wait_for()
+    page.get_by_role("button", name="Share the conversation").click()
+    page.get_by_role("button", name="Share", exact=True).click()
+    link = page.get_by_label("Link to share").input_value()
+    untitled("**/v1/shares/*", page)
+    page.goto(link)
+    page.get_by_role("heading", level=1, name="How high is the travel allowance?").wait_for()
+    assert not page.faults
+    page.context.close()
 
 
 @WITHOUT_AXE

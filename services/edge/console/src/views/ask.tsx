@@ -12,7 +12,7 @@ import { EVERYWHERE, Scope, requestOf } from "./asked";
 import { follow, fresh, messagesOf, turnsOf } from "./asking";
 import { keepDraft, keptDraft, putBack } from "./draft";
 import { readRatings } from "./rating";
-import { asked as questions } from "./recent";
+import { begun as newest, asked as questions } from "./recent";
 import { FollowUps, Starters } from "./starters";
 import { Share } from "./share";
 import { type Turn, TurnView, versionsId } from "./turn";
@@ -106,6 +106,7 @@ export function Ask({ conversation: opened }: { conversation: string }) {
       if (refused.value) putBack(question);
       return;
     }
+    if (!turns.length) newest.value = { id: conversation.current, question };
     await run("/v1/ask", { question, ...requestOf(asked), conversation_id: conversation.current }, turn);
   }
 

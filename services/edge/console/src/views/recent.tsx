@@ -15,6 +15,8 @@ const EVERY_MS = 10_000;
 
 /** Changes with each question, so that its conversation comes to the top. */
 export const asked = signal(0);
+/** The conversation begun last in this tab, which its question names until it has a title. */
+export const begun = signal({ id: "", question: "" });
 
 const store = () => `footnote.pins ${me.value?.tenant_id} ${me.value?.user_id}`;
 
@@ -78,7 +80,7 @@ interface EntryProps {
 
 function Entry({ conversation, current, pinned, pin, again }: EntryProps) {
   const [title, setTitle] = useState<string | null>(null);
-  const name = conversation.title || t("conversations.untitled");
+  const name = conversation.title || (begun.value.id === conversation.id && begun.value.question) || t("conversations.untitled");
   if (title !== null) {
     return (
       <li>

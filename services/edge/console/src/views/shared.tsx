@@ -21,7 +21,7 @@ export function Shared({ id }: { id: string }) {
     <div class="ask">
       <div class="thread">
         <header class="shared-head">
-          <h1 dir="auto">{shared.answer_id ? t("shared.answer") : shared.title || t("conversations.untitled")}</h1>
+          <h1 dir="auto">{shared.answer_id ? t("shared.answer") : shared.title || messages[0]?.text || t("conversations.untitled")}</h1>
           <p class="quiet">{t("shared.by", { user: shared.user_id, date: date(shared.share_time!) })}</p>
         </header>
         {turnsOf(messages).map((turn) => (
