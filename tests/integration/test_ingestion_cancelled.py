@@ -229,9 +229,7 @@ async def test_a_file_that_the_sweeper_has_taken_is_given_to_no_document(
         await put(given)
         an_hour_on = now_micros() + 2 * GRACE_MICROS
         with monkeypatch.context() as later:
-            later.setattr(
-                "footnote_ingestion.adapters.documents.deletion_micros", lambda: now_micros() + 2 * GRACE_MICROS
-            )
+            later.setattr("footnote_ingestion.adapters.documents.deletion_micros", lambda: an_hour_on)
             taken = await place.documents.doomed()
         assert set(given) <= set(taken)
 
