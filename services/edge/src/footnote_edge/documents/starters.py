@@ -95,19 +95,20 @@ class Starters:
             return known
         if key in self._asking or len(self._asking) >= _AT_ONCE:
             return ()
-        await self._meter.admit(scope.tenant_id)
         self._asking.add(key)
-        left = time_remaining()
-        try:
-            async with asyncio.timeout(_SECONDS if left is None else min(_SECONDS, left / 2)):
-                found = questions(await self._ask(scope, collection, await self._listing(scope, documents)))
-        except (FootnoteError, TimeoutError):
-            self._written[key] = ()
-            raise
-        finally:  # a call that its caller cancelled leaves nothing behind
+        try:  # a call that its caller cancelled, or a quota refused, leaves nothing behind
+            await self._meter.admit(scope.tenant_id)
+            left = time_remaining()
+            try:
+                async with asyncio.timeout(_SECONDS if left is None else min(_SECONDS, left / 2)):
+                    found = questions(await self._ask(scope, collection, await self._listing(scope, documents)))
+            except (FootnoteError, TimeoutError):
+                self._written[key] = ()
+                raise
+            self._written[key] = found
+            return found
+        finally:
             self._asking.discard(key)
-        self._written[key] = found
-        return found
 
     async def _listing(self, scope: Scope, documents: Sequence[Document]) -> str:
         """Return titles and headings of documents, one a line."""
