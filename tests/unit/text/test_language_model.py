@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from footnote_text import language_model
+from footnote_text.language_walk import Identifier
 from py3langid.langid import MODEL_FILE, LanguageIdentifier
 
 pytestmark = pytest.mark.slow  # each test unpacks the model
@@ -55,7 +56,7 @@ def ranked() -> Sequence[object]:
 
 
 def shared() -> bool:
-    return isinstance(language_model.identifier().tk_nextmove, memoryview)
+    return isinstance(language_model.identifier(), Identifier)
 
 
 def test_shared_tables_say_what_the_model_says(cache: Path, expected: Sequence[object]) -> None:
@@ -89,7 +90,7 @@ def test_a_folder_that_cannot_be_used_changes_no_answer(
         folder.rename(cache / "elsewhere")
         folder.write_text("")
     found = language_model.identifier()
-    assert not isinstance(found.tk_nextmove, memoryview)
+    assert not isinstance(found, Identifier)
     assert [found.rank(text) for text in TEXTS] == expected
 
 

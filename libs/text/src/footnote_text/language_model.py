@@ -37,21 +37,14 @@ def identifier() -> Any:
     # Imported late, so that a process that never uses it does not pay for it.
     from py3langid import langid
 
+    from footnote_text import language_walk
+
     packed = langid.MODEL_DIR / langid.MODEL_FILE
     try:
         tables = _mapped(_place(packed)) or _made(packed)
     except (OSError, RuntimeError, ValueError):  # no home, no room, no permission to write, truncated files
         return langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE, norm_probs=True)
-    return langid.LanguageIdentifier(
-        tables["likelihoods"],
-        tables["priors"],
-        tables["labels"].tolist(),
-        # As memory, not as array: its items are plain numbers, of which the scan of a text needs one per byte.
-        tables["moves"].data,
-        tables["features"].tolist(),
-        norm_probs=True,
-        tk_row=tables["rows"].tolist(),
-    )
+    return language_walk.Identifier(tables)
 
 
 def _place(packed: Path) -> Path:
