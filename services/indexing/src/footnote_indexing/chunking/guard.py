@@ -8,13 +8,11 @@ from typing import TypeVar
 
 from footnote.types.v1 import collection_pb2
 from footnote_kit.errors import FootnoteError, Internal
-from footnote_kit.logs import get_logger
 
 from footnote_indexing.chunking.model import Cut, PlacedBlock, Sizes
 from footnote_indexing.chunking.registration import Registration, Tools
 
 T = TypeVar("T")
-_log = get_logger(__name__)
 
 
 class Guarded:
@@ -72,5 +70,8 @@ class Guarded:
             self._blocks.popleft()
 
     def _broken(self, what: str) -> Internal:
-        _log.error("chunker_broken", chunker=self._id, what=what)
+        # Imported on demand, as in `footnote_kit.plugins`: the process that cuts keeps no log.
+        from footnote_kit.logs import get_logger
+
+        get_logger(__name__).error("chunker_broken", chunker=self._id, what=what)
         return Internal(f"The chunker '{self._id}' {what}; choose another strategy for this collection")
