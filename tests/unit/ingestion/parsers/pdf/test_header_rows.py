@@ -108,3 +108,24 @@ def test_vertical_headers_in_the_middle_of_high_boxes(tmp_path: Path) -> None:
                 put(pdf, end - 10, 256 + 18 * number, f"{number + 1},{at}00")
 
     assert rows(read(tmp_path, draw))[0] == ("Ampara; Houses: 1,000; Flats: 1,100; Huts: 1,200; Other: 1,300")
+
+
+def test_a_title_below_the_names_of_all_columns_heads_none_but_says_what_they_are_in(tmp_path: Path) -> None:
+    def draw(pdf: FPDF) -> None:
+        columns(pdf, [["Source", "2007", "2008", "2009"]], ends=(400, 450, 500))
+        middle(pdf, 438, 116, "Number of pupils, in thousands")
+        columns(
+            pdf,
+            [["Actual", "49.3", "49.6", "49.4"], ["Expected", "49.6", "49.8", "50.0"]],
+            top=134,
+            ends=(400, 450, 500),
+        )
+
+    blocks = read(tmp_path, draw)
+    assert rows(blocks) == [
+        "Source: Actual; 2007: 49.3; 2008: 49.6; 2009: 49.4",
+        "Source: Expected; 2007: 49.6; 2008: 49.8; 2009: 50.0",
+    ]
+    assert "Number of pupils, in thousands" in [block.text for block in blocks]
+    part = next(block.table_part for block in blocks if block.table_part.columns)
+    assert [column.measure.scale for column in part.columns[1:]] == [3, 3, 3]

@@ -308,6 +308,12 @@ def _named(
         for part in row:
             own = cell_of(part.piece.words).text
             text = lead_in + own
+            if len(row) == 1 and not any(parts[number + 1 :]) and _is_below_names(parts[:number], part):
+                notes += [
+                    *filter(None, [lead_in.strip()]),
+                    own,
+                ]  # "Number in thousands": a title of the rows that follow
+                continue
             if _is_note(own):
                 whole = part.last - part.first >= count > 1
                 others = parts[number + 1 :] if not any(names) else [*parts[:number], *parts[number + 1 :]]
@@ -344,6 +350,12 @@ def _head_all(rows: Sequence[Sequence[Part]], above: Part) -> bool:
     """Return whether each column below this part of a header has a name in other rows."""
     headed = {at for row in rows for part in row for at in range(part.first, part.last)}
     return headed.issuperset(range(above.first, above.last))
+
+
+def _is_below_names(rows: Sequence[Sequence[Part]], part: Part) -> bool:
+    """Return whether words are over several columns that each have a name of their own above them."""
+    named = {one.first for row in rows for one in row if one.last == one.first + 1}
+    return part.last > part.first + 1 and named.issuperset(range(part.first, part.last))
 
 
 def _is_beside(one: Piece, other: Piece) -> bool:
