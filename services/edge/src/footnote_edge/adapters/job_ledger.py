@@ -86,4 +86,11 @@ def _hush_dbos() -> None:
     logger = logging.getLogger("dbos")
     if not logger.handlers:
         logger.addHandler(logging.NullHandler())
+        logger.addFilter(_is_news)
         logger.propagate = True
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Leave out what a job reports that the end of the process interrupts: it goes on at the next start."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, RuntimeError) and "after shutdown" in str(error))
