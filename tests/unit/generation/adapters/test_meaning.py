@@ -221,3 +221,15 @@ async def test_a_source_s_tables_are_read_once(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(cells.tables, "rows", lambda source: read.append(source.number) or real(source))
     assert "400" in search.draft(alike).sentences[0][0]
     assert read == [], "the search has read them"
+
+
+@pytest.mark.parametrize(
+    ("question", "named"), [("What is the net weight of the Alto?", 1.0), ("What is the voltage of the Alto?", 0.0)]
+)
+async def test_the_name_of_a_row_of_one_value_is_the_attribute_asked_for(question: str, named: float) -> None:
+    text = "Property: Net weight; Value: 14 kg\nProperty: Colour; Value: red"
+    source = with_tables(Source(number=1, title="Alto", filename="alto.md", text=text, score=0.8))
+    comparison = Search(question, [source])._comparison
+    table = comparison.table([1.0] * len(comparison.texts))
+    weight = next(at for at, compared in enumerate(comparison.texts) if "14 kg" in compared)
+    assert table[weight, NAMES.index("column")] == named

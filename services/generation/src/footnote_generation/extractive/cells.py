@@ -97,6 +97,19 @@ def name_of(row: Row | None, language: str) -> frozenset[str]:
     return _stems(" . ".join(row.headers or [cell.text for cell in row.cells[:1]]), language)
 
 
+def key_of(question: Question, row: Row) -> str:
+    """Return the name of a row of one value where a question says all of it, "" where it does not.
+
+    In "Output current | 4 A" the name is the asked attribute, as a header is elsewhere; the subject stands above.
+    """
+    if len(row.cells) != 2 or len(_values(row)) != 1:
+        return ""
+    key = " . ".join(cell.text for cell in row.names)
+    stems = _stems(key, question.language) - lexicon.light_stems()
+    said, groups = question.analysed.stems, _groups(question.analysed.stems)
+    return key if stems and all(stem in said or lexicon.groups(stem) & groups for stem in stems) else ""
+
+
 class Rows:
     """The rows of sources' tables by the units that they are; a source is read once."""
 

@@ -172,6 +172,9 @@ def _row(
     headed = (
         analyse(" . ".join(cell.header for cell in unit.cells), question.language).stems if unit.cells else frozenset()
     )
+    name = cells.name_of(row, question.language)
+    if row is not None and (key := cells.key_of(question, row)):
+        column, name, headed = True, headings, analyse(key, question.language).stems
     return [
         _share(own, asked.weights),
         _share(under, asked.weights),
@@ -207,7 +210,7 @@ def _row(
         min(3, sum(word.name for word in fresh)) / 3 if missing_names else 0.0,
         0.0 if column is None else float(column),
         0.0 if column is None else float(not column),
-        _share(_said(asked, cells.name_of(row, question.language), frozenset()), ones),
+        _share(_said(asked, name, frozenset()), ones),
         _share(_said(asked, headed, _groups(headed)), ones),
     ]
 
