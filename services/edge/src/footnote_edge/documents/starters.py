@@ -35,7 +35,7 @@ _AT_ONCE = 4
 _DOCUMENTS, _PASSAGES, _HEADINGS = 3, 20, 30
 _LONGEST_HEADING, _LONGEST = 80, 160
 _ENDS = ("?", "？", "؟")
-_NUMBER = re.compile(r"(?:\d{1,2}(?:[.)]\s|、)|[-*•#>]+\s)")
+_NUMBER = re.compile(r"(?:\d{1,2}(?:[.)]\s|、)|[-*•#>]{1,6}\s)")
 """A number or bullet of a list; `2024 sales` and `3.5 mm` begin with none."""
 _QUOTES = "\"'“”«»„ \t"
 _INSTRUCTION = (
