@@ -134,6 +134,7 @@ FILLERS: dict[str, Filler] = {
     # Sources. Those that cells make are paused: nothing answers at their address.
     "source_id": of("source", id="source_id"),
     "with_documents": SKIP,
+    "with_starter_questions": plain(True),
     "CreateSource.source": INTO,
     "UpdateSource.resource": INTO,
     **dict.fromkeys(("CreateSource.source.collection", "HTTP CreateSource.collection"), NEEDED_COLLECTION),

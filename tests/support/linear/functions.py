@@ -42,7 +42,7 @@ from footnote_ingestion.parsers.pdf import bidi
 from footnote_ingestion.parsers.sheets import declared
 from footnote_ingestion.parsers.texts import html
 from footnote_ingestion.parsers.texts import plain as text
-from footnote_ingestion.tables import fitted
+from footnote_ingestion.tables import fitted, literals
 from footnote_ingestion.tables import forms as table_forms
 from footnote_ingestion.tables.candidates import Reading
 from footnote_ingestion.tables.forms import Subject
@@ -82,6 +82,7 @@ ARGUMENTS: Mapping[str, Call] = {
     "footnote_text.a1.holds": lambda t: a1.holds(t, t),
     "footnote_ingestion.tables.forms.same_word": lambda t: table_forms.same_word(t, t, False),
     "footnote_ingestion.tables.fitted.weigh": lambda t: fitted.weigh(t, [_TABLE], Reading({}), locales.choose("en")),
+    "footnote_ingestion.tables.literals.is_written": lambda t: [literals.is_written(one, t) for one in (t, t[:200])],
     "footnote_ingestion.tables.forms.place_of": lambda t: table_forms.place_of(t, ["two", t]),
     "footnote_ingestion.parsers.sheets.declared.table_of": lambda t: declared.table_of(t, 1, "Stocks"),
     "footnote_edge.audit.call_origins.origin_of_request": lambda t: call_origins.origin_of_request(t, None),

@@ -14,6 +14,9 @@ _SIGNS = frozenset("#&")
 _CODE = 3
 """The most letters of a word in which capitals tell one code from another: "mW" is not "MW"."""
 
+_LONGEST = 64
+"""The most words of a text that a question is searched for; texts of cells that are named have a few."""
+
 
 def meant(texts: Sequence[str], question: str) -> str | None:
     """Return which of several texts with the same words a question writes; None where it writes none or two.
@@ -30,7 +33,7 @@ def is_written(text: str, question: str) -> bool:
     text, question = (unicodedata.normalize("NFKC", one) for one in (text, question))
     wanted, asked = _words(text), _words(question)
     size = len(wanted)
-    if not size:
+    if not 0 < size <= _LONGEST:
         return False
     said = [fold(text[start:end]) for start, end in wanted]
     for first in range(len(asked) - size + 1):
