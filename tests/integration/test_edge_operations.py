@@ -27,7 +27,7 @@ from footnote.stages.v1 import stored_document_pb2
 from footnote.types.v1 import document_pb2 as doc
 from footnote.types.v1.collection_pb2 import VISIBILITY_PRIVATE, Collection
 from footnote_edge.app import build
-from footnote_edge.jobs import reindexing
+from footnote_edge.jobs import changes
 from footnote_edge.jobs.reindexing import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
 from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
@@ -212,19 +212,25 @@ async def test_a_cancelled_reindex_begins_nothing_more(
     assert caught.value.reason == "ILLEGAL_STATE"
 
 
-async def test_a_reindex_ends_although_ingestion_lost_a_revision_that_it_had_begun(
-    edge: EdgeStub, world: World, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("lost", ["revision", "revision of an old document", "document"])
+async def test_a_reindex_ends_although_ingestion_lost_what_it_had_begun(
+    edge: EdgeStub, world: World, monkeypatch: pytest.MonkeyPatch, lost: str
 ) -> None:
-    """As an accepted loss of its newest commits leaves it: no change tells that the document is as it was before."""
-    monkeypatch.setattr(reindexing, "AGAIN_SECONDS", 0.5)
+    """As an accepted loss of its newest commits leaves it: no change names a document that is as before, or gone."""
+    monkeypatch.setattr(changes, "AGAIN_SECONDS", 0.5)
     await fill(edge, world, 2)
+    if lost == "revision of an old document":  # that last changed long before the operation
+        world.documents["many-1"].update_time.FromSeconds(1_700_000_000)
     before = {key: one.SerializeToString() for key, one in world.documents.items()}
     world.gates["ParseDocument"] = gate = asyncio.Event()
     begun = await begin(edge)
-    await world.until(lambda: len(world.requests("ParseDocument")) == 2)
+    await world.until(lambda: len(world.requests("ParseDocument")) == 3)  # the upload's too
     looks = len(world.requests("ListDocumentChanges"))
     await world.until(lambda: len(world.requests("ListDocumentChanges")) > looks + 1)
-    world.documents["many-1"].ParseFromString(before["many-1"])
+    if lost == "document":
+        del world.documents["many-1"]
+    else:
+        world.documents["many-1"].ParseFromString(before["many-1"])
     gate.set()
     last = await ended(edge, begun)
     assert (last.state, last.done, last.skipped) == (pb.OPERATION_STATE_SUCCEEDED, 1, 1)

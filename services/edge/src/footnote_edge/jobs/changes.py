@@ -1,13 +1,20 @@
-"""Changes of a collection's documents, from ingestion's change feed."""
+"""Changes of a collection's documents, from ingestion's change feed, and documents that it does not name."""
 
+import time
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
 from footnote.ingestion.v1 import ingestion_service_pb2 as ingestion
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
+from footnote_kit.errors import NotFound
 
 from footnote_edge.ports import Stages
+
+AGAIN_SECONDS = 10.0
+"""Seconds without an end of a document after which awaited documents are read by their ids; doubled while none ends."""
+MOST_AGAIN_SECONDS = 600.0
+"""Maximum seconds between two such readings."""
 
 
 @dataclass(slots=True)
@@ -49,3 +56,34 @@ class Feed:
                 yield Changes(list(part.documents), list(part.deleted), until)
         finally:
             call.cancel()
+
+    async def document(self, scope: Scope, document_id: str) -> Document | None:
+        """Return a document as it is now; None if it does not exist."""
+        request = ingestion.GetDocumentRequest(scope=scope, document_id=document_id)
+        try:
+            found: Document = (await self._ingestion.GetDocument(request, timeout=self._timeout)).document
+        except NotFound:
+            return None
+        return found
+
+
+class Recheck:
+    """Decides when to read awaited documents by their ids, with backoff while none of them ends.
+
+    If ingestion lost its newest commits, a document is gone or back in an earlier state. The feed does not name it.
+    """
+
+    def __init__(self) -> None:
+        self._since, self._pause = time.monotonic(), AGAIN_SECONDS
+
+    def due(self) -> bool:
+        """Return whether it is time; the next time is then twice as far away, unless a document ends."""
+        if time.monotonic() - self._since <= self._pause:
+            return False
+        self._since = time.monotonic()
+        self._pause = min(max(2 * self._pause, AGAIN_SECONDS), MOST_AGAIN_SECONDS)
+        return True
+
+    def ended(self, *, unnamed: bool = False) -> None:
+        """Begin again with the shortest time; at once if a document ended that the feed did not name."""
+        self._since, self._pause = time.monotonic(), 0.0 if unnamed else AGAIN_SECONDS

@@ -1,7 +1,6 @@
 """Reindexes documents as an operation: list, begin, follow to the end. Every step is idempotent."""
 
 import asyncio
-import time
 from collections.abc import Mapping
 from datetime import timedelta
 from functools import partial
@@ -22,7 +21,7 @@ from footnote.types.v1.document_pb2 import (
 from footnote_kit.errors import Aborted, FailedPrecondition, NotFound
 from footnote_kit.hints import FAILURE_HINTS
 
-from footnote_edge.jobs.changes import Feed
+from footnote_edge.jobs.changes import Feed, Recheck
 from footnote_edge.jobs.chores import Chores
 from footnote_edge.jobs.interrupting import Searched, give_up
 from footnote_edge.jobs.ports import Item, OperationStore, Outcome, StoredOperation
@@ -35,11 +34,9 @@ RENEW_BATCH = 50
 """Documents begun per step of the ledger."""
 WITHDRAW_BATCH = 20
 """Queued jobs withdrawn at once: few, so that none starts before its document is withdrawn."""
+CHECK_BATCH = 100
+"""Awaited documents that are read by their ids at once."""
 
-AGAIN_SECONDS = 10.0
-"""Seconds without an end of a document after which all changes are read again; doubled while that finds no end."""
-MOST_AGAIN_SECONDS = 600.0
-"""Maximum seconds between two such readings."""
 SKEW = timedelta(hours=1)
 """Maximum clock difference of two services."""
 
@@ -135,29 +132,51 @@ class Reindexing:
     async def follow(self, scope: Scope, operation_id: str) -> None:
         """Wait until every begun document has ended, or the operation is cancelled.
 
-        While none ends, all changes since the beginning are read again after `AGAIN_SECONDS`, with backoff. If
-        ingestion lost its newest commits, a document is back in its state before a change that was already read.
+        While none ends, documents are also read by their ids: ingestion may have lost them; see `Recheck`.
         """
         row = await self._row(operation_id)
         pending = await self._pending(operation_id)
-        first = int((row.create_time - SKEW).timestamp() * 1_000_000)
-        since, settled, again = dict.fromkeys(pending, first), time.monotonic(), AGAIN_SECONDS
+        since = dict.fromkeys(pending, int((row.create_time - SKEW).timestamp() * 1_000_000))
+        recheck, last = Recheck(), ""
         while pending and not await self._store.is_cancelled(operation_id):
-            if time.monotonic() - settled > again:
-                since, settled = dict.fromkeys(pending, first), time.monotonic()
-                again = min(2 * again, MOST_AGAIN_SECONDS)
             for collection_id, items in list(pending.items()):
                 look = partial(self._look, scope, collection_id, items, since[collection_id])
-                outcomes, since[collection_id] = await until_available(look, self._ceiling)
-                if outcomes:
-                    await self._store.settle(operation_id, outcomes)
-                    settled, again = time.monotonic(), AGAIN_SECONDS
-                for document_id in outcomes:
-                    del items[document_id]
-                if not items:
-                    del pending[collection_id]
+                ended, since[collection_id] = await until_available(look, self._ceiling)
+                if ended:
+                    await self._settle(operation_id, pending, ended)
+                    recheck.ended()
+            if recheck.due():
+                ended, last = await self._by_id(scope, operation_id, last)
+                if ended:
+                    await self._settle(operation_id, pending, ended)
+                    recheck.ended(unnamed=True)
             if pending:
                 await asyncio.sleep(self._poll / 2)
+
+    async def _settle(
+        self, operation_id: str, pending: dict[str, dict[str, Item]], outcomes: Mapping[str, Outcome]
+    ) -> None:
+        """Record outcomes and remove their documents from the open ones."""
+        await self._store.settle(operation_id, outcomes)
+        for collection_id, items in list(pending.items()):
+            for document_id in outcomes:
+                items.pop(document_id, None)
+            if not items:
+                del pending[collection_id]
+
+    async def _by_id(self, scope: Scope, operation_id: str, last: str) -> tuple[dict[str, Outcome], str]:
+        """Read the next open documents by their ids; return those that have ended or are gone, and the last id."""
+        items = await self._store.items(operation_id, last, CHECK_BATCH)
+        if last and not items:
+            items = await self._store.items(operation_id, "", CHECK_BATCH)
+        found: dict[str, Outcome] = {}
+        for item in items:
+            read = partial(self._feed.document, scope, item.document_id)
+            document = await until_available(read, self._ceiling)
+            outcome = Outcome.SKIPPED if document is None else _outcome(item, document)
+            if outcome is not None:
+                found[item.document_id] = outcome
+        return found, items[-1].document_id if len(items) == CHECK_BATCH else ""
 
     async def _pending(self, operation_id: str) -> dict[str, dict[str, Item]]:
         """Return the open documents, by collection and id."""
