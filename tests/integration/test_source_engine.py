@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from footnote.edge.v1 import operations_pb2 as ops
 from footnote.edge.v1 import sources_pb2 as pb
+from footnote.stages.v1.stored_document_pb2 import Document
 from footnote_edge import composition
 from footnote_edge.app import build
+from footnote_edge.jobs import changes
 from footnote_edge.sources import transfer
 from footnote_edge.sources.documents import DocumentStore
 from footnote_edge.sources.ports import (
@@ -281,6 +283,46 @@ async def test_an_upload_whose_response_was_lost_leaves_no_document_behind(
     assert items["elsewhere"].document_id == documents["text moved"]
     assert items["changed"].document_id == documents["text changed"]
     assert items["same"].document_id == documents["text same"]
+
+
+@pytest.mark.parametrize("lost", ["document", "revision"])
+async def test_a_run_ends_although_ingestion_lost_what_it_transferred_and_the_next_one_repeats_it(
+    edge: EdgeStub, origin: Origin, world: World, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    """As an accepted loss of its newest commits leaves it: no change names a document that is as before, or gone."""
+    monkeypatch.setattr(changes, "AGAIN_SECONDS", 0.5)
+    origin.items = {"a": "one", "b": "two"}
+    if lost == "revision":
+        source = await begin(edge)
+        for one in world.documents.values():
+            one.update_time.FromSeconds(1_700_000_000)
+        origin.items["a"] = "one, changed"
+    before = {key: (one.SerializeToString(), world.blobs[key]) for key, one in world.documents.items()}
+    world.gates["ParseDocument"] = gate = asyncio.Event()
+    if lost == "revision":
+        running = (await edge.SyncSource(pb.SyncSourceRequest(source_id=source.id))).operation.id
+    else:
+        source = await kept.create(edge, "scripted", {})
+        running = source.operation_id or (await kept.get(edge, source)).operation_id
+    transferred = {text.encode() for text in origin.items.values()}
+    await world.until(lambda: transferred <= set(world.blobs.values()))
+    looks = len(world.requests("ListDocumentChanges"))
+    await world.until(lambda: len(world.requests("ListDocumentChanges")) > looks + 2)
+    (away,) = [key for key, data in world.blobs.items() if data.decode() == origin.items["a"]]
+    del world.documents[away], world.blobs[away]
+    if lost == "revision":
+        world.documents[away] = Document.FromString(before[away][0])
+        world.blobs[away] = before[away][1]
+    gate.set()
+    done = await kept.ended(edge, running)
+    assert (done.state, done.failed) == (ops.OPERATION_STATE_SUCCEEDED, 1)
+    item = (await kept.items(edge, source))["a"]
+    assert (item.state, item.reason) == (pb.SOURCE_ITEM_STATE_FAILED, pb.SOURCE_ITEM_REASON_NOT_INDEXED)
+    assert "lost" in item.message
+    again = await kept.sync(edge, source)
+    assert (again.state, again.failed) == (ops.OPERATION_STATE_SUCCEEDED, 0)
+    assert holds(world) == origin.items
+    assert len(world.documents) == 2
 
 
 @pytest.mark.parametrize(

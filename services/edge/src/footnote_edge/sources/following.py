@@ -1,21 +1,28 @@
 """Waits until the documents of a run have ended, and records which of their items failed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
+from uuid import uuid4
 
 from footnote.stages.v1.scope_pb2 import Scope
 from footnote.stages.v1.stored_document_pb2 import Document
 from footnote.types.v1.document_pb2 import DOCUMENT_STATE_ERROR, DOCUMENT_STATE_INDEXED
 from footnote_kit.errors import FailedPrecondition
 
-from footnote_edge.jobs.changes import Feed
+from footnote_edge.jobs.changes import Feed, Recheck
 from footnote_edge.jobs.retrying import until_available
 from footnote_edge.ports import Stages
 from footnote_edge.sources.documents import SKEW
 from footnote_edge.sources.stored import FAILED, Holder, ItemStore, StoredItem, StoredSource
 
 _PAGE = 500
+_CHECK_BATCH = 100
+"""Awaited documents that are read by their ids at once."""
+
+_LOST = "Ingestion has lost its document, with the newest commits of its database; the next run repeats the transfer."
 
 
 class DocumentFollower:
@@ -31,9 +38,10 @@ class DocumentFollower:
     async def follow(
         self, scope: Scope, source: StoredSource, holder: Holder, cancelled: Callable[[], Awaitable[bool]]
     ) -> int:
-        """Wait until every transferred document has ended; return how many ended in ERROR.
+        """Wait until every transferred document has ended; return how many items failed.
 
-        A cancelled run stops waiting: the next run continues.
+        While none ends, documents are also read by their ids: ingestion may have lost them; see `Recheck`. A cancelled
+        run stops waiting: the next run continues.
         """
         waiting = await self._waiting(source)
         since: int | None = None
@@ -41,17 +49,45 @@ class DocumentFollower:
         if oldest is not None:
             since = int((oldest - SKEW).timestamp() * 1_000_000)
         failed = 0
+        recheck, last = Recheck(), ""
         while waiting and not await cancelled():
             look = self._looking(scope, source, waiting, since)
             ended, since = await until_available(look, self._ceiling)
             if ended:
-                await self._items.settle(holder, {waiting[one].key: values for one, values in ended.items()})
-            failed += sum(values.get("state") == FAILED for values in ended.values())
-            for document_id in ended:
-                del waiting[document_id]
+                failed += await self._settle(holder, waiting, ended)
+                recheck.ended()
+            if recheck.due():
+                ended, last = await self._by_id(scope, source, waiting, last)
+                if ended:
+                    failed += await self._settle(holder, waiting, ended)
+                    recheck.ended(unnamed=True)
             if waiting:
                 await asyncio.sleep(self._poll / 2)
         return failed
+
+    async def _settle(self, holder: Holder, waiting: dict[str, StoredItem], ended: Mapping[str, dict[str, Any]]) -> int:
+        """Record items whose documents have ended, and wait for them no longer; return how many failed."""
+        await self._items.settle(holder, {waiting[one].key: values for one, values in ended.items()})
+        for document_id in ended:
+            del waiting[document_id]
+        return sum(values.get("state") == FAILED for values in ended.values())
+
+    async def _by_id(
+        self, scope: Scope, source: StoredSource, waiting: Mapping[str, StoredItem], last: str
+    ) -> tuple[dict[str, dict[str, Any]], str]:
+        """Read the next awaited documents by their ids; return changes of items to settle, and the last item's key."""
+        rows = await self._items.indexing(source.id, last, _CHECK_BATCH)
+        if last and not rows:
+            rows = await self._items.indexing(source.id, "", _CHECK_BATCH)
+        ended: dict[str, dict[str, Any]] = {}
+        for row in rows:
+            if row.document_id not in waiting:
+                continue
+            document = await until_available(partial(self._feed.document, scope, row.document_id), self._ceiling)
+            values = _lost(row) if document is None else _ended(row, document)
+            if values is not None:
+                ended[row.document_id] = values
+        return ended, rows[-1].key if len(rows) == _CHECK_BATCH else ""
 
     async def _waiting(self, source: StoredSource) -> dict[str, StoredItem]:
         waiting: dict[str, StoredItem] = {}
@@ -92,6 +128,8 @@ class DocumentFollower:
 
 def _ended(row: StoredItem, document: Document) -> dict[str, Any] | None:
     """Return the changes of an item whose document has ended; None until then."""
+    if document.revision < row.revision:
+        return _lost(row, document.id)
     if document.indexed_revision >= row.revision or document.state == DOCUMENT_STATE_INDEXED:
         return {"revision": 0}
     if document.state != DOCUMENT_STATE_ERROR:
@@ -99,3 +137,12 @@ def _ended(row: StoredItem, document: Document) -> dict[str, Any] | None:
     message = document.failure.message or "Its document could not be indexed."
     # No retry time: the same bytes would fail alike. A changed item is tried again.
     return {"revision": 0, "state": FAILED, "reason": "NOT_INDEXED", "message": message, "retry_time": None}
+
+
+def _lost(row: StoredItem, document_id: str = "") -> dict[str, Any]:
+    """Return the changes of an item whose document, or its new revision, is lost: the next run transfers it again."""
+    again = {"version": "", "sha256": "", "label": row.label if document_id else "", "document_id": document_id}
+    if not document_id:
+        again["nonce"] = uuid4().hex  # or the upload would count as a repeat of the earlier one
+    failure = {"state": FAILED, "reason": "NOT_INDEXED", "message": _LOST, "retry_time": datetime.now(UTC)}
+    return {"revision": 0, **failure, **again}
