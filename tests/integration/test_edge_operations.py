@@ -236,6 +236,13 @@ async def test_a_reindex_ends_although_ingestion_lost_what_it_had_begun(
     assert (last.state, last.done, last.skipped) == (pb.OPERATION_STATE_SUCCEEDED, 1, 1)
 
 
+def put_back(database: Path, state: int) -> None:
+    """Set the state of all operations in a database, as though they had not ended; edge may be writing to it."""
+    with closing(sqlite3.connect(database, timeout=60)) as connection:
+        connection.execute("UPDATE operations SET state = ?, end_time = NULL", [state])
+        connection.commit()
+
+
 @pytest.mark.parametrize("make", [begin, delete], ids=["reindex", "deletion"])
 async def test_an_operation_whose_end_edge_lost_is_run_once_more(
     world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Callable[..., Awaitable[pb.Operation]]
@@ -246,9 +253,7 @@ async def test_an_operation_whose_end_edge_lost_is_run_once_more(
         edge = EdgeStub(served.channel)
         await fill(edge, world, 2)
         first = await ended(edge, await make(edge))
-        with closing(sqlite3.connect(tmp_path / "edge" / "edge.db")) as database:
-            database.execute("UPDATE operations SET state = ?, end_time = NULL", [pb.OPERATION_STATE_RUNNING])
-            database.commit()
+        await asyncio.to_thread(put_back, tmp_path / "edge" / "edge.db", pb.OPERATION_STATE_RUNNING)
         again = await ended(edge, first)
         assert (again.state, again.error.message) == (pb.OPERATION_STATE_SUCCEEDED, "")
 
@@ -280,9 +285,7 @@ async def test_a_deletion_whose_cancel_edge_lost_deletes_nothing(
         first = await ended(edge, await delete(edge))
         world.collections.update(collections)
         world.documents.update(documents)
-        with closing(sqlite3.connect(tmp_path / "edge" / "edge.db")) as database:
-            database.execute("UPDATE operations SET state = ?, end_time = NULL", [pb.OPERATION_STATE_QUEUED])
-            database.commit()
+        await asyncio.to_thread(put_back, tmp_path / "edge" / "edge.db", pb.OPERATION_STATE_QUEUED)
         again = await ended(edge, first)
         assert again.state == pb.OPERATION_STATE_FAILED
         assert (world.collections.keys(), world.documents.keys()) == (collections.keys(), documents.keys())
