@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from footnote_ingestion.parsers.pdf.grids import CURRENCIES, is_figure, pieces_of, segments, values_of
 from footnote_ingestion.parsers.pdf.lines import Word
-from footnote_ingestion.parsers.pdf.rulings import Rulings
+from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 
 _LEAST_ROWS = 2
 _DAY = re.compile(r"\d{1,2}/\d{2,4}|\d{1,4}[/.-]\d{1,2}[/.-]\d{2,4}")
@@ -57,27 +57,30 @@ def heads_figures(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Ru
 
 
 def _is_underlined(rows: Sequence[Sequence[Word]], body: Sequence[int], rules: Rulings, size: float) -> bool:
-    """Return whether only the first row has a line across the whole table below it, and no header above it.
+    """Return whether only the first row has a line below it, and no header above it but one over all figures.
 
-    That row is then the header, its name and figures included.
+    The line is drawn across the whole table, or in pieces under each figure. That row is then the header, its name and
+    figures included.
     """
     first = rows[body[0]]
     values = values_of(first)
     if any(sum(piece[0].left > values[0].left - size for piece in segments(row)) > 1 for row in rows[: body[0]]):
         return False
     left, right = first[0].left + size, values[-1].right - size
-    lines = [
-        any(
-            max(word.top for word in rows[below]) - 0.5 * size
-            < rule.at
-            < min(word.bottom for word in rows[above]) + size
-            and rule.start < left
-            and rule.end > right
-            for rule in rules.across
-        )
-        for above, below in pairwise(body)
-    ]
-    return lines[0] and not any(lines[1:])
+    whole: list[bool] = []
+    pieced: list[bool] = []
+    for above, below in pairwise(body):
+        low, foot = max(word.top for word in rows[below]) - 0.5 * size, min(word.bottom for word in rows[above])
+        drawn = [rule for rule in rules.across if low < rule.at < foot + size]
+        whole.append(any(rule.start < left and rule.end > right for rule in drawn))
+        pieces = [rule for rule in drawn if rule.at < foot + 0.5 * size and not whole[-1]]
+        pieced.append(bool(pieces) and all(_is_under(pieces, word) for word in values_of(rows[above])))
+    return any(lines[0] and not any(lines[1:]) for lines in (whole, pieced))
+
+
+def _is_under(drawn: Sequence[Rule], word: Word) -> bool:
+    middle = (word.left + word.right) / 2
+    return any(rule.start < middle < rule.end for rule in drawn)
 
 
 def names_days(row: Sequence[Word]) -> bool:

@@ -25,6 +25,7 @@ from footnote_ingestion.parsers.pdf.groups import (
     spread_over_repeated,
 )
 from footnote_ingestion.parsers.pdf.lines import Word
+from footnote_ingestion.parsers.pdf.numbered import without_numbers
 from footnote_ingestion.parsers.pdf.rulings import Rule, Rulings
 from footnote_ingestion.parsers.pdf.stacked import Piece, piece_of, stacked
 from footnote_ingestion.parsers.pdf.underlined import by_lines, with_lines
@@ -299,6 +300,8 @@ def _named(
     names: list[list[tuple[Part, str, bool]]] = [[] for _ in range(width)]
     notes: list[str] = []
     # "Year ended June 30," continues in the words beside it, else in every column's header.
+    stub, parts, numbers = without_numbers(stub, parts, columns)
+    notes += numbers
     begun = [piece for piece in stub if _GOES_ON.search(cell_of(piece.words).text)]
     for number, row in enumerate(parts):
         beside = [piece for piece in begun if row and _is_beside(piece, row[0].piece)]

@@ -103,7 +103,8 @@ def lines_above(lines: Sequence[Line], seeds: Sequence[Line], words: Words, rule
                 break
         if is_caption(line.text) or line.size > 1.35 * size:
             break
-        short = line.right - line.left < 0.6 * (right - left) and abs(line.left - left) < _ASIDE * size
+        short = line.right - line.left < 0.6 * (right - left) or line.right < figures - size  # a section's name
+        short = short and abs(line.left - left) < _ASIDE * size
         noted = line.text[:1] + line.text[-1:] in ("()", "[]")  # "(in thousands, except for shares)"
         inner = line.right < right + size and _is_over(line, named, figures, right, (start + right) / 2, size)
         if not short and not noted and not inner and _is_prose(line, words):

@@ -166,9 +166,8 @@ class TableWriter:
         rows = [row for row in grid.rows if not row.lines <= apart]
         if not rows:
             return
-        if is_form([grid.headers]) and not _is_full(
-            grid
-        ):  # labels with values are not headers; they are read as the text above
+        paths = [header.split(HEADER_SEPARATOR) for header in grid.headers]  # a group's name counts once
+        if is_form(paths) and not _is_full(grid):  # labels with values are not headers; they are read as the text above
             said_above = "; ".join(dict.fromkeys(filter(None, grid.headers)))
             grid = replace(grid, headers=["" for _ in grid.headers], lead=[*grid.lead, said_above])
         headers = grid.headers
