@@ -254,7 +254,7 @@ def test_a_numbered_row_below_headers_ends_them_not(tmp_path: Path) -> None:
             pdf.line(48, y, 552, y)
         columns(pdf, [["Assam", "12.69", "10.02", "2.41"], ["Goa", "1.4", "1.02", "-"]], top=140)
 
-    assert rows(read(tmp_path, draw))[0] == "States 1: Assam; Debt 2: 12.69; Loans 3: 10.02; Other 4: 2.41"
+    assert rows(read(tmp_path, draw))[0] == "States: Assam; Debt: 12.69; Loans: 10.02; Other: 2.41"
 
 
 def test_a_title_over_a_whole_bordered_table_heads_no_column(tmp_path: Path) -> None:
