@@ -17,6 +17,7 @@ from support.harness.damage import Lost, spoil, undo, wrong_refusal
 from support.harness.modes import MODES
 from support.harness.plan import SHORT, plan, upgrade
 from support.harness.reference_model import Possible, Presence, ReferenceModel, sha256
+from support.harness.tables import Tables
 from support.states import STATES
 
 DOCUMENTS = """
@@ -129,6 +130,34 @@ def test_files_of_lost_commits_alone_may_be_loose(tmp_path: Path) -> None:
     (tmp_path / "blobs" / "k" / "other").unlink()
     assert not storage_audit._files(tmp_path, rows, set(), made)
     assert categories(storage_audit._files(tmp_path, [*rows, ("old", "k/old", "")], set(), made)) == ["lost"]
+
+
+async def test_messages_of_lost_commits_alone_may_stay_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = "id TEXT PRIMARY KEY, conversation_id TEXT, role INTEGER, embed_time TEXT, superseded_by TEXT, text TEXT"
+    places = {one: tmp_path / one / "edge" / "edge.db" for one in ("intact", "left")}
+    for name, place in places.items():
+        place.parent.mkdir(parents=True)
+        with closing(sqlite3.connect(place)) as connection:
+            connection.execute(f"CREATE TABLE messages ({columns})")
+            for one in ("old", "lost") if name == "intact" else ("old",):
+                connection.execute(
+                    "INSERT INTO messages VALUES (?, 'c', ?, 'now', NULL, 'a')", (one, MESSAGE_ROLE_USER)
+                )
+            connection.commit()
+    made = ReferenceModel()
+
+    async def remembered(_: object) -> list[dict[str, str]]:
+        return [{"id": f"c:{one}"} for one in ("old", "lost", "other")]
+
+    monkeypatch.setattr(message_audit, "memory_rows", remembered)
+    running: Any = None
+    tables = Tables(tmp_path / "left")
+    assert categories(await message_audit.memory(running, tables, made)) == ["ghost", "ghost"]
+    undo("edge", Lost(1, 0, places["intact"], places["left"]), made)
+    (found,) = await message_audit.memory(running, tables, made)
+    assert found.startswith("ghost: memory holds other")
 
 
 REFUSED = (

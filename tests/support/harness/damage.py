@@ -254,6 +254,7 @@ def _indexing(lost: Lost, world: ReferenceModel) -> None:
 def _edge(lost: Lost, world: ReferenceModel) -> None:
     talks = _Changes(lost, "SELECT id, * FROM conversations")
     messages = _Changes(lost, "SELECT id, text FROM messages")
+    world.lost_messages |= messages.missing
     ratings = _Changes(lost, "SELECT answer_id, rating FROM feedback")
     for one in world.conversations:
         one.presence = talks.presence(one.id, one.presence)

@@ -77,15 +77,16 @@ async def _messages(caller: Caller, one: model.Conversation) -> list[str]:
 async def memory(running: Deployment, tables: Tables, world: ReferenceModel) -> list[str]:
     """Compare the rows of memory with the messages, and count those not indexed yet: a kill may delay them 15 minutes.
 
-    A message that is marked as indexed has its row, and each row has its message. Answers may lose theirs: when a
-    document is deleted, answers that derive from it are forgotten.
+    A message that is marked as indexed has its row, and each row has its message, unless that went with commits whose
+    loss was accepted. Answers may lose theirs: when a document is deleted, answers that derive from it are forgotten.
     """
     query = "SELECT id, conversation_id, role, embed_time FROM messages WHERE superseded_by IS NULL"
     messages = await tables.read("edge", query)
     rows = Counter(str(one["id"]).rpartition(":")[2] for one in await memory_rows(running))
     found = [f"doubled: message {one} has {count} rows in memory" for one, count in rows.items() if count > 1]
     known = {row[0]: row for row in messages if row[1] is not None}
-    found += [f"ghost: memory holds {one}, which is no message" for one in rows if one not in known]
+    ghosts = rows.keys() - known.keys() - world.lost_messages
+    found += [f"ghost: memory holds {one}, which is no message" for one in ghosts]
     owed = 0
     for message_id, (_, _, role, embedded) in known.items():
         if message_id in rows or role != MESSAGE_ROLE_USER:

@@ -168,6 +168,8 @@ class ReferenceModel:
     """Files that only lost commits referred to, or that only they stopped referring to."""
     lost_index_versions: set[str] = field(default_factory=set)
     """Index versions, as `collection:number`, that only lost commits added; their rows of own vectors stay."""
+    lost_messages: set[str] = field(default_factory=set)
+    """Messages that only lost commits added; their rows stay in memory, and no reader gets them."""
     problems: list[str] = field(default_factory=list)
     """Responses that no caller should have received."""
     journal: deque[str] = field(default_factory=lambda: deque(maxlen=60))
