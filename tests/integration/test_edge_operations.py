@@ -30,7 +30,7 @@ from footnote_edge.app import build
 from footnote_edge.jobs import changes
 from footnote_edge.jobs.reindexing import RENEW_BATCH
 from footnote_kit.edge import EdgeStub
-from footnote_kit.errors import FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
+from footnote_kit.errors import Aborted, FailedPrecondition, FootnoteError, InvalidArgument, NotFound, PermissionDenied
 from footnote_kit.errors import Unavailable as Down
 from footnote_kit.testing import Served, serve_app
 from support.doubles.stages import World, serve_doubles
@@ -419,6 +419,27 @@ async def test_a_deletion_that_cannot_hide_is_none(edge: EdgeStub, world: World)
     assert (await ended(edge, operation)).state == pb.OPERATION_STATE_CANCELLED
     assert (await edge.GetCollection(GetCollectionRequest(collection="many"))).collection
     assert len(world.documents) == 2
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+async def test_a_deletion_that_is_being_undone_is_not_acknowledged(edge: EdgeStub, world: World, hidden: bool) -> None:
+    """A retry of a refused deletion, with the collection still visible in indexing or hidden in vain."""
+    collection = await fill(edge, world, 2)
+    world.failures["HideCollection"] = Down("down", reason="STORE_UNAVAILABLE")
+    with pytest.raises(Down):
+        await delete(edge)
+    if hidden:
+        world.hidden.add(collection.id)
+    for name in ("many", collection.id):
+        with pytest.raises(Aborted):
+            await edge.DeleteCollection(DeleteCollectionRequest(collection=name, allow_missing=True))
+    world.failures.clear()
+    (operation,) = (await edge.ListOperations(LIST())).operations
+    assert (await ended(edge, operation)).state == pb.OPERATION_STATE_CANCELLED
+    again = await edge.DeleteCollection(DeleteCollectionRequest(collection="many", allow_missing=True))
+    assert (await ended(edge, again.operation)).state == pb.OPERATION_STATE_SUCCEEDED
+    gone = await edge.DeleteCollection(DeleteCollectionRequest(collection="many", allow_missing=True))
+    assert not gone.HasField("operation")
 
 
 async def test_operations_are_their_makers_and_the_administrators(

@@ -124,10 +124,16 @@ class Operations:
         return [item_of(document) for document in documents], collections.pop() if len(collections) == 1 else ""
 
     async def delete_collection(self, scope: Scope, request: DeleteCollectionRequest) -> pb.Operation | None:
-        """Hide a collection and begin to delete it; None if it is missing and `allow_missing` is set."""
+        """Hide a collection and begin to delete it; None if it is missing and `allow_missing` is set.
+
+        Raises Aborted for a missing one while a cancelled deletion is being undone: it may be that collection.
+        """
+        undoing = await self._undoing(scope.tenant_id)  # read first: the undo may end before the collection is read
         try:
             collection = await self._catalog.get(scope, request.collection, Access.MANAGE)
         except NotFound:
+            if undoing:
+                raise Aborted("The deletion of a collection is being undone; try again in a moment") from None
             if not request.allow_missing:
                 raise
             return None
@@ -149,6 +155,13 @@ class Operations:
         await self._catalog.forget(scope, collection)
         await self._jobs.operate(row)
         return await self.get(scope, row.id)
+
+    async def _undoing(self, tenant_id: str) -> bool:
+        """Return whether a collection of a tenant is invisible only until its cancelled deletion has ended."""
+        return any(
+            row.cancelling and row.tenant_id == tenant_id and row.kind == pb.OPERATION_KIND_DELETE_COLLECTION
+            for row in await self._store.unfinished()
+        )
 
     async def _under_way(self, scope: Scope, collection: Collection) -> pb.Operation:
         """Return a collection's deletion that a concurrent call has begun."""
