@@ -9,11 +9,11 @@ from footnote_edge.adapters import job_ledger
 
 
 @pytest.fixture(autouse=True)
-def dbos_log() -> None:
-    """The log of dbos, as edge sets it up."""
+def dbos_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log of dbos, as edge sets it up; afterwards it is as before."""
     logger = logging.getLogger("dbos")
-    logger.handlers.clear()
-    logger.filters.clear()
+    monkeypatch.setattr(logger, "handlers", [])
+    monkeypatch.setattr(logger, "filters", [])
     job_ledger._hush_dbos()
 
 

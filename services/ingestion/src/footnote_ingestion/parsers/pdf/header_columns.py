@@ -312,10 +312,8 @@ def _named(
             own = cell_of(part.piece.words).text
             text = lead_in + own
             if len(row) == 1 and not any(parts[number + 1 :]) and _is_below_names(parts[:number], part):
-                notes += [
-                    *filter(None, [lead_in.strip()]),
-                    own,
-                ]  # "Number in thousands": a title of the rows that follow
+                # "Number in thousands": a title of the rows that follow
+                notes += [one for one in (lead_in.strip(), own) if one]
                 continue
             if _is_note(own):
                 whole = part.last - part.first >= count > 1
