@@ -175,8 +175,8 @@ class IndexVersions(Protocol):
     async def searched(self) -> list[IndexVersion]:
         """Return the searched index versions of all collections."""
 
-    async def due(self) -> list[IndexVersion]:
-        """Return the index versions that are due to be purged."""
+    async def take_due(self) -> list[IndexVersion]:
+        """Mark the index versions that are due to be purged as deleted, and return them."""
 
     async def find(self, collection_id: str, number: int) -> IndexVersion | None:
         """Return one index version, or None if it does not exist."""

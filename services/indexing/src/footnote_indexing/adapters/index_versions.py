@@ -16,7 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from footnote_indexing.adapters.database import Database
 from footnote_indexing.adapters.tables import collections, index_versions
-from footnote_indexing.model import BUILDING, CURRENT, IndexVersion
+from footnote_indexing.model import BUILDING, CURRENT, DELETED, IndexVersion
 
 
 def read(row: sa.Row[tuple[object, ...]]) -> IndexVersion:
@@ -74,11 +74,21 @@ class IndexVersionTable:
             query = sa.select(index_versions).where(index_versions.c.state == CURRENT)
             return [read(row) for row in await connection.execute(query)]
 
-    async def due(self) -> list[IndexVersion]:
-        """Return the index versions that are due to be purged."""
-        query = sa.select(index_versions).where(index_versions.c.purge_at <= int(deletion_time() * 1000))
+    async def take_due(self) -> list[IndexVersion]:
+        """Mark the index versions that are due to be purged as deleted, and return them.
+
+        Afterwards a change back to their model begins a new index version, instead of one that loses its rows.
+        """
+        due = index_versions.c.purge_at <= int(deletion_time() * 1000)
+        query = sa.select(index_versions).where(due)
         async with self._database.read() as connection:
-            return [read(row) for row in await connection.execute(query)]
+            # An empty write would start a new epoch and invalidate every cache.
+            if (await connection.execute(query.limit(1))).first() is None:
+                return []
+        async with self._database.write() as connection:
+            found = [read(row) for row in await connection.execute(query.with_for_update())]
+            await connection.execute(sa.update(index_versions).where(due).values(state=DELETED))
+        return found
 
     async def find(self, collection_id: str, number: int) -> IndexVersion | None:
         """Return one index version, or None if it does not exist."""

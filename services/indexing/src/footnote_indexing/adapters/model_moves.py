@@ -46,7 +46,8 @@ class ModelMoveTable:
         async with self._database.write() as connection:
             await _lock(connection, found.collection.id)
             query = sa.select(index_versions).where(index_versions.c.collection_id == found.collection.id)
-            rows = list(await connection.execute(query.order_by(index_versions.c.number)))
+            # Locked, so that the sweeper does not take one that is revived here.
+            rows = list(await connection.execute(query.order_by(index_versions.c.number).with_for_update()))
             for row in rows:
                 same = row.embedding == wanted.SerializeToString(deterministic=True)
                 if same and row.state in (BUILDING, CURRENT):

@@ -61,7 +61,7 @@ class Sweeper:
                 await self._purges.forget(entry.key)
             if len(due) < _BATCH:
                 break
-        for index_version in await self._index_versions.due():
+        for index_version in await self._index_versions.take_due():
             removed += await self._documents.purge_index_version(index_version)
             if await self._purges.drop_index_version(index_version.collection_id, index_version.number):
                 await self._index_versions.postpone(index_version, _AGAIN_MS)
